@@ -206,7 +206,7 @@ def between_minus_one_and_one(X):
 
 
 class Rows(NamedTuple):
-    """Columns or views, labels, and the options of `compare` and `ViewEncoder` for them."""
+    """Columns or views, labels, and the parameters of a `ViewEncoder` for them."""
 
     X: Any
     y: np.ndarray

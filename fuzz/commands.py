@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from crossview import ViewEncoder
 from harness import fuzz, memory_folder, parser
 
 COMMANDS = """
@@ -139,7 +140,7 @@ def make_folder(folder: Path) -> None:
     pyarrow.parquet.write_table(table, folder / "rows.parquet")
     table.to_pandas().to_json(folder / "rows.jsonl", orient="records", lines=True)
     pyarrow.parquet.write_table(table.select(["id", "label"]).slice(5), folder / "late.parquet")
-    kept = {"hash_bits": 4, "text": ["b__u"]}
+    kept = {"encoder": ViewEncoder(hash_bits=4, text=["b__u"])}
     crossview.train(table, "label", model="arow", output=folder / "classes", **kept)
     crossview.train(table, "id", model="fm", task="regression", output=folder / "numbers", **kept)
     (folder / "broken").write_bytes((folder / "classes").read_bytes()[:-100])

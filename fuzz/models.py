@@ -98,7 +98,8 @@ def make_corpus(folder: Path) -> None:
     # what has its metadata, and the counts from which training goes on
     for name, options in TRAINED.items():
         rows = labeled_table(1100 if name == "arow" else 40)
-        crossview.train(rows, model=name, output=folder / f"trained-{name}", **options)
+        own = options | {"encoder": crossview.ViewEncoder(**options["encoder"])}
+        crossview.train(rows, model=name, output=folder / f"trained-{name}", **own)
     with suppress(Killed):
         crossview.train(
             labeled_table(40), **checkpointed(folder / "checkpoint"), observer=Killer(50)
@@ -106,16 +107,19 @@ def make_corpus(folder: Path) -> None:
 
 
 TRAINED = {
-    "pa:squared": {"y": "y", "hash_bits": 4, "text": ["t__words"]},
-    "arow": {"y": "y", "hash_bits": 4},
-    "fm": {"y": "number", "task": "regression", "hash_bits": 4},
+    "pa:squared": {"y": "y", "encoder": {"hash_bits": 4, "text": ["t__words"]}},
+    "arow": {"y": "y", "encoder": {"hash_bits": 4}},
+    "fm": {"y": "number", "task": "regression", "encoder": {"hash_bits": 4}},
     # categories with codes and, with color alone, with statistics
-    "trees": {"y": "y", "hash_bits": 4, "text": ["t__words"], "settings": {"n_bags": 1}},
+    "trees": {
+        "y": "y",
+        "encoder": {"hash_bits": 4, "text": ["t__words"]},
+        "settings": {"n_bags": 1},
+    },
     "trees:additive": {
         "y": "number",
         "task": "regression",
-        "hash_bits": 4,
-        "text": ["t__words"],
+        "encoder": {"hash_bits": 4, "text": ["t__words"]},
         "settings": {"max_categories": 0, "max_columns": 2, "n_components": 2, "n_bags": 1},
     },
 }
@@ -131,8 +135,10 @@ def labeled_table(n: int) -> object:
 
 def checkpointed(path: Path) -> dict:
     """Return the options of a run that is kept in a file."""
-    kept = {"checkpoint": path, "every": 0.0, "resume": True, "epochs": 2}
-    return {"y": "y", "model": "scw", "hash_bits": 4, **kept}
+    import crossview
+
+    kept = {"checkpoint": crossview.Checkpoint(path, every=0.0, resume=True), "epochs": 2}
+    return {"y": "y", "model": "scw", "encoder": crossview.ViewEncoder(hash_bits=4), **kept}
 
 
 def probe(path: Path) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from crossview import Scoring, ViewEncoder
 from harness import change_bytes, fuzz_files
 
 ROWS = 24
@@ -177,10 +178,8 @@ def reading_by_chance(kind: str, rng: np.random.Generator) -> dict[str, Any]:
 def columns_options(rng: np.random.Generator, names: list[str]) -> dict[str, Any]:
     """Return which columns are what."""
     picked = [str(name) for name in rng.permutation([*names, "none such", "a__*", "*"])[:2]]
-    options: dict[str, Any] = {}
-    for name in ("text", "categorical", "numeric"):
-        if rng.random() < 0.04:
-            options[name] = picked
+    kinds = {name: picked for name in ("text", "categorical", "numeric") if rng.random() < 0.04}
+    options: dict[str, Any] = {"encoder": ViewEncoder(**kinds)}
     if rng.random() < 0.06:
         options["views"] = {"one": picked[:1], str(rng.choice(["two", "", "é"])): picked[1:]}
     if rng.random() < 0.04:
@@ -233,26 +232,29 @@ def train(folder: Path, table: Any, rng: np.random.Generator) -> str:
     import crossview
 
     options = columns_options(rng, table.column_names)
-    for name, values in {
-        "hash_bits": [1, 4, 0],
-        "ngrams": [2, 0],
-        "tf_idf": [True],
-        "bins": [3, 1],
-        "in_order": [True, False],
-        "time": ["id", "x", "a__y"],
-        "weight": ["id", "a__x", "y"],
-        "metric": ["roc_auc", "log_loss", "mae", "x"],
-        "positive": ["p", "1", 0, True],
-        "threshold": [None, 0.3, 2.0, "x"],
-        "classes": [["p", "q"], ["p"], []],
-    }.items():
+    own: dict[str, dict] = {"encoder": {"hash_bits": 5}, "scoring": {}}
+    for part, name, values in (
+        ("encoder", "hash_bits", [1, 4, 0]),
+        ("encoder", "ngram_range", [(1, 2), (1, 0)]),
+        ("encoder", "tf_idf", [True]),
+        ("encoder", "bins", [3, 1]),
+        ("", "in_order", [True, False]),
+        ("", "time", ["id", "x", "a__y"]),
+        ("", "weight", ["id", "a__x", "y"]),
+        ("scoring", "metric", ["roc_auc", "log_loss", "mae", "x"]),
+        ("scoring", "positive", ["p", "1", 0, True]),
+        ("scoring", "threshold", [None, 0.3, 2.0, "x"]),
+        ("", "classes", [["p", "q"], ["p"], []]),
+    ):
         if rng.random() < 0.04:
-            options[name] = values[rng.integers(len(values))]
+            own.get(part, options)[name] = values[rng.integers(len(values))]
+    encoder = options["encoder"].set_params(**own["encoder"])
+    options |= {"encoder": encoder, "scoring": Scoring(**own["scoring"])}
     model = "linear" if options.get("task") == "regression" else "pa:squared"
     model = str(rng.choice([model, model, model, "arow", "fm"]))
     output = folder / f"trained-{os.getpid()}"
     label = str(rng.choice(["label"] * 30 + ["x", "none"]))
-    crossview.train(table, label, model=model, output=output, **{"hash_bits": 5} | options)
+    crossview.train(table, label, model=model, output=output, **options)
     crossview.load(output)
     return "learned"
 
@@ -331,10 +333,10 @@ def make_models(folder: Path) -> None:
             "id": np.arange(40),
         }
     )
-    kept = {"hash_bits": 5, "text": ["b__u"]}
+    kept = {"encoder": ViewEncoder(hash_bits=5, text=["b__u"])}
     crossview.train(table, "label", model="arow", output=folder / "classes", **kept)
     crossview.train(table, "id", model="fm", task="regression", output=folder / "numbers", **kept)
-    plain = {"views": {"a": ["a__x", "c__w"]}, "hash_bits": 5}
+    plain = {"views": {"a": ["a__x", "c__w"]}, "encoder": ViewEncoder(hash_bits=5)}
     crossview.train(table, "label", model="pa:squared", output=folder / "plain", **plain)
     late = table.select(["id", "label"]).rename_columns(["id", "late"])
     pyarrow.parquet.write_table(late, folder / "late.parquet")

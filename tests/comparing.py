@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 import crossview
-from crossview import MultiView, ViewLayout
+from crossview import MultiView, ViewEncoder, ViewLayout
 from crossview.catalog.learners import find_learner
 from crossview.comparing.answer import estimate_selection, fold_difference, make_answer
 from crossview.comparing.ranking import ComparisonRow
@@ -16,9 +16,9 @@ from crossview.scoring.problems import Classification, Regression
 
 # a budget makes the answer depend on the clock, a learning curve fits further models, and what
 # tests compute by hand is about rows as they are
-compare = functools.partial(crossview.compare, scale_views=False)
+compare = functools.partial(crossview.compare, encoder=ViewEncoder(scale_views=False))
 thorough = functools.partial(compare, budget=None, curve=False)
-train = functools.partial(crossview.train, scale_views=False)
+train = functools.partial(crossview.train, encoder=ViewEncoder(scale_views=False))
 
 OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1], "bins": []}
 ONE = OF_MACHINES | {

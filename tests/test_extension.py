@@ -33,6 +33,14 @@ def blocks(section):
     return found
 
 
+def reload_commands():
+    """Read the catalog as a new process does."""
+    importlib.import_module("crossview.cli.app")
+    commands = sorted(name for name in sys.modules if name.startswith("crossview.cli.commands."))
+    for name in ("crossview.cli.options", *commands, "crossview.cli.app"):
+        importlib.reload(sys.modules[name])
+
+
 @pytest.fixture
 def add(tmp_path, monkeypatch):
     """Do what a section says, and undo it after the test."""
@@ -65,9 +73,7 @@ def add(tmp_path, monkeypatch):
                 monkeypatch.setattr(package, "__path__", folders)
                 files.append((None, name))
                 importlib.invalidate_caches()
-        import crossview.cli.app
-
-        importlib.reload(crossview.cli.app)  # as a new process reads the catalog
+        reload_commands()
 
     yield apply
     for known, added in reversed(files):
@@ -77,7 +83,7 @@ def add(tmp_path, monkeypatch):
             sys.modules.pop(added, None)
     monkeypatch.undo()
     vars(crossview).pop("WidrowHoffClassifier", None)
-    importlib.reload(importlib.import_module("crossview.cli.app"))
+    reload_commands()
 
 
 @pytest.fixture
@@ -139,16 +145,16 @@ def test_a_learner_is_its_files_and_one_entry(add, here, capsys):
 
 def test_a_metric_is_one_function_and_one_entry(add, here, capsys):
     with pytest.raises(InputError, match="no metric 'mcc'"):
-        crossview.compare("t.parquet", "diagnosis", metric="mcc")
+        crossview.compare("t.parquet", "diagnosis", scoring="mcc")
     add("Add a metric")
     from sklearn.metrics import matthews_corrcoef
 
     answer = thorough(
-        "t.parquet", "diagnosis", metric="mcc", cv=2, models=["pa:concatenated", "perceptron"]
+        "t.parquet", "diagnosis", scoring="mcc", cv=2, models=["pa:concatenated", "perceptron"]
     )
     assert answer.metric == "mcc"
     assert 0.3 < answer.best.value < 1.0
-    trained = crossview.train("t.parquet", "diagnosis", model="pa:squared", metric="mcc")
+    trained = crossview.train("t.parquet", "diagnosis", model="pa:squared", scoring="mcc")
     table = pa.parquet.read_table("t.parquet")
     from crossview.scoring.metrics import Tally, measure
 
@@ -163,7 +169,7 @@ def test_a_metric_is_one_function_and_one_entry(add, here, capsys):
     assert "mcc ('malignant': 39 of 120 rows) 0." in run(capsys, *command, "--metric", "mcc")
     assert "mcc" in run(capsys, "compare", "--help")
     with pytest.raises(InputError, match="cannot be trained for the metric 'mcc'"):
-        crossview.train("t.parquet", "diagnosis", model="svmperf", metric="mcc")
+        crossview.train("t.parquet", "diagnosis", model="svmperf", scoring="mcc")
 
 
 def test_a_columnar_reader_is_one_file_and_one_entry(add, here, capsys):

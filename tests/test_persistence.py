@@ -137,6 +137,19 @@ def test_what_is_no_model_file_is_told_so(kind, message, tmp_path):
     assert "\n" not in str(info.value)
 
 
+def test_a_bug_of_ours_is_no_damaged_file(tmp_path, monkeypatch):
+    path = tmp_path / "model.safetensors"
+    crossview.save(Perceptron().fit(X, Y), path)
+    for bug in (AttributeError, TypeError):
+
+        def wrong(self, state, bug=bug):
+            raise bug("a bug")
+
+        monkeypatch.setattr(Perceptron, "set_state", wrong)
+        with pytest.raises(bug, match="a bug"):
+            crossview.load(path)
+
+
 def test_what_a_model_file_cannot_hold(tmp_path):
     for model in (
         LogisticRegression().fit(X, Y),

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from crossview import Scoring, ViewEncoder
 from crossview.scoring.trained import TrainingObserver
 
 
@@ -41,15 +42,16 @@ class Killer(TrainingObserver):
             raise Killed
 
 
-COLUMNS = {"text": ["t__words"], "hash_bits": 8}
+WORDS = {"text": ["t__words"], "hash_bits": 8}
+COLUMNS = {"encoder": ViewEncoder(**WORDS)}
 KINDS = [
     ("stacking", {}),
-    ("pa:squared", {"epochs": 3, "ngrams": 2}),
+    ("pa:squared", {"epochs": 3, "encoder": ViewEncoder(**WORDS, ngram_range=(1, 2))}),
     ("pa:independent", {"in_order": True, "settings": {"average": True}}),
-    ("arow", {"bins": 4, "tf_idf": True}),
-    ("pam:squared-diagonal", {"threshold": 0.4}),
+    ("arow", {"encoder": ViewEncoder(**WORDS, bins=4, tf_idf=True)}),
+    ("pam:squared-diagonal", {"scoring": Scoring(threshold=0.4)}),
     ("fm", {"epochs": 2}),
-    ("mvm", {"metric": "log_loss"}),
+    ("mvm", {"scoring": "log_loss"}),
     ("linear", {"task": "regression"}),
     ("keco", {"settings": {"schedule": "stream"}}),
 ]

@@ -61,8 +61,9 @@ def compare(wanted: list[str]) -> list[Table]:
     header = ["set", "rows x views", "s", "recommended", EXPECTED, "best of ours", *SHORT]
     table = Table([*header, "left out"])
     for name, (X, y, options) in loaded(SETS, wanted):
-        given = {"positive": True if y.dtype == bool else None, "n_jobs": -1, **options}
-        answer = crossview.compare(X, y, budget=size(60.0, 5.0), **given)
+        scoring = crossview.Scoring(positive=True if y.dtype == bool else None)
+        given = {"encoder": crossview.ViewEncoder(**options), "scoring": scoring}
+        answer = crossview.compare(X, y, budget=size(60.0, 5.0), n_jobs=-1, **given)
         by_name = {row.model: row for row in answer.rows}
         ours, best = next(row for row in answer.rows if not row.baseline), answer.recommended
         expected = ""

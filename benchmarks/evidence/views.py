@@ -20,6 +20,7 @@ from benchmarks.harness import (
 )
 from crossview import (
     MultiView,
+    ViewEncoder,
     compare,
 )
 
@@ -62,7 +63,7 @@ def values(rows: data.Rows, metric: str, models: list[str], **changed: Any) -> d
     """The metric of each model over the folds."""
     if not isinstance(rows.X, MultiView):
         changed = {"hash_bits": 14, **rows.options, **changed}
-    given = {"cv": FOLDS, "metric": metric, "models": models, "seed": 0, **changed}
+    given = {"cv": FOLDS, "scoring": metric, "models": models, "encoder": ViewEncoder(**changed)}
     answer = compare(rows.X, rows.y, grid={"disagreement": [0.01, 0.1, 1.0]}, **given)
     return {row.model: row.scores for row in answer.rows}
 

@@ -25,7 +25,7 @@ later.loc[:, ["b__0", "b__1", "b__2"]] += 2 * drift
 with tempfile.TemporaryDirectory() as folder:
     file = f"{folder}/model.safetensors"  # it knows how the views were distributed in training
     train(frame[:4000], "y", model="pa:squared", in_order=True, output=file)
-    found = evaluate(file, later, "y", window=1000, metric="accuracy")
+    found = evaluate(file, later, "y", window=1000, scoring="accuracy")
 
 at = np.arange(len(found.windows)) * 1000 + 500
 figure, (top, bottom) = plt.subplots(2, 1, sharex=True, figsize=(7.2, 5.0))

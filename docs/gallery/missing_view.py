@@ -14,7 +14,7 @@ from crossview import datasets, evaluate, train
 
 table = datasets.load("digits").take(np.random.default_rng(0).permutation(1797))
 trained = train(table[:1200], "digit", model="pa:squared", settings={"C": 0.1})
-found = evaluate(trained.fitted, table[1200:], "digit", metric="accuracy")
+found = evaluate(trained.fitted, table[1200:], "digit", scoring="accuracy")
 
 figure, ax = plt.subplots(figsize=(7.2, 2.8))
 ax.axvline(found.value, color="0.4", linestyle="--")

@@ -9,7 +9,7 @@ views by nature. Rows come in the order of time, and a model must predict tomorr
 import numpy as np
 import pandas as pd
 
-from crossview import InputError, compare, datasets, evaluate, train
+from crossview import InputError, Scoring, ViewEncoder, compare, datasets, evaluate, train
 
 # %%
 # The rows are a sample of the Criteo challenge if they are on this machine
@@ -41,12 +41,11 @@ print(table["click"].value_counts().to_dict())
 answer = compare(
     table,
     "click",
-    metric="roc_auc",
-    positive="yes",
+    scoring=Scoring("roc_auc", positive="yes"),
     in_order=True,
     models=["pa:squared", "arow:diagonal", "linear", "view:counts", "view:categories"],
     baselines=["logistic-regression"],
-    hash_bits=14,
+    encoder=ViewEncoder(hash_bits=14),
     budget=None,
     cv=3,
     curve=False,
@@ -63,9 +62,13 @@ print("recommended:", answer.recommended.model)
 
 split = int(0.8 * len(table))
 trained = train(
-    table[:split], "click", metric="roc_auc", positive="yes", in_order=True, hash_bits=14
+    table[:split],
+    "click",
+    scoring=Scoring("roc_auc", positive="yes"),
+    in_order=True,
+    encoder=ViewEncoder(hash_bits=14),
 )
-later = evaluate(trained.fitted, table[split:], "click", metric="roc_auc")
+later = evaluate(trained.fitted, table[split:], "click", scoring="roc_auc")
 print(later.summary)
 
 # %%
@@ -79,6 +82,9 @@ for view in later.views:
 
 for cost in (1, 5, 20):
     found = evaluate(
-        trained.fitted, table[split:], "click", cost={"fp": 1, "fn": cost}, threshold=1 / (1 + cost)
+        trained.fitted,
+        table[split:],
+        "click",
+        scoring=Scoring(cost={"fp": 1, "fn": cost}, threshold=1 / (1 + cost)),
     )
     print(f"a missed click costs {cost}: mean cost of a row {found.value:.3f}")

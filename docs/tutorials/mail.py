@@ -9,7 +9,7 @@ Two views of one message, from text to a decision that can be explained.
 import numpy as np
 import pyarrow as pa
 
-from crossview import InputError, datasets, evaluate, predict, train, weights
+from crossview import InputError, Scoring, ViewEncoder, datasets, evaluate, predict, train, weights
 
 # %%
 # The messages are the SMS Spam Collection if it is on this machine
@@ -34,19 +34,17 @@ order = np.random.default_rng(0).permutation(len(table))
 learn, test = table.take(order[: len(order) * 3 // 4]), table.take(order[len(order) * 3 // 4 :])
 
 # %%
-# ``text=`` says that the words of a column count, not the column as one category.
+# ``ViewEncoder(text=)`` says that the words of a column count, not the column as one category.
 
 trained = train(
     learn,
     "kind",
     model="pa:squared",
     settings={"C": 1, "average": True},
-    text=["words__message"],
-    tf_idf=True,
-    metric="f1",
-    positive="spam",
+    encoder=ViewEncoder(text=["words__message"], tf_idf=True),
+    scoring=Scoring("f1", positive="spam"),
 )
-found = evaluate(trained.fitted, test, "kind", positive="spam")
+found = evaluate(trained.fitted, test, "kind", scoring=Scoring(positive="spam"))
 print(found.summary)
 
 # %%

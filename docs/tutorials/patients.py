@@ -9,7 +9,15 @@ from the views that are there.
 
 import numpy as np
 
-from crossview import MultiView, MultiViewPAClassifier, ViewEncoder, datasets, evaluate, train
+from crossview import (
+    MultiView,
+    MultiViewPAClassifier,
+    Scoring,
+    ViewEncoder,
+    datasets,
+    evaluate,
+    train,
+)
 
 # %%
 # The table is bundled. Its columns are called ``view__column``.
@@ -23,7 +31,7 @@ print(table.column_names[0], table.column_names[10], table.column_names[20])
 # A model that was trained on whole rows, and what it predicts with one examination missing:
 
 trained = train(learn, "diagnosis", model="pa:squared", settings={"C": 1, "average": True})
-found = evaluate(trained.fitted, test, "diagnosis", positive="malignant")
+found = evaluate(trained.fitted, test, "diagnosis", scoring=Scoring(positive="malignant"))
 print(found.summary)
 for view in found.views:
     print(

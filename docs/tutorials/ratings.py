@@ -9,7 +9,7 @@ multi-view machines learn the interaction.
 import numpy as np
 import pyarrow as pa
 
-from crossview import InputError, compare, datasets
+from crossview import InputError, ViewEncoder, compare, datasets
 
 # %%
 # The ratings are MovieLens-100k if it is on this machine (``crossview datasets movielens_100k``
@@ -41,9 +41,8 @@ answer = compare(
     "rating",
     task="regression",
     progressive=True,
-    categorical=["user__id", "item__id"],
+    encoder=ViewEncoder(categorical=["user__id", "item__id"], hash_bits=12),
     models=["linear", "fm:cross-view", "mvm", "view:user", "view:item"],
-    hash_bits=12,
     rope=0.001,  # a smaller difference in RMSE is none
     budget=None,
 )

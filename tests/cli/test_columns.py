@@ -7,6 +7,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 import crossview
+from crossview import Checkpoint, Scoring, ViewEncoder
 from crossview.baselines import find_baseline
 from crossview.catalog.learners import find_learner
 from crossview.cli import main
@@ -56,23 +57,27 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
         status, out, _ = run(capsys, "compare", "rows.parquet", *more)
         assert status == 0
         assert words in " ".join(out).replace("'", '"')
-    given = {"text": ["t__words"], "model": "pa:concatenated"}
-    trained = crossview.train(table, "y", **given, ngrams=2, tf_idf=True, output="m.st")
+    given = {"model": "pa:concatenated"}
+    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)
+    trained = crossview.train(table, "y", **given, encoder=encoder, output="m.st")
     assert trained.fitted[0].ngram_range == (1, 2)
     assert "t__words:film film" in " ".join(run(capsys, "inspect", "m.st")[1])
     goes_on = crossview.train(table, init="m.st").fitted[0]
     assert (tuple(goes_on.ngram_range), goes_on.tf_idf) == ((1, 2), True)
     assert goes_on.get_state()["texts"].tolist() == [240]
     views = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)})
-    with pytest.raises(crossview.InputError, match="encoded already; leave ngrams= at 1"):
-        crossview.train(views, [0, 1, 0, 1], ngrams=2)
+    with pytest.raises(crossview.InputError, match="encoded already; leave ngram_range= out"):
+        crossview.train(views, [0, 1, 0, 1], encoder=ViewEncoder(ngram_range=(1, 2)))
 
 
 def test_the_rows_are_taken_in_the_order_of_a_column(table, capsys):
     order = np.argsort(table["times"].to_numpy(), kind="stable")
     in_order = table.take(order).drop_columns(["times"])
-    given = {"text": ["t__words"], "hash_bits": 8}
-    kept = given | {"model": "pa:concatenated", "checkpoint": "c.st", "every": 0.0, "resume": True}
+    given = {"encoder": ViewEncoder(text=["t__words"], hash_bits=8)}
+    kept = given | {
+        "model": "pa:concatenated",
+        "checkpoint": Checkpoint("c.st", every=0.0, resume=True),
+    }
     small = crossview.open_table(table, batch_rows=50)
     by_time = crossview.train(small, "y", time="times", **kept)
     sorted_before = crossview.train(in_order, "y", in_order=True, **kept)
@@ -119,10 +124,14 @@ def test_rows_are_learned_with_their_weights(table, capsys):
     rng = np.random.default_rng(1)
     weight = np.where(rng.random(120) < 0.3, 0.0, rng.integers(1, 4, 120) / 2)
     rows = table.append_column("n__w", pa.array(weight))
-    kept = {"checkpoint": "c.st", "every": 0.0, "resume": True}
+    kept = {"checkpoint": Checkpoint("c.st", every=0.0, resume=True)}
     for name, in_order in (("pa:squared", True), ("arow", False), ("stacking", False)):
-        given = {"text": ["t__words"], "hash_bits": 8, "model": name, "in_order": in_order}
-        given["metric"] = "accuracy"
+        given = {
+            "encoder": ViewEncoder(text=["t__words"], hash_bits=8),
+            "model": name,
+            "in_order": in_order,
+        }
+        given["scoring"] = "accuracy"
         named = crossview.train(
             crossview.open_table(rows, batch_rows=50), "y", weight="n__w", **given, **kept
         )
@@ -154,8 +163,14 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
     y = table["y"].to_numpy(zero_copy_only=False)
     names = ["pa:concatenated", "baseline:logistic-regression", "baseline:late-fusion"]
     names += ["baseline:sklearn.neighbors:KNeighborsClassifier"]
-    given = {"models": names, "cv": 2, "curve": False, "budget": None, "scale_views": False}
-    given |= {"metric": "accuracy", "threshold": None}
+    given = {
+        "models": names,
+        "cv": 2,
+        "curve": False,
+        "budget": None,
+        "encoder": ViewEncoder(scale_views=False),
+    }
+    given |= {"scoring": Scoring("accuracy", threshold=None)}
     grid = {"C": [0.1], "average": [], "epochs": [], "bins": []}
     answer = crossview.compare(views, y, weight=weight, grid=grid, **given)
     same = crossview.compare(views, y, weight=np.full(120, 1.0), grid=grid, **given)

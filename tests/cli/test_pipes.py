@@ -10,7 +10,6 @@ import pytest
 
 import forks
 from command_line import run
-from crossview.cli.commands import compare, evaluate
 
 PREDICT = ["predict", "m.safetensors"]
 
@@ -88,8 +87,8 @@ def test_the_page_is_written_though_nobody_reads_the_tables(here, capsys, monkey
     def stopped(*args):
         raise BrokenPipeError
 
-    monkeypatch.setattr(evaluate, "evaluation_tables", stopped)
-    monkeypatch.setattr(compare, "comparison_table", stopped)
+    monkeypatch.setattr("crossview.cli.commands.evaluate.make_console", stopped)
+    monkeypatch.setattr("crossview.cli.commands.compare.make_console", stopped)
     of_table = ["compare", "bc.parquet", "--label", "diagnosis", "--model", "perceptron"]
     for name, argv in (
         ("e", ["evaluate", "m.safetensors", "bc.parquet", "--no-views"]),

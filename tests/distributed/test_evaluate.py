@@ -8,7 +8,7 @@ import pytest
 from dask import delayed
 
 import crossview
-from crossview import InputError, MultiView
+from crossview import InputError, MultiView, Scoring, ViewEncoder
 from crossview.distributed import connected, evaluate
 
 RNG = np.random.default_rng(0)
@@ -37,7 +37,7 @@ def make_table(n):
     )
 
 
-VIEWS = {"views": {"user": "user__*", "page": "page__words", "ad": "ad__*"}, "hash_bits": 6}
+VIEWS = {"user": "user__*", "page": "page__words", "ad": "ad__*"}
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +56,9 @@ def folder(tmp_path_factory):
                 print(f"{2 * int(label == 'high') - 1} 1:{age / 20} 2:{age % 1.0}", file=out)
     rest = table.slice(700)
     labeled = rest.filter(pa.compute.is_valid(rest["click"]))
-    given = {**VIEWS, "text": ["page__words"]}
+    given = {"encoder": ViewEncoder(VIEWS, text=["page__words"], hash_bits=6)}
     for name, label, options in (
-        ("classes", "click", {"positive": "yes", "model": "pa:squared"}),
+        ("classes", "click", {"scoring": Scoring(positive="yes"), "model": "pa:squared"}),
         ("several", "level", {"model": "pa:absolute"}),
         ("number", "price", {"task": "regression", "model": "mvm"}),
     ):
@@ -87,10 +87,10 @@ def assert_same(ours, theirs, **close):
     ("model", "source", "options"),
     [
         ("classes", "*.parquet", {"by": ["country", "user__age"], "time": "when"}),
-        ("classes", "*.parquet", {"metric": "roc_auc", "window": 100, "time": "when"}),
-        ("several", "*.parquet", {"by": "ad__size", "window": 64, "metric": "f1"}),
+        ("classes", "*.parquet", {"scoring": "roc_auc", "window": 100, "time": "when"}),
+        ("several", "*.parquet", {"by": "ad__size", "window": 64, "scoring": "f1"}),
         ("number", "*.parquet", {"by": "country"}),
-        ("classes", "*.csv", {"by": "user__city", "metric": "log_loss"}),
+        ("classes", "*.csv", {"by": "user__city", "scoring": "log_loss"}),
         ("rows", "*.svm", {}),
     ],
 )

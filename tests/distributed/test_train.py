@@ -9,7 +9,7 @@ from dask import delayed as dask_delayed
 from sklearn.base import clone
 
 import crossview
-from crossview import InputError, load
+from crossview import InputError, Scoring, ViewEncoder, load
 from crossview.distributed import connected, train
 
 
@@ -40,8 +40,10 @@ def folder(tmp_path_factory):
     return folder
 
 
-VIEWS = {"views": {"user": "user__*", "page": "page__words"}, "text": ["page__words"]}
-GIVEN = {"positive": "yes", "hash_bits": 6, "n_partitions": 3, **VIEWS}
+VIEWS = {"user": "user__*", "page": "page__words"}
+ENCODER = ViewEncoder(VIEWS, text=["page__words"], hash_bits=6)
+BINNED = ViewEncoder(VIEWS, text=["page__words"], hash_bits=6, bins=4)
+GIVEN = {"scoring": Scoring(positive="yes"), "encoder": ENCODER, "n_partitions": 3}
 
 
 def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker, folder, tmp_path):
@@ -54,7 +56,13 @@ def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker
     assert trained.rows == 855  # of the last 150 of each of three, each tenth is held out
     assert 0.0 <= trained.accuracy <= 1.0
     # the statistics of the encoder are those of the rows that were learned
-    whole = crossview.train(files, "click", model="arow", positive="yes", hash_bits=6, **VIEWS)
+    whole = crossview.train(
+        files,
+        "click",
+        model="arow",
+        scoring=Scoring(positive="yes"),
+        encoder=ENCODER,
+    )
     np.testing.assert_allclose(trained.fitted[0].mean_, whole.fitted[0].mean_, rtol=0.02)
     assert trained.fitted[0].count_.tolist() == [855.0]
     evaluated = crossview.evaluate(tmp_path / "m", files)
@@ -64,7 +72,7 @@ def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker
 
 def test_text_files_weights_bins_and_several_models(client, folder):
     for source, label, options in (
-        ("*.csv", "click", {"model": "mvm", "bins": 4, **GIVEN}),
+        ("*.csv", "click", {"model": "mvm", **GIVEN, "encoder": BINNED}),
         (
             "*.csv",
             "click",
@@ -74,7 +82,7 @@ def test_text_files_weights_bins_and_several_models(client, folder):
     ):
         trained = train(str(folder / source), label, client=client, n_rounds=2, **options)
         assert trained.accuracy > 0.6, source
-    number = {**VIEWS, "hash_bits": 6, "task": "regression", "in_order": True}
+    number = {"encoder": ENCODER, "task": "regression", "in_order": True}
     files = str(folder / "*.parquet")
     trained = train(files, "price", client=client, model="mvm", n_partitions=2, **number)
     assert trained.metric["value"] < 12.0  # the standard deviation is 18
@@ -83,7 +91,7 @@ def test_text_files_weights_bins_and_several_models(client, folder):
 
 def test_a_machine_for_a_measure_is_that_of_all_rows_together(client, one_worker, folder, tmp_path):
     files = sorted(map(str, folder.glob("*.parquet")))
-    given = {"model": "svmperf", "metric": "f1", "settings": {"C2": 0.01}, **GIVEN}
+    given = {"model": "svmperf", "scoring": "f1", "settings": {"C2": 0.01}, **GIVEN}
     trained = train(files, "click", client=client, **given)
     again = train(files, "click", client=one_worker, **given)
     ours, theirs = trained.learner.get_state(), again.learner.get_state()
@@ -98,9 +106,14 @@ def test_a_machine_for_a_measure_is_that_of_all_rows_together(client, one_worker
     np.testing.assert_allclose(there.objective_history_, here.objective_history_, rtol=1e-9)
     assert trained.encoder.count_.tolist() == [855.0]
     assert trained.metric["value"] > 0.7
-    of_text = {"client": client, "model": "svmperf", "n_partitions": 2, "scale_views": False}
+    of_text = {
+        "client": client,
+        "model": "svmperf",
+        "n_partitions": 2,
+        "encoder": ViewEncoder(scale_views=False),
+    }
     for metric in ("accuracy", "roc_auc"):
-        text = train(str(folder / "*.svm"), metric=metric, output=tmp_path / "m", **of_text)
+        text = train(str(folder / "*.svm"), scoring=metric, output=tmp_path / "m", **of_text)
         assert text.accuracy > 0.6
         evaluated = crossview.evaluate(tmp_path / "m", str(folder / "0.svm"))
         assert evaluated.metrics["log_loss"].value < 0.69
@@ -167,7 +180,9 @@ def test_categories_of_a_dask_data_frame_may_differ_between_partitions(client, f
         meta=as_category(table, "user__city"),
         verify_meta=False,
     )
-    trained = train(frame, "click", client=client, model="pa:squared", bins=4, **GIVEN)
+    trained = train(
+        frame, "click", client=client, model="pa:squared", **{**GIVEN, "encoder": BINNED}
+    )
     assert trained.rows == 300 - 10 * 3
     assert trained.accuracy > 0.5
 

@@ -21,7 +21,7 @@ from crossview.saving.model_files import load_progress
 from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.metrics import ErrorTally, RunningThreshold, Tally
 from crossview.scoring.trained import TrainingObserver
-from crossview.training.checkpoint import Checkpoint, Kept, Position, shown_apart
+from crossview.training.checkpoint import Checkpoint, CheckpointFile, Kept, Position, shown_apart
 from crossview.training.train import settings_of
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
 
@@ -50,13 +50,14 @@ class Rows(TrainingObserver):
 def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path):
     table = make_table().drop_columns(["number"])
     given = {"model": "keco", "settings": {"schedule": "stream"}, **COLUMNS}
-    given |= {"checkpoint": tmp_path / "c.st", "every": 0.0}
+    given |= {"checkpoint": Checkpoint(tmp_path / "c.st", every=0.0)}
+    again = {"checkpoint": Checkpoint(tmp_path / "c.st", every=0.0, resume=True)}
     n = table.num_rows
     with pytest.raises(Killed):
         train(table, "y", **given, observer=(first := Rows(100)))
     # the checkpoint of a batch is written after its rows were told
     assert (first.starts, first.done) == ([(1, n, 0)], 111)
-    train(table, "y", **given, resume=True, observer=(second := Rows(n)))
+    train(table, "y", **given | again, observer=(second := Rows(n)))
     assert (second.starts, second.done) == ([(1, n, 74)], n)
     terminal = io.StringIO()
     terminal.isatty = lambda: True
@@ -80,7 +81,7 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
     X, y, given = arguments(model, options, tmp_path / "whole.st")
     whole = train(X, y, **given)
     given["output"] = tmp_path / "parts.st"
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     rng = np.random.default_rng(0)
     stops = 0
     while True:
@@ -91,11 +92,11 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
         except Killed:
             stops += 1
             assert not given["output"].exists()
-            assert load(kept["checkpoint"]) is not None  # a model so far
+            assert load(kept["checkpoint"].path) is not None  # a model so far
     assert stops
     assert contents(given["output"]) == contents(tmp_path / "whole.st")
     assert parts.info == whole.info
-    assert not kept["checkpoint"].exists()
+    assert not kept["checkpoint"].path.exists()
 
 
 def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
@@ -107,11 +108,11 @@ def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
     labels = rng.integers(0, 2, 300)
     for source, of_rows, more in (
         (str(tmp_path / "rows.parquet"), y, given),
-        (views, labels, {"model": "cw", "metric": "accuracy", "output": given["output"]}),
+        (views, labels, {"model": "cw", "scoring": "accuracy", "output": given["output"]}),
     ):
         train(source, of_rows, **more)
         whole = contents(given["output"])
-        kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+        kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
         with pytest.raises(Killed):
             train(source, of_rows, **more, **kept, observer=Killer(120))
         train(source, of_rows, **more, **kept)
@@ -120,17 +121,22 @@ def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0)}
+    again = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     with pytest.raises(Killed):
         train(X, y, **given, **kept, observer=Killer(100))
-    before = kept["checkpoint"].read_bytes()
+    before = kept["checkpoint"].path.read_bytes()
     swapped = X.select([X.column_names[1], X.column_names[0], *X.column_names[2:]])
     for other, changed, named in (
         (X, {"seed": 1}, "its settings: .*random_state=0.* then, .*random_state=1.* now"),
         (X, {"settings": {"C": 0.5}}, "its settings: .*C=1.0, .* then, .*C=0.5, .* now"),
         (X, {"epochs": 2}, "passes and order: .*1, 'shuffled'.* then, .*2, 'shuffled'.* now"),
-        (X, {"hash_bits": 9}, "the encoding: .*hash_bits=8, .* then, .*hash_bits=9, .* now"),
-        (X, {"metric": "accuracy"}, "the metric: "),
+        (
+            X,
+            {"encoder": ViewEncoder(hash_bits=9)},
+            "the encoding: .*hash_bits=8, .* then, .*hash_bits=9, .* now",
+        ),
+        (X, {"scoring": "accuracy"}, "the metric: "),
         (X, {"views": {"n": ["n__z"], "c": ["c__color"], "t": ["t__words"]}}, "the encoding: "),
         (swapped, {}, "the encoding: .*'n__x', 'n__z'.* then, .*'n__z', 'n__x'.* now"),
         (X, {"weight": np.ones(X.num_rows)}, "the weights: None then, 'in memory' now"),
@@ -138,25 +144,23 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     ):
         expected = rf"^\S+kept\.st: is of another run: {named}.*; remove it to train from the first"
         with pytest.raises(InputError, match=expected):
-            train(other, y, **given | changed, **kept, resume=True)
-        assert kept["checkpoint"].read_bytes() == before
+            train(other, y, **given | changed, **again)
+        assert kept["checkpoint"].path.read_bytes() == before
     # without resume the run starts anew, and with it, where there is no file
     first = train(X, y, **given, **kept)
-    assert train(X, y, **given, **kept, resume=True).info == first.info
+    assert train(X, y, **given, **again).info == first.info
 
 
 def test_a_finished_model_is_no_checkpoint_and_not_every_model_has_one(tmp_path):
     X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
     train(X, y, **given)
-    kept = {"checkpoint": tmp_path / "model.st", "resume": True}
+    kept = {"checkpoint": Checkpoint(tmp_path / "model.st", resume=True)}
     with pytest.raises(InputError, match="holds a model and no unfinished run"):
         train(X, y, **given | {"output": None}, **kept)
     with pytest.raises(InputError, match="'svmperf' learns all rows at once"):
         train(X, y, **given | {"model": "svmperf"}, checkpoint=tmp_path / "kept.st")
-    with pytest.raises(InputError, match="name it by checkpoint="):
-        train(X, y, **given, resume=True)
     with pytest.raises(InputError, match="every=-1"):
-        train(X, y, **given, checkpoint=tmp_path / "kept.st", every=-1)
+        train(X, y, **given, checkpoint=Checkpoint(tmp_path / "kept.st", every=-1))
     with pytest.raises(InputError, match="there is no folder"):
         train(X, y, **given, checkpoint=tmp_path / "no" / "kept.st")
 
@@ -216,13 +220,18 @@ def test_another_source_is_refused(suffix, in_order, tmp_path):
     table = make_table().drop_columns(["number"])
     table = table.filter(table["y"].is_valid())
     source, output = tmp_path / f"rows.{suffix}", tmp_path / "model.st"
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
-    given = {"model": "pa:squared", "hash_bits": 8, "in_order": in_order, "output": output}
-    given |= {} if suffix == "vw" else {"y": "y", "text": COLUMNS["text"]}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
+    given = {
+        "model": "pa:squared",
+        "encoder": ViewEncoder(hash_bits=8),
+        "in_order": in_order,
+        "output": output,
+    }
+    given |= {} if suffix == "vw" else {"y": "y", **COLUMNS}
     write_source(table, source)
     with pytest.raises(Killed):
         train(str(source), **given, **kept, observer=Killer(100))
-    before = kept["checkpoint"].read_bytes()
+    before = kept["checkpoint"].path.read_bytes()
     changes = dict(CHANGES)
     if suffix == "parquet":
         changes["float32"] = lambda table: table.set_column(
@@ -237,7 +246,7 @@ def test_another_source_is_refused(suffix, in_order, tmp_path):
             InputError, match=f"{expected}; bring them back, or remove the checkpoint"
         ):
             train(str(source), **given, **kept)
-        assert kept["checkpoint"].read_bytes() == before
+        assert kept["checkpoint"].path.read_bytes() == before
         assert not output.exists()
     write_source(table, source)
     resumed = train(str(source), **given, **kept)
@@ -249,7 +258,7 @@ def test_rows_that_were_never_read_may_change_and_those_of_an_earlier_pass_may_n
     table = make_table().drop_columns(["number"])
     table = table.filter(table["y"].is_valid())
     path = tmp_path / "rows.parquet"
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     changed = other_value(table, "y", len(table) - 1, "yes")
     for epochs, rows in ((1, 40), (2, 420)):
         given = {"model": "pa:squared", **COLUMNS, "in_order": True, "epochs": epochs}
@@ -271,7 +280,7 @@ def test_labels_weights_and_times_in_memory_are_compared(tmp_path):
     labels, ones = X["y"].to_pylist(), np.ones(X.num_rows)
     X = X.drop_columns(["y"]).append_column("when", pa.array(range(X.num_rows)))
     given |= {"views": {"n": "n__*", "c": "c__*", "t": "t__*"}}
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     with pytest.raises(Killed):
         train(X, labels, **given, weight=ones, time="when", **kept, observer=Killer(100))
     other = X.set_column(X.num_columns - 1, "when", pa.array(range(X.num_rows)[::-1]))
@@ -294,7 +303,7 @@ def test_two_runs_cannot_share_a_checkpoint(tmp_path):
 
         def start_pass(self, *args):
             for name, epochs in (("kept.st", 1), ("kept.st", 2), ("link.st", 1)):
-                more = {"epochs": epochs, "checkpoint": tmp_path / name, "resume": True}
+                more = {"epochs": epochs, "checkpoint": Checkpoint(tmp_path / name, resume=True)}
                 with pytest.raises(InputError, match=rf"{name}: another run .* uses this file"):
                     train(X, y, **given | {"output": None}, **more)
 
@@ -317,7 +326,7 @@ def test_a_missing_package_is_answered_with_its_name(absent, monkeypatch, tmp_pa
 def test_it_is_time_for_a_checkpoint_now_and_then(tmp_path, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    checkpoint = Checkpoint(tmp_path / "kept.st", 10.0, {}, resume=False)
+    checkpoint = CheckpointFile(Checkpoint(tmp_path / "kept.st", every=10.0), {})
     due = []
     for now[0] in (5.0, 9.9, 10.0, 12.0, 19.9, 20.5, 30.0, 30.5):
         due.append(checkpoint.is_due())
@@ -332,7 +341,9 @@ def test_rows_and_positions_come_back(sparse, tmp_path):
     if not sparse:
         rows = MultiView({"a": np.arange(6.0).reshape(3, 2), "b": np.ones((3, 1))})
         fitted = Perceptron().fit(rows, [0, 1, 0])
-    checkpoint = Checkpoint(tmp_path / "kept.st", 0.0, {"the seed": 1}, resume=True)
+    checkpoint = CheckpointFile(
+        Checkpoint(tmp_path / "kept.st", every=0.0, resume=True), {"the seed": 1}
+    )
     assert checkpoint.read() is None
     position = Position(2, 7, np.random.default_rng(3).bit_generator.state, 1, 2)
     checkpoint.write(Kept(fitted, position, {"a.b": np.arange(3)}, rows))
@@ -357,18 +368,18 @@ def test_rows_and_positions_come_back(sparse, tmp_path):
 )
 def test_a_position_that_is_made_up_is_refused(name, value, tmp_path):
     X, y, given = arguments("pa:squared", {"epochs": 2}, tmp_path / "model.st")
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     with pytest.raises(Killed):
         train(X, y, **given, **kept, observer=Killer(200))
-    header, state = load_progress(kept["checkpoint"])
+    header, state = load_progress(kept["checkpoint"].path)
     sound = dict(header["position"])
     header["position"][name] = value
-    save(load(kept["checkpoint"]), kept["checkpoint"], progress=(header, state))
+    save(load(kept["checkpoint"].path), kept["checkpoint"].path, progress=(header, state))
     with pytest.raises(InputError, match=r"damaged checkpoint|random numbers"):
         train(X, y, **given, **kept)
     header["position"] = sound
     state.pop("read/hashes")
-    save(load(kept["checkpoint"]), kept["checkpoint"], progress=(header, state))
+    save(load(kept["checkpoint"].path), kept["checkpoint"].path, progress=(header, state))
     with pytest.raises(
         InputError, match=r"kept\.st: is a damaged checkpoint \(.* lacks .*'hashes'"
     ):
@@ -423,7 +434,7 @@ def test_kill_9_at_random_moments(tmp_path):
         "from crossview.data.labeled import LabeledSource; LabeledSource.batch_rows = 1000; "
         "sys.exit(main(sys.argv[1:]))"
     )
-    options = {"model": "pa:squared", "hash_bits": 8}
+    options = {"model": "pa:squared", "encoder": ViewEncoder(hash_bits=8)}
     whole = tmp_path / "whole.st"
     train(str(tmp_path / "rows.parquet"), "y", **options, output=whole)
     command = [

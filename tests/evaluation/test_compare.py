@@ -20,6 +20,7 @@ from crossview import (
     MultiViewPAClassifier,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
+    Scoring,
     ViewEncoder,
     open_table,
 )
@@ -142,7 +143,7 @@ def test_the_encoder_sees_the_training_part_only():
     frame.loc[frame.index % 3 == 0, "weak__0"] *= 1e3  # statistics that depend on the rows
     y = frame["answer"].to_numpy()
     given = {"grid": ONE, "cv": 3, "models": ["view:weak", "pa:squared"]}
-    answer = thorough(frame, "answer", threshold=None, **given)
+    answer = thorough(frame, "answer", scoring=Scoring(threshold=None), **given)
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     table = frame.drop(columns="answer")
     for f, (train, test) in enumerate(folds.split(y, y)):
@@ -159,7 +160,7 @@ def test_parameters_are_chosen_inside_the_training_part():
     grid = [0.001, 0.1, 1000.0]
     tried = {"C": grid, "disagreement": [0.01], "average": [], "epochs": [], "bins": []}
     models = ["view:strong", "pa:squared", "scw"]
-    answer = thorough(X, y, grid=tried, cv=3, threshold=None, models=models)
+    answer = thorough(X, y, grid=tried, cv=3, scoring=Scoring(threshold=None), models=models)
     row = answer.row("view:strong")
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
     for f, (train, _) in enumerate(folds.split(y, y)):
@@ -232,7 +233,7 @@ def test_several_classes_and_every_metric():
             some = [*models, "svmperf"] if models and not stream else models
             if stream and metric == "f1":
                 some = ["view:a", "pa:squared", "pa:absolute", "scw", "pam:squared", "mvm"]
-            answer = thorough(X, y, metric=metric, grid=ONE, models=some, **how)
+            answer = thorough(X, y, scoring=metric, grid=ONE, models=some, **how)
             assert answer.positive is None
             json.dumps(answer.to_dict())
             if not stream:
@@ -247,7 +248,7 @@ def test_several_classes_and_every_metric():
 def test_the_highest_scores_of_each_fold_decide(k, name):
     X, y = make_noisy(150)
     given = {"cv": 3, "grid": ONE, "models": ["pa:concatenated", "view:weak"]}
-    answer = thorough(X, y, metric="precision_at_k", k=k, **given)
+    answer = thorough(X, y, scoring=Scoring("precision_at_k", k=k), **given)
     learner = PassiveAggressiveClassifier(C=0.1, shuffle=True, random_state=0)
     expected = []
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(y, y):
@@ -259,7 +260,7 @@ def test_the_highest_scores_of_each_fold_decide(k, name):
     assert f"| {name} |" in to_markdown(answer)
     assert name in answer.verdict[0]
     # the name that it has now is one to ask for
-    again = thorough(X, y, metric=name, **given)
+    again = thorough(X, y, scoring=name, **given)
     assert [row.scores for row in again.rows] == [row.scores for row in answer.rows]
 
 
@@ -356,29 +357,32 @@ def test_rows_sorted_by_label_are_no_stream():
 STREAMED = {
     "y": "other",
     "views": {"a": ["strong__*", "weak__*"]},
-    "text": ["noise__name"],
-    "categorical": ["weak__1"],
-    "numeric": ["weak__code"],
-    "date": ["weak__day=%Y.%d.%m"],
-    "ignore": ["strong__*"],
-    "hash_bits": 1,
-    "ngrams": 2,
-    "tf_idf": True,
-    "scale_views": False,
-    "bins": 4,
     "time": "weak__1",
     "weight": "noise__1",
     "task": "regression",
-    "metric": "accuracy",
-    "k": 0.5,
-    "cost": {"fp": 1, "fn": 3},
-    "positive": "no",
-    "threshold": None,
     "rope": 0.2,
     "seed": 1,
     "grid": ONE | {"C": [10.0]},
     "models": ["view:weak"],
 }
+ENCODERS = {
+    "text": ["weak__word", "noise__name"],
+    "categorical": ["weak__1"],
+    "numeric": ["weak__code"],
+    "date": ["weak__day=%Y.%d.%m"],
+    "ignore": ["other", "answer", "strong__*"],
+    "hash_bits": 1,
+    "ngram_range": (1, 2),
+    "tf_idf": True,
+    "scale_views": False,
+    "bins": 4,
+}
+SCORINGS = [
+    Scoring("accuracy"),
+    Scoring(cost={"fp": 1, "fn": 3}),
+    Scoring(positive="no"),
+    Scoring(threshold=None),
+]
 OF_FOLDS = {
     "cv": 4,
     "repeats": 2,
@@ -402,9 +406,10 @@ def streamed():
     frame["weak__day"] = [f"2024.{1 + i % 12}.{1 + i % 9}" for i in range(60)]
     frame["other"] = frame["answer"][::-1].to_numpy()
     given = {"y": "answer", "progressive": True, "models": ["pa:concatenated"], "grid": ONE}
-    given |= {"ignore": ["other", "answer"], "text": ["weak__word"]}
+    encoded = {"ignore": ["other", "answer"], "text": ["weak__word"]}
 
-    def answer(**options):
+    def answer(encoder=None, **options):
+        options["encoder"] = ViewEncoder(**encoded | (encoder or {}))
         content = crossview.compare(frame, **given | options).to_dict()
         rows = content.pop("rows")
         return content, [{k: v for k, v in row.items() if "second" not in k} for row in rows]
@@ -420,15 +425,17 @@ def test_a_stream_refuses_options_of_folds(streamed, name):
 
 def test_a_stream_honors_or_refuses_every_option(streamed):
     keywords = inspect.signature(crossview.compare).parameters
-    assert set(keywords) == {*STREAMED, *OF_FOLDS, *OTHERS}
+    assert set(keywords) == {*STREAMED, *OF_FOLDS, *OTHERS, "encoder", "scoring"}
     plain = streamed(**{name: keywords[name].default for name in OF_FOLDS})
     assert plain == streamed(budget=None, curve=False, in_order=True)
-    with pytest.raises(InputError, match="k="):  # is for another metric
-        streamed(k=0.5)
     with pytest.raises(InputError, match="predicts classes; for regression there are"):
         streamed(task="regression", grid={})
-    for name in STREAMED.keys() - {"k", "task"}:
+    for name in STREAMED.keys() - {"task"}:
         assert streamed(**{name: STREAMED[name]}) != plain, name
+    for name, value in ENCODERS.items():
+        assert streamed(encoder={name: value}) != plain, name
+    for scoring in SCORINGS:
+        assert streamed(scoring=scoring) != plain, scoring
 
 
 @pytest.mark.parametrize("progressive", [False, True])
@@ -454,7 +461,7 @@ def test_a_nan_in_a_multiview_is_named_before_rows_are_shuffled():
 def test_on_web_pages_two_views_beat_the_worse_one():
     X, y = shared_data.webkb_course()
     names = ["view:page", "view:link", "pa:concatenated", "pa:squared", "arow", "linear", "svmperf"]
-    answer = thorough(X, y, grid=ONE, cv=3, threshold=None, models=names)
+    answer = thorough(X, y, grid=ONE, cv=3, scoring=Scoring(threshold=None), models=names)
     both = [row.value for row in answer.rows if not row.model.startswith("view:")]
     page, link = answer.row("view:page").value, answer.row("view:link").value
     assert min(both) > link

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from crossview import InputError, describe, open_table
+from crossview import InputError, ViewEncoder, describe, open_table
 from crossview.data.summaries import columns as summaries
 from crossview.describing.describe import describe_head
 from crossview.reporting.description import description_table
@@ -41,7 +41,7 @@ def test_counts_ranges_examples_and_kinds():
             "y": ["p", "q", "p", None],
         }
     )
-    answer = describe(table, "y", text=["p__text"])
+    answer = describe(table, "y", encoder=ViewEncoder(text=["p__text"]))
     shown = {one.name: (one.view, one.kind, one.distinct, one.missing) for one in answer.columns}
     assert shown == {
         "u__age": ("u", "numeric", 2, 1),
@@ -155,7 +155,7 @@ def test_an_identifier_by_its_name_unless_it_is_declared():
     table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": ids, "id": ids, "y": Y})
     lines = describe(table, "y").warnings
     assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
-    assert describe(table, "y", categorical=["u__*"]).warnings == []
+    assert describe(table, "y", encoder=ViewEncoder(categorical=["u__*"])).warnings == []
     [line] = describe(table.select(["id", "y"]), "y").warnings
     assert line.startswith("id: whole numbers")
 

@@ -15,7 +15,7 @@ from comparing import (
     thorough,
     train,
 )
-from crossview import MultiView, ViewEncoder, evaluate
+from crossview import MultiView, Scoring, TrainingObserver, ViewEncoder, evaluate
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import Comparison
@@ -241,7 +241,9 @@ def people():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda table: train(table.fillna({"answer": "no"}), "answer", history=True),
+        lambda table: train(
+            table.fillna({"answer": "no"}), "answer", observer=TrainingObserver(history=True)
+        ),
         lambda table: train(table, "answer", model="pegasos"),
         lambda table: evaluate(train(table, "answer", model="pegasos").fitted, table, "answer"),
         lambda table: compare(table, "answer", models=["pa:squared"], progressive=True),
@@ -276,7 +278,12 @@ def test_the_last_rows_of_a_stream_are_scored_before_they_are_learned(unlabeled)
     if unlabeled:
         y = np.where(np.random.default_rng(0).random(400) < 0.2, None, y.astype(object))
     known = np.flatnonzero([label is not None for label in y])
-    given = {"models": ["pa:squared"], "grid": GRID, "threshold": None, "progressive": True}
+    given = {
+        "models": ["pa:squared"],
+        "grid": GRID,
+        "scoring": Scoring(threshold=None),
+        "progressive": True,
+    }
     kept = compare(X, y, **given).diagnostics
     begin = 400 - 360 // 4
     before, last = known[known < begin], known[known >= begin]
@@ -319,7 +326,7 @@ def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(mon
     table = make_frame(300)
     given = {"model": "pa:squared", "in_order": True}
     plain = train(table, "answer", **given)
-    kept = train(table, "answer", history=True, **given)
+    kept = train(table, "answer", observer=TrainingObserver(history=True), **given)
     assert not plain.diagnostics.errors
     state, other = plain.learner.get_state(), kept.learner.get_state()
     assert all(np.array_equal(state[name], other[name]) for name in state)
@@ -327,7 +334,7 @@ def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(mon
     assert 1.0 - errors.values[-1] == pytest.approx(kept.accuracy)
     assert kept.diagnostics.columns[0].view == "strong"
     monkeypatch.setattr(LabeledSource, "batch_rows", 23)
-    cut = train(table, "answer", history=True, **given)
+    cut = train(table, "answer", observer=TrainingObserver(history=True), **given)
     assert same(kept.diagnostics, cut.diagnostics)
     # by hand: the views of the last row, scored by a model of the rows before it
     n = int(differences.rows[-1])

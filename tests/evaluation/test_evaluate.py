@@ -12,7 +12,7 @@ from rich.console import Console
 
 import crossview
 from command_line import run
-from crossview import InputError, MultiView, datasets, evaluate
+from crossview import InputError, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
 from crossview.reporting.evaluation import evaluation_tables
 from crossview.scoring.metrics import measure
@@ -271,20 +271,20 @@ def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsy
         ({"time": "country"}, "holds text that is not a date in every row; convert it in a query"),
         ({"time": "age", "window": "1d"}, "no Unix time"),
         ({"window": 1}, "1,200 windows"),
-        ({"metric": "rmse"}, "is about numbers"),
-        ({"threshold": 2.0}, "a probability between 0 and 1"),
-        ({"positive": "si"}, "no class 'si'"),
+        ({"scoring": {"metric": "rmse"}}, "is about numbers"),
+        ({"scoring": {"threshold": 2.0}}, "a probability between 0 and 1"),
+        ({"scoring": {"positive": "si"}}, "no class 'si'"),
         ({"missing_columns": "drop"}, "give error or null"),
     ],
 )
 def test_what_is_wrong_is_one_line(options, message, model, table):
     with pytest.raises(InputError, match=message):
-        evaluate(model, table, **options)
+        evaluate(model, table, **options | {"scoring": Scoring(**options.get("scoring", {}))})
 
 
 def test_a_label_without_a_name_is_a_column_like_any_other():
     table = pa.table({"a__x": np.arange(60.0), "b__y": np.sin(np.arange(60)), "": [0, 1] * 30})
-    fitted = crossview.train(table, "", model="pa:squared", threshold=None).fitted
+    fitted = crossview.train(table, "", model="pa:squared", scoring=Scoring(threshold=None)).fitted
     assert crossview.evaluate(fitted, table, "").n_rows == 60
     with pytest.raises(InputError, match="no column ''"):
         crossview.evaluate(fitted, table.drop_columns([""]), "")

@@ -5,7 +5,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from crossview import InputError, MultiView, load, save, train
+from crossview import (
+    Checkpoint,
+    InputError,
+    MultiView,
+    Scoring,
+    ViewEncoder,
+    load,
+    save,
+    train,
+)
 from crossview.cli import main
 from training_runs import COLUMNS, KINDS, contents, make_table
 
@@ -74,7 +83,7 @@ def test_it_goes_on_in_passes_and_from_a_checkpoint(table, tmp_path):
     first = train(rows.slice(0, CUT), "y", model="fm", **COLUMNS, output=tmp_path / "first.st")
     more = train(rows.slice(CUT), init=first, epochs=2, output=tmp_path / "more.st")
     assert (more.rows, more.passes) == (len(rows), 2)
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     train(rows.slice(CUT), init=tmp_path / "first.st", epochs=2, output=tmp_path / "m.st", **kept)
     assert contents(tmp_path / "m.st") == contents(tmp_path / "more.st")
     with pytest.raises(InputError, match="is the model and its checkpoint; name two files"):
@@ -99,17 +108,18 @@ def test_views_in_memory_and_sparse_files(tmp_path):
 def test_what_does_not_fit_is_one_line(table, tmp_path):
     rows = table.filter(table["y"].is_valid())
     first = train(rows.slice(0, 400), "y", model="pa:squared", **COLUMNS, output=tmp_path / "m.st")
+    objects = {"bins": "encoder", "metric": "scoring", "threshold": "scoring"}
     for name, value in (
         ("model", "arow"),
         ("settings", {"C": 1.0}),
-        ("bins", 4),
-        ("metric", "roc_auc"),
-        ("threshold", 0.3),
+        ("bins", ViewEncoder(bins=4)),
+        ("metric", Scoring("roc_auc")),
+        ("threshold", Scoring(threshold=0.3)),
         ("task", "regression"),
         ("classes", np.array(["no", "yes"])),
     ):
         with pytest.raises(InputError, match=f"leave {name}= out; the model of init="):
-            train(rows, init=first, **{name: value})
+            train(rows, init=first, **{objects.get(name, name): value})
     with pytest.raises(InputError, match="no column is called 't__words'"):
         train(rows.drop_columns(["t__words"]), init=first)
     other = pa.array(["yes", "perhaps", *["no"] * (len(rows) - 2)])

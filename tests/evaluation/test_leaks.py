@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crossview import InputError, LeakWarning, compare, describe, train
+from crossview import InputError, LeakWarning, ViewEncoder, compare, describe, train
 from crossview.comparing.comparison import Comparison
 from crossview.data.summaries import leak_check
 from crossview.reporting.page.comparison import comparison_page
@@ -120,7 +120,7 @@ def test_compare_says_so(how):
     assert WORDS in str(answer).splitlines()[1]
     assert Comparison.from_dict(answer.to_dict()).warnings == [line]
     assert comparison_page(answer).warnings == [f"{line}."]
-    assert compare(TABLE, "y", ignore=["a__c*"], **given).warnings == []
+    assert compare(TABLE, "y", encoder=ViewEncoder(ignore=["a__c*"]), **given).warnings == []
 
 
 @pytest.mark.parametrize(
@@ -153,11 +153,20 @@ def test_of_many_rows_some_are_looked_at(monkeypatch):
 
 def test_columns_to_ignore_are_in_no_view():
     given = {"y": "y", "model": "pa:concatenated"}
-    trained = train(TABLE, **given, views={"a": ["a__*"], "b": "b*"}, ignore="a__code")
+    trained = train(
+        TABLE, **given, views={"a": ["a__*"], "b": "b*"}, encoder=ViewEncoder(ignore="a__code")
+    )
     assert trained.encoder.view_columns() == {"a": ["a__x"], "b": ["b__z"]}
-    trained = train(TABLE, **given, views={"a": ["a__c*", "a__x"], "b": "b*"}, ignore=["a__c*"])
+    trained = train(
+        TABLE,
+        **given,
+        views={"a": ["a__c*", "a__x"], "b": "b*"},
+        encoder=ViewEncoder(ignore=["a__c*"]),
+    )
     assert trained.encoder.view_columns() == {"a": ["a__x"], "b": ["b__z"]}
     with pytest.raises(InputError, match="view 'a' has only columns of ignore=; leave the view"):
-        train(TABLE, **given, views={"a": "a__c*", "b": "b*"}, ignore=["a__c*"])
+        train(
+            TABLE, **given, views={"a": "a__c*", "b": "b*"}, encoder=ViewEncoder(ignore=["a__c*"])
+        )
     with pytest.raises(InputError, match="no column 'a__cod'; did you mean 'a__code'"):
-        train(TABLE, **given, ignore=["a__cod"])
+        train(TABLE, **given, encoder=ViewEncoder(ignore=["a__cod"]))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import f1_score, log_loss
 
-from crossview import InputError, train
+from crossview import Checkpoint, InputError, Scoring, TrainingLog, train
 from crossview.data.labeled import LabeledSource
 from training_runs import COLUMNS, Killed, Killer, contents, make_table
 
@@ -27,11 +27,11 @@ def test_each_window_is_what_its_rows_say(table, tmp_path):
         "model": "pa:concatenated",
         "views": {"n": "n__*"},
         "in_order": True,
-        "threshold": None,
+        "scoring": Scoring(threshold=None),
     }
     plain = train(table, "y", **given, output=tmp_path / "plain.st")
     log = tmp_path / "log.jsonl"
-    logged = train(table, "y", **given, log=log, log_every=300, output=tmp_path / "logged.st")
+    logged = train(table, "y", **given, log=TrainingLog(log, 300), output=tmp_path / "logged.st")
     assert contents(tmp_path / "logged.st") == contents(tmp_path / "plain.st")
     assert logged.info == plain.info
     windows = read(log)
@@ -60,7 +60,7 @@ def test_neither_batches_nor_a_stop_change_the_log(table, tmp_path, monkeypatch)
     train(table, "y", **given, log=whole)
     assert len(read(whole)) == len(table) // 100 + 1
     monkeypatch.setattr(LabeledSource, "batch_rows", 37)
-    kept = {"checkpoint": tmp_path / "kept.st", "every": 0.0, "resume": True, "log": parts}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True), "log": parts}
     with pytest.raises(Killed):
         train(table, "y", **given, **kept, observer=Killer(400))
     lines = parts.read_text()
@@ -75,8 +75,9 @@ def test_what_cannot_be_a_log_is_one_line(table, tmp_path):
     for options, message in (
         ({"log": tmp_path / "rows.jsonl"}, "exists and is not a log of training"),
         ({"log": tmp_path / "a", "output": tmp_path / "a"}, "and the log; name two files"),
-        ({"log": tmp_path / "log.jsonl", "log_every": 0}, "log_every=0; give 1 or more"),
         ({"log": tmp_path / "log.jsonl", "model": "svmperf"}, "and has no log; leave it out"),
     ):
         with pytest.raises(InputError, match=message):
             train(table, "y", **{"model": "scw", **COLUMNS, **options})
+    with pytest.raises(InputError, match="every=0; give 1 or more"):
+        TrainingLog(tmp_path / "log.jsonl", every=0)

@@ -13,6 +13,7 @@ from crossview import (
     MultiView,
     MultiViewMachineRegressor,
     PassiveAggressiveClassifier,
+    Scoring,
 )
 from crossview.catalog.metrics import check_metric, metric_names
 from crossview.scoring.collector import DiagnosticsCollector
@@ -357,7 +358,7 @@ def test_progressive_predicts_each_row_before_it_learns_it(n_classes):
 
     model = PassiveAggressiveClassifier()
     chunks = [(X[:3], y[:3]), (X[3:50], y[3:50]), (X[50:], y[50:])]
-    records = list(progressive(model, chunks, classes, threshold=None))
+    records = list(progressive(model, chunks, classes, scoring=Scoring(threshold=None)))
     assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
     before = 0
     for r in records:
@@ -371,13 +372,13 @@ def test_progressive_predicts_each_row_before_it_learns_it(n_classes):
 def test_progressive_takes_multiview_batches_and_ends_on_a_doubling_once():
     X, y = make_rows(8)
     views = MultiView({"a": X[:, :2], "b": X[:, 2:]})
-    records = list(progressive(PassiveAggressiveClassifier(), [(views, y)], [0, 1], metric="f1"))
+    records = list(progressive(PassiveAggressiveClassifier(), [(views, y)], [0, 1], scoring="f1"))
     assert [r.rows for r in records] == [1, 2, 4, 8]
 
 
 def test_progressive_has_no_k_highest_scores_before_it_has_k_rows():
     X, y = make_rows(8)
-    given = {"classes": [0, 1], "metric": "recall_at_k", "k": 4}
+    given = {"classes": [0, 1], "scoring": Scoring("recall_at_k", k=4)}
     records = list(progressive(PassiveAggressiveClassifier(), [(X, y)], **given))
     assert np.isnan([r.metric for r in records]).tolist() == [True, True, False, False]
     scores = PassiveAggressiveClassifier().score_then_learn(X, y, np.array([0, 1]))
@@ -439,48 +440,59 @@ def test_progressive_of_numbers_has_squared_losses():
         assert r.metric == pytest.approx(np.sqrt(r.loss))
         assert np.isnan(r.accuracy)
         before = r.rows
-    by_mae = list(progressive(MultiViewMachineRegressor(random_state=0), chunks, metric="mae"))
+    by_mae = list(progressive(MultiViewMachineRegressor(random_state=0), chunks, scoring="mae"))
     assert by_mae[-1].metric == pytest.approx(np.abs(predicted - y).mean())
+
+
+def refused(model, scoring=None, **options):
+    next(progressive(model, [make_rows()], scoring=Scoring(**scoring or {}), **options))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"classes": [0, 1]}, "a regressor has no classes"),
-        ({"metric": "f1"}, "numbers are"),
-        ({"k": 3}, "leave it out where the metric is 'rmse'"),
+        ({"scoring": {"metric": "f1"}}, "numbers are"),
+        ({"scoring": {"metric": "rmse", "k": 3}}, "leave it out where the metric is 'rmse'"),
     ],
 )
 def test_progressive_of_numbers_refuses(options, message):
     with pytest.raises(InputError, match=message):
-        next(progressive(MultiViewMachineRegressor(), [make_rows()], **options))
+        refused(MultiViewMachineRegressor(), **options)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"classes": None}, "two or more"),
-        ({"metric": "rmse"}, "metric 'rmse' is about numbers"),
+        ({"scoring": {"metric": "rmse"}}, "metric 'rmse' is about numbers"),
         ({"classes": [0]}, "two or more"),
-        ({"metric": "auc"}, "no metric 'auc'"),
-        ({"k": 3}, "leave it out where the metric is 'accuracy'"),
-        ({"positive": "x"}, r"no class 'x' \(there are: 0, 1\)"),
-        ({"classes": [0, 1, 2], "positive": 1}, "for two classes, and there are 3"),
+        ({"scoring": {"metric": "auc"}}, "no metric 'auc'"),
+        ({"scoring": {"metric": "accuracy", "k": 3}}, "where the metric is 'accuracy'"),
+        ({"scoring": {"positive": "x"}}, r"no class 'x' \(there are: 0, 1\)"),
+        (
+            {"classes": [0, 1, 2], "scoring": {"positive": 1}},
+            "for two classes, and there are 3",
+        ),
     ],
 )
 def test_progressive_refuses(options, message):
     options = {"classes": [0, 1]} | options
     with pytest.raises(InputError, match=message):
-        next(progressive(PassiveAggressiveClassifier(), [make_rows()], **options))
+        refused(PassiveAggressiveClassifier(), **options)
 
 
 def test_the_positive_class_may_be_given_as_text():
     X, y = make_rows()
     chunks = [(X, y)]
     as_text, as_label = (
-        list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], metric="f1", positive=p))
+        list(
+            progressive(
+                PassiveAggressiveClassifier(), chunks, [0, 1], scoring=Scoring("f1", positive=p)
+            )
+        )
         for p in ("0", 0)
     )
     assert [r.metric for r in as_text] == [r.metric for r in as_label]
-    other = list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], metric="f1"))
+    other = list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], scoring="f1"))
     assert other[-1].metric != as_label[-1].metric

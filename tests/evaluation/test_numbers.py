@@ -106,7 +106,7 @@ def test_errors_have_the_unit_of_the_target_and_four_digits(unit):
 def test_mae_may_decide():
     X, y = make_numbers(150)
     answer = thorough(
-        X, y, task="regression", metric="mae", cv=3, grid=OF_MACHINES, models=["fm", "linear"]
+        X, y, task="regression", scoring="mae", cv=3, grid=OF_MACHINES, models=["fm", "linear"]
     )
     assert all(row.value == row.mae for row in answer.rows)
     assert "| mae | worse | p | rmse |" in to_markdown(answer)

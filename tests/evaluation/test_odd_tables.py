@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crossview
-from crossview import InputError
+from crossview import InputError, ViewEncoder
 
 N = 20
 TABLE = {"a__x": np.arange(N) * 1.0, "b__y": np.sin(np.arange(N)), "l": ["p", "q"] * (N // 2)}
@@ -141,7 +141,9 @@ def test_any_use_of_a_column_works_or_is_one_line(name, model, tmp_path):
         lambda: crossview.evaluate(model, table, name),
         lambda: crossview.evaluate(model, table, "l", by=[name]),
         lambda: crossview.evaluate(model, table, "l", time=name),
-        lambda: crossview.train(table, "l", views={"v": [name]}, categorical=[name]),
+        lambda: crossview.train(
+            table, "l", views={"v": [name]}, encoder=ViewEncoder(categorical=[name])
+        ),
     ):
         message = ""
         try:

@@ -13,6 +13,7 @@ from comparing import ONE, make_few, make_frame, make_views
 from crossview import (
     InputError,
     LabelOrderWarning,
+    Scoring,
     compare,
     open_table,
     predict,
@@ -225,12 +226,19 @@ def test_labels_stay_as_they_are_written(here):
         table = table.append_column("weak__flag", pa.array(flags))
         pa.csv.write_csv(table, "t.csv", pa.csv.WriteOptions(quoting_style="needed"))
         for options in ({}, {"classes": written}):
-            trained = train("t.csv", "answer", model="scw", positive=written[0], **options)
+            trained = train(
+                "t.csv", "answer", model="scw", scoring=Scoring(positive=written[0]), **options
+            )
             assert trained.positive == written[0]
             found = set(predict(trained.fitted, "t.csv")["prediction"].to_pylist())
             assert found == set(written)
         answer = compare(
-            "t.csv", "answer", cv=2, positive=written[0], grid=ONE, models=["scw", "view:weak"]
+            "t.csv",
+            "answer",
+            cv=2,
+            scoring=Scoring(positive=written[0]),
+            grid=ONE,
+            models=["scw", "view:weak"],
         )
         assert answer.classes == sorted(written)
         # columns that are copied, too; as features they are categories, as in Parquet
@@ -252,7 +260,9 @@ def test_whole_numbers_stay_numbers(tmp_path):
     ):
         frame["answer"] = np.where(make_views()[1] == "yes", words[1], words[0])
         frame.to_csv(tmp_path / "t.csv", index=False)
-        trained = train(tmp_path / "t.csv", "answer", model="scw", positive=words[1])
+        trained = train(
+            tmp_path / "t.csv", "answer", model="scw", scoring=Scoring(positive=words[1])
+        )
         assert trained.learner.classes_.tolist() == (classes or words)
 
 

@@ -13,6 +13,7 @@ from crossview import (
     MultiViewSVMPerf,
     OneClassWarning,
     PassiveAggressiveClassifier,
+    Scoring,
     evaluate,
     open_rows,
     open_table,
@@ -106,7 +107,7 @@ def test_training_takes_the_rarer_class_and_says_so(tmp_path):
     assert (guessed.positive, guessed.positive_by) == ("no order", "guess")
     assert guessed.metric["name"] == guessed.threshold_for == "macro_f1"
     assert "count the same" in guessed.notes[0]
-    asked = train(frame, "y", model="pa:squared", classes=["bought", "no order"], metric="f1")
+    asked = train(frame, "y", model="pa:squared", classes=["bought", "no order"], scoring="f1")
     assert asked.metric_words.startswith("f1 of 'no order'")
     assert (
         asked.notes[0] == "positive class: 'no order', a guess; --positive bought takes the other"
@@ -120,7 +121,7 @@ def test_training_takes_the_rarer_class_and_says_so(tmp_path):
         found = evaluate(model, frame, "y")
         assert (found.positive, found.positive_by) == ("bought", "rarer")
         assert "f1 of 'bought' (30 of 120 rows) 0." in found.summary
-    other = evaluate(tmp_path / "m.safetensors", frame, "y", positive="no order")
+    other = evaluate(tmp_path / "m.safetensors", frame, "y", scoring=Scoring(positive="no order"))
     assert other.positive_by == "given"
     assert "f1 of 'no order' (90 of 120 rows)" in other.summary
 
@@ -129,7 +130,10 @@ def test_a_class_that_is_named_takes_the_place_of_a_guess():
     frame = make_rows(rare=55)
     trained = train(frame, "y", model="pa:squared")
     assert trained.metric["name"] == "macro_f1"
-    found, named = evaluate(trained, frame, "y"), evaluate(trained, frame, "y", positive="bought")
+    found, named = (
+        evaluate(trained, frame, "y"),
+        evaluate(trained, frame, "y", scoring=Scoring(positive="bought")),
+    )
     assert (found.metric, named.metric) == ("macro_f1", "f1")
     assert "a guess; --positive bought" in found.notes[0]
     assert "guess" not in str(named.notes)
@@ -161,7 +165,10 @@ def test_no_class_matters_where_neither_is_the_positive_one():
     """With the names exchanged the answer is the same but for ties."""
     frame = make_rows(rare=55, labels=("AD", "NC"))
     mirrored = frame.assign(y=frame["y"].map({"AD": "NC", "NC": "AD"}))
-    values = [train(one, "y", model="pa:squared", threshold=None) for one in (frame, mirrored)]
+    values = [
+        train(one, "y", model="pa:squared", scoring=Scoring(threshold=None))
+        for one in (frame, mirrored)
+    ]
     assert values[0].metric["value"] == pytest.approx(values[1].metric["value"], abs=0.01)
     assert {one.metric["name"] for one in values} == {"macro_f1"}
 
@@ -181,7 +188,7 @@ def test_an_svm_is_trained_for_the_rarer_class():
 def test_records_of_a_stream_say_the_class():
     X, y = make_views(30)
     model = PassiveAggressiveClassifier()
-    last = list(progressive(model, [(X["strong"], y)], ["no", "yes"], metric="f1"))[-1]
+    last = list(progressive(model, [(X["strong"], y)], ["no", "yes"], scoring="f1"))[-1]
     assert (last.metric_name, last.positive, last.positive_by) == ("f1", "yes", "name")
 
 
@@ -189,7 +196,10 @@ def test_pages_name_the_class_and_warn_of_a_model_with_one_answer():
     frame = make_rows()
     with pytest.warns(OneClassWarning, match="all 120 rows .* 'no order'"):
         trained = train(
-            frame, "y", model="pa:squared", metric="recall", positive="no order", threshold=1e-12
+            frame,
+            "y",
+            model="pa:squared",
+            scoring=Scoring("recall", positive="no order", threshold=1e-12),
         )
     page = training_page(trained)
     assert page.answer.startswith("Recall of 'no order' (90 of 120 rows): ")

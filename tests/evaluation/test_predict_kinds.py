@@ -5,7 +5,7 @@ import json
 import pytest
 
 import crossview
-from crossview import InputError
+from crossview import InputError, ViewEncoder
 
 COLUMNS = "u__zip,u__n,u__flag,u__old,p__x,p__t"
 ROWS = [
@@ -22,7 +22,7 @@ def model(tmp_path_factory):
     labels = ["p", "q", "p", "q"]
     lines = [f"{row},{label}" for row, label in zip(ROWS, labels, strict=True)] * 5
     path.write_text("\n".join([f"{COLUMNS},y", *lines]) + "\n")
-    return crossview.train(path, "y", model="pa:squared", text=["p__t"]).fitted
+    return crossview.train(path, "y", model="pa:squared", encoder=ViewEncoder(text=["p__t"])).fitted
 
 
 def scores(model, path, rows):

@@ -18,6 +18,7 @@ from crossview import (
     MultiViewPAClassifier,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
+    Scoring,
 )
 from crossview.catalog.learners import find_learner
 from crossview.comparing.folds.jobs import Jobs
@@ -47,7 +48,12 @@ def best_of(X, y, train, inner):
 def test_a_group_is_never_learned_and_scored():
     X, y = make_noisy(200)
     groups = np.random.default_rng(0).integers(0, 25, 200)
-    given = {"grid": GRID, "threshold": None, "models": ["view:weak", "view:strong"], "cv": 3}
+    given = {
+        "grid": GRID,
+        "scoring": Scoring(threshold=None),
+        "models": ["view:weak", "view:strong"],
+        "cv": 3,
+    }
     answer = thorough(X, y, groups=groups, **given)
     folds = StratifiedGroupKFold(3, shuffle=True, random_state=0)
     for f, (train, test) in enumerate(folds.split(y, y, groups)):
@@ -82,14 +88,14 @@ def test_a_class_may_be_missing_where_parameters_are_chosen(protocol):
     if protocol == "in_order":
         with pytest.raises(InputError, match="class 3 is missing where parameters are chosen"):
             thorough(
-                X, y, models=["view:a"], grid=ONE | {"epochs": [2]}, metric="log_loss", **given
+                X, y, models=["view:a"], grid=ONE | {"epochs": [2]}, scoring="log_loss", **given
             )
 
 
 def test_groups_belong_to_all_rows_also_to_those_without_label():
     X, y, known = make_few()
     groups = np.arange(150) // 5
-    given = {"grid": ONE, "threshold": None, "models": ["view:strong"], "cv": 2}
+    given = {"grid": ONE, "scoring": Scoring(threshold=None), "models": ["view:strong"], "cv": 2}
     some = thorough(X, y, groups=groups, **given)
     alone = thorough(X[known], y[known].astype(str), groups=groups[known], **given)
     assert some.best.scores == alone.best.scores
@@ -114,7 +120,9 @@ def test_rows_in_the_order_of_time_are_scored_by_models_of_the_rows_before():
     X, y = make_noisy(120)
     models = ["view:strong", "svmperf:error_rate"]
     grid = GRID | {"C1": [0.1], "C2": [0.01]}
-    answer = thorough(X, y, in_order=True, cv=3, threshold=None, grid=grid, models=models)
+    answer = thorough(
+        X, y, in_order=True, cv=3, scoring=Scoring(threshold=None), grid=grid, models=models
+    )
     row = answer.row("view:strong")
     assert answer.folds == 3
     shares = []
@@ -137,7 +145,12 @@ def test_rows_in_the_order_of_time_are_scored_by_models_of_the_rows_before():
 
 def test_repeats_are_folds_of_the_next_seeds():
     X, y = make_views()
-    given = {"grid": ONE, "models": ["view:weak", "pa:squared"], "threshold": None, "cv": 2}
+    given = {
+        "grid": ONE,
+        "models": ["view:weak", "pa:squared"],
+        "scoring": Scoring(threshold=None),
+        "cv": 2,
+    }
     answer = thorough(X, y, repeats=2, seed=3, **given)
     assert answer.folds == 4
     assert answer.test_share == pytest.approx(1 / 2)
@@ -284,8 +297,14 @@ def test_compare_of_hashed_columns_is_that_by_hand():
     )  # fmt: skip
     from crossview import ViewEncoder
 
-    given = {"grid": ONE, "cv": 2, "threshold": None, "models": ["pa:concatenated"]}
-    answer = thorough(frame, "y", hash_bits=12, **given)
+    given = {
+        "grid": ONE,
+        "cv": 2,
+        "scoring": Scoring(threshold=None),
+        "models": ["pa:concatenated"],
+    }
+    encoder = ViewEncoder(hash_bits=12, scale_views=False)
+    answer = thorough(frame, "y", encoder=encoder, **given)
     for f, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         table = frame.drop(columns="y")
         encoder = ViewEncoder(hash_bits=12, scale_views=False).fit(table.iloc[train])

@@ -9,11 +9,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from comparing import ONE, compare, make_frame, make_noisy
-from crossview import (
-    InputError,
-    PassiveAggressiveClassifier,
-    open_table,
-)
+from crossview import InputError, PassiveAggressiveClassifier, Scoring, ViewEncoder, open_table
 from crossview.catalog.learners import find_learner
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.scoring.diagnostics import ViewDifferences
@@ -27,7 +23,7 @@ def test_progressive_by_hand(weighted):
     X, y = make_noisy(120)
     w = np.random.default_rng(1).integers(0, 4, 120) / 2 if weighted else None
     models = ["view:strong", "view:weak", "pa:squared", "scw", "mvm"]
-    given = {"grid": ONE, "threshold": None, "models": models, "weight": w}
+    given = {"grid": ONE, "scoring": Scoring(threshold=None), "models": models, "weight": w}
     answer = compare(X, y, progressive=True, **given)
     assert (answer.n_rows, answer.n_scored) == (120, 108)
     true, predictions = y[12:], {}
@@ -82,7 +78,11 @@ def test_progressive_does_not_depend_on_the_batches():
     )
     answers = [
         compare(
-            open_table(frame, batch_rows=rows), "label", progressive=True, grid=ONE, hash_bits=6
+            open_table(frame, batch_rows=rows),
+            "label",
+            progressive=True,
+            grid=ONE,
+            encoder=ViewEncoder(hash_bits=6),
         )
         for rows in (7, 1000)
     ]
@@ -147,7 +147,7 @@ def test_looking_at_the_views_does_not_slow_a_model_in_the_table(monkeypatch):
 def test_progressive_chooses_on_the_first_part():
     X, y = make_noisy(1000)
     grid = [0.001, 1000.0]
-    answer = compare(X, y, progressive=True, grid={"C": grid}, threshold=None)
+    answer = compare(X, y, progressive=True, grid={"C": grid}, scoring=Scoring(threshold=None))
     values = []
     for C in grid:
         model = PassiveAggressiveClassifier(C=C)

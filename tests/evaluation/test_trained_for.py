@@ -9,10 +9,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from comparing import ONE, make_noisy, make_views, thorough
-from crossview import (
-    MultiView,
-    MultiViewSVMPerf,
-)
+from crossview import MultiView, MultiViewSVMPerf, Scoring
 from crossview.catalog.learners import find_learner
 from crossview.comparing.candidates import compared_learners
 from crossview.comparing.folds.splits import draw_rows
@@ -73,7 +70,7 @@ def test_the_command_names_a_metric_that_is_not_the_default():
     X = MultiView({"a": X["strong"], "b": X["strong"], "noise": noise})
     given = {"cv": 3, "grid": ONE}
     for model in ("svmperf", "svmperf:error_rate", "pa:squared"):
-        answer = thorough(X, y, models=["view:noise", model], metric="roc_auc", **given)
+        answer = thorough(X, y, models=["view:noise", model], scoring="roc_auc", **given)
         assert answer.recommended.model == model
         assert answer.train_options[-2:] == ["--metric", "roc_auc"]
     by_default = thorough(X, y, models=["view:noise", model], **given)
@@ -84,7 +81,7 @@ def test_one_inner_split_and_a_coarse_gap_choose_for_the_svm():
     X, y = make_noisy()
     tried = {"C1": [0.0001, 1.0], "C2": [0.001, 10.0]}
     models = ["svmperf", "svmperf:concatenated"]
-    answer = thorough(X, y, grid=tried, cv=3, threshold=None, models=models)
+    answer = thorough(X, y, grid=tried, cv=3, scoring=Scoring(threshold=None), models=models)
     for f, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(y, y)):
         inner = StratifiedKFold(3, shuffle=True, random_state=0)
         a, b = next(iter(inner.split(y[train], y[train])))
@@ -120,7 +117,7 @@ def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
     assert [n for n, tol in fits if tol == 1e-3] == [100] * (3 + 1)
     # a metric of 6 rows needs 60 of them, where there are so many
     fits.clear()
-    thorough(X, y, models=models, metric="precision_at_k", k=6, **given)
+    thorough(X, y, models=models, scoring=Scoring("precision_at_k", k=6), **given)
     assert 58 <= min(fits)[0] <= 62
 
 

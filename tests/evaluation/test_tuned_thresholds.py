@@ -13,6 +13,8 @@ from crossview import (
     InputError,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
+    Scoring,
+    ViewEncoder,
     load,
     open_table,
     predict,
@@ -25,7 +27,7 @@ from crossview.scoring.metrics import RunningThreshold, best_threshold
 from crossview.scoring.progressive import progressive
 from reference.jackknife import block_jackknife
 
-RARE = {"metric": "f2", "positive": "no"}
+RARE = {"scoring": Scoring("f2", positive="no")}
 
 
 def held_out(X, y, make, n_folds=3):
@@ -81,7 +83,7 @@ def test_the_rows_of_the_inner_folds_choose_setting_and_threshold():
 def test_held_out_rows_calibrate_a_model_that_needs_all_rows():
     X, y = make_noisy(150)
     given = {"grid": ONE, "cv": 2, "models": ["view:weak", "svmperf:error_rate"]}
-    by_f1, by_loss = (thorough(X, y, metric=metric, **given) for metric in ("f1", "log_loss"))
+    by_f1, by_loss = (thorough(X, y, scoring=metric, **given) for metric in ("f1", "log_loss"))
     for f, (a, b) in enumerate(StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)):
         options = {"C1": 0.1, "C2": 0.01, "measure": "error_rate", "calibration": "none"}
         rough = MultiViewSVMPerf(tol=0.01, **options)
@@ -113,7 +115,12 @@ def test_a_threshold_costs_no_fit(model, monkeypatch):
 
     monkeypatch.setattr(learner, "fit", counting)
     counts = []
-    for options in ({"threshold": None}, {}, {"threshold": 0.3}, {"metric": "log_loss"}):
+    for options in (
+        {"scoring": Scoring(threshold=None)},
+        {},
+        {"scoring": Scoring(threshold=0.3)},
+        {"scoring": "log_loss"},
+    ):
         fits.clear()
         thorough(X, y, cv=2, grid=ONE, models=[model], **options)
         counts.append(sorted(fits))
@@ -125,9 +132,9 @@ def test_a_given_threshold_is_that_of_every_model(in_stream_order):
     X, y = make_noisy()
     given = {"grid": ONE} | ({"progressive": True} if in_stream_order else {"cv": 2})
     models = ["view:strong", "mvm", *([] if in_stream_order else ["svmperf:error_rate"])]
-    answer = thorough(X, y, threshold=0.3, models=models, **given)
-    other = thorough(X, y, threshold=0.7, positive="no", models=models, **given)
-    untuned = thorough(X, y, threshold=None, models=models, **given)
+    answer = thorough(X, y, scoring=Scoring(threshold=0.3), models=models, **given)
+    other = thorough(X, y, scoring=Scoring(positive="no", threshold=0.7), models=models, **given)
+    untuned = thorough(X, y, scoring=Scoring(threshold=None), models=models, **given)
     for name in models:
         row, same, zero = (one.row(name) for one in (answer, other, untuned))
         assert row.threshold == pytest.approx(0.3)
@@ -147,8 +154,8 @@ def test_a_given_threshold_is_that_of_every_model(in_stream_order):
 def test_a_metric_without_a_threshold_takes_that_of_macro_f1_and_is_not_changed_by_it(metric):
     X, y = make_noisy(90)
     given = {"cv": 2, "grid": ONE | {"C": [0.01, 1.0]}, "models": ["perceptron", "pa:squared"]}
-    answer = thorough(X, y, metric=metric, **given)
-    without = thorough(X, y, metric=metric, threshold=None, **given)
+    answer = thorough(X, y, scoring=metric, **given)
+    without = thorough(X, y, scoring=Scoring(metric, threshold=None), **given)
     for row in answer.rows:
         other = without.row(row.model)
         assert row.scores == other.scores
@@ -158,7 +165,7 @@ def test_a_metric_without_a_threshold_takes_that_of_macro_f1_and_is_not_changed_
     assert answer.threshold_for == "macro_f1"
     assert without.threshold_for is None
     assert "the best for macro_f1 on rows held out" in " ".join(comparison_notes(answer))
-    trained = [train(X, y, model="pa:squared", metric=name) for name in (metric, "macro_f1")]
+    trained = [train(X, y, model="pa:squared", scoring=name) for name in (metric, "macro_f1")]
     assert trained[0].threshold == trained[1].threshold is not None
     assert trained[0].threshold_for == trained[1].threshold_for == "macro_f1"
 
@@ -194,7 +201,7 @@ def test_a_record_does_not_depend_on_the_batches(metric):
         for size in sizes:
             batches.append((X["strong"][done : done + size], y[done : done + size]))
             done += size
-        records = list(progressive(model, batches, ["no", "yes"], metric=metric))
+        records = list(progressive(model, batches, ["no", "yes"], scoring=metric))
         frames.append([(r.rows, r.loss, r.loss_since_last, r.metric, r.accuracy) for r in records])
     assert frames[0] == frames[1] == frames[2]
 
@@ -208,11 +215,11 @@ def test_probabilities_are_scored_before_a_row_is_learned():
         ("brier_score", brier_score_loss(y == "yes", p[:, 1])),
     ):
         model = PassiveAggressiveClassifier(C=0.1)
-        records = list(progressive(model, [(X["strong"], y)], ["no", "yes"], metric=metric))
+        records = list(progressive(model, [(X["strong"], y)], ["no", "yes"], scoring=metric))
         assert records[-1].metric == pytest.approx(expected)
     model = PassiveAggressiveClassifier(calibration="none")
     with pytest.raises(InputError, match="metric 'log_loss' needs probabilities, and the model"):
-        next(progressive(model, [(X["strong"], y)], ["no", "yes"], metric="log_loss"))
+        next(progressive(model, [(X["strong"], y)], ["no", "yes"], scoring="log_loss"))
 
 
 def test_the_p_of_a_mean_over_rows_is_that_of_its_terms():
@@ -223,7 +230,7 @@ def test_the_p_of_a_mean_over_rows_is_that_of_its_terms():
         model = PassiveAggressiveClassifier(C=0.1, random_state=0)
         _, p = model.score_then_learn(X[view], y, ["no", "yes"], return_proba=True)
         losses[f"view:{view}"] = -np.log(np.where(y == "yes", p[:, 1], p[:, 0]))[40:]
-    answer = thorough(X, y, progressive=True, grid=ONE, metric="log_loss", models=models)
+    answer = thorough(X, y, progressive=True, grid=ONE, scoring="log_loss", models=models)
     best, other = answer.rows
     ahead = losses[best.model] - losses[other.model]  # a lower loss is better
     expected = block_jackknife(360, lambda rows: ahead[rows].mean())
@@ -242,7 +249,7 @@ def test_a_model_file_keeps_the_threshold_and_predicts_by_it(model, tmp_path):
         labeled = np.flatnonzero([label is not None for label in y])
         X, y = X[labeled], y[labeled].astype(str)
     metric = "f2" if model == "svmperf" else "cost:fp=1,fn=9"
-    trained = train(X, y, model=model, output=file, metric=metric, positive="no")
+    trained = train(X, y, model=model, output=file, scoring=Scoring(metric, positive="no"))
     threshold = trained.threshold
     assert 0.0 < threshold < 1.0
     assert read_info(file)["threshold"] == threshold
@@ -262,12 +269,12 @@ def test_a_model_file_keeps_the_threshold_and_predicts_by_it(model, tmp_path):
         assert (np.asarray(predict(file, X, **given)["prediction"]) == expected).all()
     assert load(file).threshold_ == pytest.approx(1.0 - threshold)
     # given to train, it is stored as it is
-    fixed = train(X, y, model=model, threshold=0.2, positive="no")
+    fixed = train(X, y, model=model, scoring=Scoring(positive="no", threshold=0.2))
     assert fixed.threshold == pytest.approx(0.2)
     assert (np.asarray(predict(fixed.fitted, X)["prediction"]) == "no").mean() == pytest.approx(
         (np.asarray(predict(fixed.fitted, X)["probability_no"]) >= 0.2).mean()
     )
-    assert train(X, y, model=model, threshold=None).threshold is None
+    assert train(X, y, model=model, scoring=Scoring(threshold=None)).threshold is None
 
 
 def test_the_batches_do_not_change_the_threshold_that_is_stored():
@@ -281,8 +288,8 @@ def test_the_batches_do_not_change_the_threshold_that_is_stored():
             "y",
             model="pa:squared",
             epochs=2,
-            hash_bits=6,
-            metric="accuracy",
+            encoder=ViewEncoder(hash_bits=6),
+            scoring="accuracy",
         )
         for rows in (7, 1000)
     ]
@@ -312,14 +319,20 @@ def test_what_is_predicted_has_a_column_per_class():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"threshold": 2}, "threshold=2; give a probability between 0 and 1, or none"),
-        ({"threshold": "0.3"}, "threshold='0.3'; give a probability"),
-        ({"threshold": True}, "threshold=True; give"),
-        ({"threshold": float("nan")}, "threshold=nan; give"),
-        ({"cost": {"fp": 1}}, "cost fp=1: give that of a false positive"),
-        ({"metric": "cost"}, "the metric cost needs costs"),
-        ({"task": "regression", "threshold": 0.3}, "threshold= is about classes; leave it out"),
-        ({"task": "regression", "cost": {"fp": 1, "fn": 2}}, "is about classes"),
+        (
+            {"scoring": {"threshold": 2}},
+            "threshold=2; give a probability between 0 and 1, or none",
+        ),
+        ({"scoring": {"threshold": "0.3"}}, "threshold='0.3'; give a probability"),
+        ({"scoring": {"threshold": True}}, "threshold=True; give"),
+        ({"scoring": {"threshold": float("nan")}}, "threshold=nan; give"),
+        ({"scoring": {"cost": {"fp": 1}}}, "cost fp=1: give that of a false positive"),
+        ({"scoring": {"metric": "cost"}}, "the metric cost needs costs"),
+        (
+            {"task": "regression", "scoring": {"threshold": 0.3}},
+            "threshold= is about classes; leave it out",
+        ),
+        ({"task": "regression", "scoring": {"cost": {"fp": 1, "fn": 2}}}, "is about classes"),
     ],
 )
 def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
@@ -331,10 +344,12 @@ def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
         (train, {"model": "mvm"}),
     ):
         with pytest.raises(InputError, match=message):
-            call(X, y, **given, **change)
+            call(X, y, **given, **change | {"scoring": Scoring(**change["scoring"])})
 
 
-@pytest.mark.parametrize("change", [{"threshold": 0.3}, {"cost": {"fp": 1, "fn": 2}}])
+@pytest.mark.parametrize(
+    "change", [{"scoring": Scoring(threshold=0.3)}, {"scoring": Scoring(cost={"fp": 1, "fn": 2})}]
+)
 def test_three_classes_have_no_threshold(change):
     X, y = make_views(60)
     y = np.where(np.arange(60) % 3 == 0, "maybe", y)

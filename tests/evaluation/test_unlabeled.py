@@ -14,6 +14,7 @@ from crossview import (
     MultiView,
     PassiveAggressiveClassifier,
     PegasosClassifier,
+    Scoring,
     progressive,
 )
 from crossview.catalog.learners import find_learner
@@ -182,7 +183,9 @@ def test_a_stream_with_rows_without_label_by_hand(kernel, rows_at_once, monkeypa
     X, y, known = make_few()
     grid = ONE | {"kernel": [kernel]}
     models = ["pa:squared", "pegasos", "keco"]
-    answer = thorough(X, y, progressive=True, grid=grid, models=models, threshold=None)
+    answer = thorough(
+        X, y, progressive=True, grid=grid, models=models, scoring=Scoring(threshold=None)
+    )
     first = np.arange(150) < 15
     scored = known & ~first
     assert (answer.n_rows, answer.n_scored, answer.unlabeled) == (

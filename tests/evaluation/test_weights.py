@@ -10,7 +10,7 @@ import pytest
 
 import crossview
 from command_line import run
-from crossview import InputError, predict, train, weights
+from crossview import InputError, ViewEncoder, predict, train, weights
 
 VIEWS = {"user": "user_*", "page": "page"}
 WORDS = np.array(["sun", "rain", "snow", "wind", "fog"])
@@ -30,9 +30,10 @@ def make_table(n=300, classes=("no", "yes")):
     return pa.table({"user_age": age, "user_city": city, "page": pages, "label": label})
 
 
-def fitted(model, table=None, **options):
+def fitted(model, table=None, encoder=None, **options):
     table = make_table() if table is None else table
-    return train(table, "label", views=VIEWS, text=["page"], model=model, **options).fitted
+    encoder = ViewEncoder(**{"text": ["page"]} | (encoder or {}))
+    return train(table, "label", views=VIEWS, encoder=encoder, model=model, **options).fitted
 
 
 def test_every_weight_that_is_not_zero_has_its_name():
@@ -68,7 +69,9 @@ def test_every_weight_that_is_not_zero_has_its_name():
 
 
 def test_classes_interactions_bins_and_experts():
-    three = weights(fitted("pa:squared", make_table(classes=("a", "b", "c")), bins=3)).to_pylist()
+    three = weights(
+        fitted("pa:squared", make_table(classes=("a", "b", "c")), encoder={"bins": 3})
+    ).to_pylist()
     assert {row["class"] for row in three} == {"a", "b", "c"}
     assert any((row["value"] or "").startswith("near ") for row in three)
     products = weights(fitted("fm", epochs=1)).to_pylist()
@@ -119,7 +122,7 @@ def test_the_strongest_columns_of_each_row(model, classes, tmp_path):
 
 def test_what_collides_is_marked_everywhere(tmp_path, capsys):
     table = make_table()
-    model = fitted("arow:diagonal", table, hash_bits=1)
+    model = fitted("arow:diagonal", table, encoder={"hash_bits": 1})
     rows = weights(model).to_pylist()
     assert [row["collides"] for row in rows if row["column"] == "page"] == [True, True]
     explained = predict(model, table, explain=2).to_pylist()

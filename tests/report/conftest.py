@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from comparing import OF_MACHINES, ONE, make_numbers_frame, make_views
-from crossview import compare, evaluate, train
+from crossview import Scoring, TrainingObserver, compare, evaluate, train
 from crossview.reporting.page.sections import Made
 from crossview.reporting.page.write import report_html
 
@@ -29,9 +29,11 @@ def results():
     given = {"grid": ONE, "budget": None, "cv": 2}
     some = ["pa:squared", f"view:strong {EVIL}"]
     three = np.where(X["noise"][:, 0] > 0.5, "third", y)
-    trained = train(table, "answer", history=True)
+    trained = train(table, "answer", observer=TrainingObserver(history=True))
     return {
-        "folds": compare(table, "answer", models=some, positive=CLASSES[1], ablate=True, **given),
+        "folds": compare(
+            table, "answer", models=some, scoring=Scoring(positive=CLASSES[1]), ablate=True, **given
+        ),
         "stream": compare(table, "answer", models=["pa:squared", "arow"], progressive=True),
         "three": compare(X, three, models=["pa:squared"], curve=False, **given),
         "number": compare(

@@ -217,7 +217,14 @@ def test_a_model_reads_dates_as_it_learned_them(tmp_path):
 
 def test_dates_are_learned_from():
     """A week day is one of seven, however many days there are."""
-    trained = train(TABLE, "y", model="pa:concatenated", epochs=3, text=[], views={"a": "a*"})
+    trained = train(
+        TABLE,
+        "y",
+        model="pa:concatenated",
+        epochs=3,
+        encoder=ViewEncoder(text=[]),
+        views={"a": "a*"},
+    )
     assert trained.accuracy > 0.85
     models = {"models": ["view:a", "view:b"], "cv": 2, "grid": {"C": [1.0]}, "curve": False}
     assert compare(TABLE, "y", **models).best.accuracy > 0.85
@@ -254,7 +261,9 @@ def test_rows_in_the_order_of_dates_of_text(tmp_path, suffix):
     few = table.filter(pa.array([day.day < 13 for day in DAYS.tolist()]))
     with pytest.raises(InputError, match=r"column 'day': its dates may be %m/%d/%Y or %d/%m/%Y"):
         train(few, "y", time="day", **given)
-    assert train(few, "y", time="day", date=["day=%m/%d/%Y"], **given).rows == len(few)
+    assert train(
+        few, "y", time="day", encoder=ViewEncoder(date=["day=%m/%d/%Y"]), **given
+    ).rows == len(few)
     with pytest.raises(InputError, match="holds text that is not a date in every row"):
         train(table.set_column(0, "day", pa.array(["?", *DOTS[1:]])), "y", time="day", **given)
 
@@ -270,7 +279,7 @@ def test_describe_shows_dates_and_what_it_guessed():
     slashes = pa.table({"a__d": ["01/02/2025", "03/04/2025"] * 20, "b__x": NOISE[:40]})
     (line,) = describe(slashes).warnings
     assert "read as %m/%d/%Y, and %d/%m/%Y fits as well: date='a__d=%d/%m/%Y'" in line
-    named = describe(slashes, date=["a__d=%d/%m/%Y"])
+    named = describe(slashes, encoder=ViewEncoder(date=["a__d=%d/%m/%Y"]))
     assert named.warnings == []
     assert named.columns[0].minimum == "2025-02-01"
 

@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crossview import (
+    Checkpoint,
     InputError,
     MultiView,
+    ViewEncoder,
     ViewReader,
     compare,
     convert,
@@ -383,10 +385,11 @@ def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
     file, views = next(iter(how.items()))
     given = {"model": "pa:squared", "in_order": True, "views": views}
     whole = train(file, **given)
-    kept = {"checkpoint": tmp_path / "run.st", "every": 0}
+    kept = {"checkpoint": Checkpoint(tmp_path / "run.st", every=0)}
     with pytest.raises(KilledError):
         train(file, **given, **kept, observer=Killer())
-    resumed = train(file, **given, **kept, resume=True)
+    kept["checkpoint"] = Checkpoint(tmp_path / "run.st", resume=True)
+    resumed = train(file, **given, **kept)
     np.testing.assert_array_equal(resumed.learner.coef_, whole.learner.coef_)
     assert resumed.accuracy == whole.accuracy
 
@@ -401,12 +404,12 @@ def test_weights_and_missing_labels(tmp_path):
     heavy = [f"{line.replace(' ', f' {w} ', 1)}\n" for line, w in zip(lines, weight, strict=True)]
     (tmp_path / "w.vw").write_text("".join(heavy))
     given = {"model": "pa:squared", "in_order": True}
-    from_file = train(tmp_path / "w.vw", hash_bits=2, **given)
+    from_file = train(tmp_path / "w.vw", encoder=ViewEncoder(hash_bits=2), **given)
     X2, y2 = load_vw(tmp_path / "t.vw", hash_bits=2)
     in_memory = train(X2, y2, weight=weight, **given)
     np.testing.assert_array_equal(from_file.learner.coef_, in_memory.learner.coef_)
     how = {"models": ["pa:squared"], "progressive": True, "grid": {"C": [0.1]}}
-    ours = compare(tmp_path / "w.vw", hash_bits=2, **how).rows[0]
+    ours = compare(tmp_path / "w.vw", encoder=ViewEncoder(hash_bits=2), **how).rows[0]
     theirs = compare(X2, y2, weight=weight, **how).rows[0]
     assert (ours.value, ours.threshold) == (theirs.value, theirs.threshold)
     assert ours.threshold != compare(X2, y2, **how).rows[0].threshold
@@ -416,7 +419,11 @@ def test_weights_and_missing_labels(tmp_path):
         answer = convert(X, y, tmp_path / f"u.{end}")
         with pytest.raises(InputError, match="row 60: the label is missing"):
             train(tmp_path / f"u.{end}", views=answer.views, model="pa:squared")
-        half = {"model": "keco", "settings": {"n_iterations": 20}, "hash_bits": 2}
+        half = {
+            "model": "keco",
+            "settings": {"n_iterations": 20},
+            "encoder": ViewEncoder(hash_bits=2),
+        }
         trained = train(tmp_path / f"u.{end}", views=answer.views, **half)
         assert (trained.rows, trained.unlabeled) == (60, 30)
 
@@ -538,6 +545,6 @@ def test_a_view_without_a_namespace_in_any_row_is_refused_unless_a_model_knows_i
     with pytest.raises(InputError, match=r"view 'u': no row has a namespace 'uzer'; did you mean"):
         train(str(first), views={"u": "uzer", "ad": "ad"}, model="pa:squared")
     views = {"user": "user", "ad": "ad"}
-    trained = train(str(first), views=views, model="pa:squared", hash_bits=4)
+    trained = train(str(first), views=views, model="pa:squared", encoder=ViewEncoder(hash_bits=4))
     again = train(str(later), init=trained)
     assert again.rows == 160

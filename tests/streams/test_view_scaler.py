@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import crossview
-from crossview import InputError, MultiView, MultiViewPAClassifier, ViewScaler
+from crossview import InputError, MultiView, MultiViewPAClassifier, ViewEncoder, ViewScaler
 from crossview.batch import make_rows
 
 untimed = settings(deadline=None)  # the first call compiles
@@ -159,7 +159,7 @@ def test_one_c_suits_views_of_any_scale(tmp_path):
     assert crossview.predict(tmp_path / "m.safetensors", X)["prediction"].to_pylist() == (
         trained.fitted.predict(X).tolist()
     )
-    unscaled = crossview.train(X, y, model="pa:squared", scale_views=False)
+    unscaled = crossview.train(X, y, model="pa:squared", encoder=ViewEncoder(scale_views=False))
     assert isinstance(unscaled.fitted, MultiViewPAClassifier)
     with pytest.raises(InputError, match="encoded already; leave bins= at None"):
-        crossview.train(X, y, bins=5)
+        crossview.train(X, y, encoder=ViewEncoder(bins=5))

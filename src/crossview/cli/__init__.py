@@ -68,6 +68,8 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
             standalone_mode=False,
             obj=["crossview", *(sys.argv[1:] if argv is None else argv)],
         )
+        if callable(status):  # the options are read; see `as_callback`
+            status = status()
         sys.stdout.flush()
     except KeyboardInterrupt:
         status = 130

@@ -7,27 +7,24 @@ apart: the two were a third of a short command.
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import importlib
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import NoReturn
 
+from crossview.lazily import load_scikit_learn
 from crossview.saving.files import close_process_folder
 
-__all__ = ["after_loading", "as_process", "is_own_process", "loading_meanwhile"]
-
-P = ParamSpec("P")
-T = TypeVar("T")
+__all__ = ["as_process", "is_own_process", "load_heavy", "loading_meanwhile"]
 
 # more of them before the collector looks: a table of 20,000 columns has as many, several times
 OBJECTS_BEFORE_COLLECTION = 100_000
 
 # what every command that opens a file needs next, none of which takes long by itself
-NEEDED_NEXT = ["numba", "scipy.linalg", "joblib", "crossview.cli.commands"]
+NEEDED_NEXT = ["numba", "scipy.linalg", "joblib", "sklearn.base"]
 # seconds in which a small file is open: loading would be in the way
 A_MOMENT = 0.15
 
@@ -54,7 +51,7 @@ def loading_meanwhile() -> Iterator[None]:
         for name in NEEDED_NEXT:
             if not is_open.is_set():
                 with contextlib.suppress(ImportError):  # which the command will say
-                    importlib.import_module(name)
+                    load_scikit_learn() if name == "sklearn.base" else importlib.import_module(name)
 
     thread = threading.Thread(target=load, name="crossview-loading")
     thread.start()
@@ -65,18 +62,13 @@ def loading_meanwhile() -> Iterator[None]:
         thread.join()
 
 
-def after_loading(run: Callable[P, T]) -> Callable[P, T]:
-    """Let a command collect again when it runs, but never look at what was loaded before."""
-
-    @functools.wraps(run)
-    def running(*args: P.args, **kwargs: P.kwargs) -> T:
-        if is_own_process():
-            gc.freeze()
-            gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
-            gc.enable()
-        return run(*args, **kwargs)
-
-    return running
+def load_heavy() -> None:
+    """Load scikit-learn, and let the garbage collector look again at objects that are new."""
+    load_scikit_learn()
+    if is_own_process():
+        gc.freeze()
+        gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
+        gc.enable()
 
 
 def as_process(main: Callable[[], int]) -> NoReturn:

@@ -14,7 +14,7 @@ _LIBRARY_ONLY = re.compile(r""",? or (?:views=\{[^}]*\}|y='COLUMN')""")
 _VIEWS = re.compile(r"views=\{([^}]*)\}")
 _VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
 _ARGUMENT = re.compile(
-    r"(?<![\w'-])(views?|ignore|date|text|categorical|numeric|hash_bits|ngrams|tf_idf|bins|task|metric|k|positive|threshold"
+    r"(?<![\w'-])(views?|ignore|date|text|categorical|numeric|hash_bits|ngram_range|tf_idf|bins|task|metric|k|positive|threshold"
     r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
     r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
     r"|time|weight|window|ablate|baselines|budget|n_jobs|on)=(?:'([^']*)'|([^\s,;:()]*))"
@@ -22,6 +22,7 @@ _ARGUMENT = re.compile(
 # where an option has another name than the argument
 _NAMES = {
     "views": "view",
+    "ngram_range": "ngrams",
     "settings": "set",
     "header": "no-header",
     "baselines": "baseline",

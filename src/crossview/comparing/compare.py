@@ -12,7 +12,7 @@ import numpy as np
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
-from crossview.catalog.metrics import check_metric
+from crossview.catalog.names import check_task
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
@@ -21,14 +21,16 @@ from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
+from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import open_views
-from crossview.data.labeled_source import open_labeled
+from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.data.read_labels import check_seed
 from crossview.data.row_columns import read_groups
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
-from crossview.scoring.problems import check_classes_only, make_task
-from crossview.scoring.shared_parameters import ENCODING, SCORING
+from crossview.scoring.problems import make_task
+from crossview.scoring.shared_parameters import SHARED
+from crossview.scoring.specification import Scoring
 from crossview.views import check_rows
 
 __all__ = ["compare"]
@@ -37,23 +39,14 @@ __all__ = ["compare"]
 DEFAULT_BUDGET = 60.0
 
 
-@document_parameters(ENCODING, SCORING)
+@document_parameters(SHARED)
 def compare(
     X: Any,
     y: Any = None,
     *,
     on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
-    text: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    date: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    hash_bits: int = 18,
-    ngrams: int = 1,
-    tf_idf: bool = False,
-    scale_views: bool = True,
-    bins: int | None = None,
+    encoder: ViewEncoder | None = None,
     cv: int = 5,
     repeats: int = 1,
     groups: Any = None,
@@ -62,11 +55,7 @@ def compare(
     weight: Any = None,
     progressive: bool = False,
     task: str = "classification",
-    metric: str | None = None,
-    k: int | float | None = None,
-    cost: Mapping[str, float] | None = None,
-    positive: Any = None,
-    threshold: float | str | None = "tuned",
+    scoring: str | Scoring | None = None,
     rope: float = 0.01,
     seed: int = 0,
     epochs: int | None = None,
@@ -259,8 +248,8 @@ def compare(
     True
     """
     start = clock.monotonic()
-    check_metric(metric, task=task, k=k, cost=cost)
-    check_classes_only(task, positive=positive, cost=cost, threshold=threshold)
+    encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
+    scoring.check_task(check_task(task))
     _check_options(task, grid or {}, epochs, progressive)
     if progressive:
         if extend is not None:
@@ -275,32 +264,21 @@ def compare(
     if budget is not None and not budget > 0.0:
         raise InputError(f"budget={budget}; give seconds, or None for whatever it takes")
     per_row = {"groups": groups, "weight": weight, "time": time}
-    X, y, views = open_views(X, y, on, views=views, per_row=per_row)
+    X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row)
     check_rows(X, groups=groups)
     source = open_labeled(
         X,
         y,
         task=task,
         unlabeled=True,
-        views=views,
-        text=text,
-        categorical=categorical,
-        numeric=numeric,
-        date=date,
-        hash_bits=hash_bits,
-        ngrams=ngrams,
-        tf_idf=tf_idf,
-        scale_views=scale_views,
-        bins=bins,
-        ignore=ignore,
+        encoder=encoder.set_params(views=views),
         groups=groups if isinstance(groups, str) else None,
         time=time,
         weight=weight,
     )
     if ablate and source.layout.n_views == 1:
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
-    scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
-    predicted = make_task(task, source.classes, class_rows=source.class_rows, **scoring)
+    predicted = make_task(task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     if progressive:

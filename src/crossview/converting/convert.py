@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import open_views
-from crossview.data.labeled_source import open_labeled
+from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.data.source import input_files, open_source
 from crossview.data.writers.rows_with_views import format_to_write, views_as_read, writing_rows
 from crossview.errors import InputError
@@ -48,9 +49,8 @@ def convert(
     *,
     on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
-    hash_bits: int = 18,
+    encoder: ViewEncoder | None = None,
     task: str = "classification",
-    **encoding: Any,
 ) -> Converted:
     """Write rows to a file of svmlight, libffm or Vowpal Wabbit, with their views.
 
@@ -74,14 +74,11 @@ def convert(
         belong together.  None: frames have the same rows, in one order or by their pandas index.
     views : mapping of str to columns, default=None
         As for `train`.
-    hash_bits : int, default=18
-        As for `train`.
+    encoder : ViewEncoder, default=None
+        As for `train`; its ``scale_views`` does not apply.
     task : {"classification", "regression"}, default="classification"
         Of a table: whether labels are classes, which are numbered in their order if they are text,
         or numbers.
-    **encoding
-        Of a table: ``text``, ``categorical``, ``numeric``, ``date``, ``ignore``, ``ngrams``,
-        ``tf_idf`` and ``bins``, as for `train`.
 
     Returns
     -------
@@ -104,11 +101,13 @@ def convert(
     >>> load_svmlight(path, views=answer.views)[0]
     MultiView(569 rows, mean: 20, error: 20, worst: 20)
     """
-    X, y, views = open_views(X, y, on, views=views)
+    encoder = encoder_with_views(encoder, views)
+    X, y, views = open_views(X, y, on, views=encoder.views)
+    encoder.set_params(views=views, scale_views=False)
     path = os.fspath(output)
     format = format_to_write(path, input_files(X))
     labels: dict[Any, int] = {}
-    source = open_source(X, views=views, hash_bits=hash_bits)
+    source = open_source(X, views=views, hash_bits=encoder.hash_bits)
     if isinstance(X, MultiView):
         y = np.asarray(y)
         if y.shape != (len(X),):
@@ -124,16 +123,7 @@ def convert(
         batches = ((batch.X, batch.y, batch.weight) for batch in source)
     else:
         unlabeled = task == "classification"
-        rows = open_labeled(
-            source,
-            y,
-            views=views,
-            hash_bits=hash_bits,
-            task=task,
-            unlabeled=unlabeled,
-            scale_views=False,
-            **encoding,
-        )
+        rows = open_labeled(source, y, encoder=encoder, task=task, unlabeled=unlabeled)
         encoder = clone(rows.encoder)
         for _ in rows.encoded(encoder, learn=True):
             pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,29 +10,34 @@ from sklearn.base import clone
 
 from crossview.data.arrow import integers, release_unused
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_columns import match_ignored, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
-from crossview.data.table_columns import check_label, match_ignored, without_ignored
+from crossview.data.table_columns import check_label
 from crossview.errors import InputError
 from crossview.views import MultiView, check_rows
 
 __all__ = [
     "encode_parts",
+    "encoder_with_views",
+    "given_parameters",
     "hide_views",
     "open_labeled",
     "open_more",
+    "recognizes_dates",
     "take_rows",
 ]
+
+# parameters of an encoder that files of rows with views take
+_OF_FILES = ("views", "hash_bits", "scale_views")
 
 
 def open_labeled(
     source: Any,
     y: Any,
     *,
-    views: Any = None,
-    ngrams: int = 1,
-    ignore: Sequence[str] = (),
+    encoder: ViewEncoder | None = None,
     groups: str | None = None,
     of_model: Any = None,
     **options: Any,
@@ -45,12 +50,8 @@ def open_labeled(
         The rows.
     y : array-like, str or None
         The labels, or the name of their column; None where a sparse file has them.
-    views : mapping of str to columns, default=None
-        As for `ViewEncoder`; only for columns.
-    ngrams : int, default=1
-        Longest sequence of words to count; only for columns.
-    ignore : sequence of str, default=()
-        Columns that are in no view; only for columns.
+    encoder : ViewEncoder, default=None
+        One that has learned nothing, as from `encoder_with_views`; None: with the defaults.
     groups : str, default=None
         A column of groups, which is in no view.
     of_model : ViewReader or ViewScaler, default=None
@@ -64,33 +65,74 @@ def open_labeled(
         The rows.
     """
     check_rows(source, y=y, weight=options.get("weight"))
-    rows = open_source(source, views=views, hash_bits=options.get("hash_bits", 18))
+    encoder = encoder or ViewEncoder()
+    views = encoder.views
+    rows = open_source(source, views=views, hash_bits=encoder.hash_bits, dialect=encoder.dialect)
     if not rows.has_columns:
         what = "X is a MultiView and" if rows.in_memory else "the file"
         if views is not None and isinstance(source, MultiView | Source):
             raise InputError(f"{what} names its views; leave views= at None")
-        encoded = {"bins": None, "tf_idf": False, "ngrams": 1}
-        for name, default in encoded.items():
-            if (options | {"ngrams": ngrams}).get(name, default) != default:
-                raise InputError(
-                    f"{what} has columns that are encoded already; leave {name}= at {default}"
-                )
-        if len(ignore):
-            raise InputError(f"{what} has no columns; ignore= is for tables")
+        taken = ("scale_views",) if isinstance(source, MultiView) else _OF_FILES
+        for name in given_parameters(encoder):
+            if name == "ignore":
+                raise InputError(f"{what} has no columns; ignore= is for tables")
+            if name not in taken:
+                raise InputError(f"{what} has columns that are encoded already; leave {name}= out")
         if options.get("time") is not None:
             raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
-        for_rows = ("task", "unlabeled", "classes", "scale_views", "weight")
         if of_model is None:
             rows.check_views()
-        return LabeledSource(rows, y, **{key: options[key] for key in for_rows if key in options})
+        for_rows = ("task", "unlabeled", "classes", "weight")
+        known = {key: options[key] for key in for_rows if key in options}
+        return LabeledSource(rows, y, scale_views=encoder.scale_views, **known)
     if y is None:
         raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
-    if not (isinstance(ngrams, int) and ngrams >= 1):
-        raise InputError(f"ngrams={ngrams!r}; give a whole number, 1 or more")
-    left_out = match_ignored(ignore, rows.column_names)
-    views = without_ignored(views, left_out, rows.column_names)
+    encoder.check_params()
+    encoding = encoder.get_params()
+    if encoding["dialect"] is None:
+        del encoding["dialect"]  # the source knows it
+    left_out = match_ignored(encoding.pop("ignore"), rows.column_names)
+    encoding["views"] = without_ignored(views, left_out, rows.column_names)
     ignored = [*left_out, *([] if groups is None else [groups])]
-    return LabeledSource(rows, y, views=views, ignored=ignored, ngram_range=(1, ngrams), **options)
+    recognize = {"recognize": recognizes_dates(encoder), **options}
+    encoding["date"] = encoding["date"] or ()
+    return LabeledSource(rows, y, ignored=ignored, **encoding | recognize)
+
+
+def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
+    """Return the encoder of a run, with the views of one of its two arguments.
+
+    Parameters
+    ----------
+    encoder : ViewEncoder or None
+        How columns are encoded; None: with the defaults.
+    views : mapping of str to columns, or None
+        The views, unless the encoder names them.
+
+    Returns
+    -------
+    encoder : ViewEncoder
+        A new one, which has learned nothing.
+    """
+    if encoder is not None and not isinstance(encoder, ViewEncoder):
+        raise InputError(f"encoder= is a {type(encoder).__name__}; give a ViewEncoder")
+    own = ViewEncoder() if encoder is None else clone(encoder)
+    if views is not None and own.views is not None:
+        raise InputError("views= and encoder= both name views; leave one of them out")
+    return own if views is None else own.set_params(views=views)
+
+
+def recognizes_dates(encoder: ViewEncoder) -> bool:
+    """Return whether text that is dates in every row is read as such: unless none are wanted."""
+    return encoder.date is None or len(encoder.date) > 0
+
+
+def given_parameters(encoder: ViewEncoder) -> dict[str, Any]:
+    """Return the parameters of an encoder that are not left at their defaults."""
+    default = ViewEncoder().get_params()
+    given = encoder.get_params().items()
+    changed = {name: value for name, value in given if value != default[name]}
+    return {name: value for name, value in changed.items() if value not in ([], ())}
 
 
 def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSource:
@@ -106,8 +148,8 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
             raise InputError("the model has no encoder, so it cannot read tables; give it views")
         if isinstance(encoder, ViewReader) and not rows.in_memory:
             rows = rows.read_as(encoder.reading)
-        scaled = getattr(encoder, "scale_views", encoder is not None)
-        return open_labeled(rows, y, scale_views=scaled, of_model=encoder, **options)
+        same_scale = ViewEncoder(scale_views=getattr(encoder, "scale_views", encoder is not None))
+        return open_labeled(rows, y, encoder=same_scale, of_model=encoder, **options)
     if not rows.has_columns:
         raise InputError("the model reads the columns of a table, and X holds views")
     if y is None:  # the first rows had an array

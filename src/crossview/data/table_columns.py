@@ -5,13 +5,16 @@ It loads nothing heavy, so that the command line names a mistyped column at once
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.data.encoding.dates import split_format
-from crossview.data.encoding.view_columns import KINDS, columns_of_views, declared_kinds
+from crossview.data.encoding.view_columns import (
+    KINDS,
+    columns_of_views,
+    declared_kinds,
+    match_ignored,
+)
 from crossview.data.source import Source
 from crossview.errors import InputError, closest_names
 
@@ -24,12 +27,10 @@ __all__ = [
     "check_missing_columns",
     "columns_of_model",
     "dates_in_views",
-    "match_ignored",
     "predictors",
     "split_time",
     "views_of_join",
     "with_dates",
-    "without_ignored",
 ]
 
 
@@ -84,54 +85,6 @@ def check_label(stream: Source, label: str, views: Mapping[str, Sequence[str]]) 
             raise InputError(
                 f"is in view {view!r} of the model, so it is not the label", column=label
             )
-
-
-def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns of a table that names or globs leave out."""
-    found: dict[str, None] = {}
-    for pattern in [ignored] if isinstance(ignored, str) else ignored:
-        match = re.compile(fnmatch.translate(pattern)).match
-        matching = [pattern] if pattern in names else [name for name in names if match(name)]
-        if not matching:
-            raise InputError(f"no column {pattern!r}{closest_names(pattern, names)}")
-        found |= dict.fromkeys(matching)
-    return list(found)
-
-
-def without_ignored(
-    views: Mapping[str, Any] | None, ignored: Sequence[str], names: Sequence[str]
-) -> dict[str, Any] | None:
-    """Return the views without the names and globs that only ignored columns have.
-
-    Parameters
-    ----------
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    ignored : sequence of str
-        Names of columns.
-    names : sequence of str
-        The columns of the table.
-
-    Returns
-    -------
-    views : dict of str to columns, or None
-        None where there were none.
-    """
-    if views is None or not len(ignored):
-        return None if views is None else dict(views)
-    left: dict[str, Any] = {}
-    for view, spec in views.items():
-        patterns = [spec] if isinstance(spec, str) else list(spec)
-        kept = []
-        for pattern in patterns:
-            match = re.compile(fnmatch.translate(str(pattern))).match
-            matching = [pattern] if pattern in names else [name for name in names if match(name)]
-            if not matching or not set(matching) <= set(ignored):
-                kept.append(pattern)
-        if not kept:
-            raise InputError(f"view {view!r} has only columns of ignore=; leave the view out")
-        left[view] = spec if kept == patterns else kept
-    return left
 
 
 def dates_in_views(date: Sequence[str], in_no_view: Sequence[str]) -> list[str]:

@@ -17,7 +17,9 @@ from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
     declared_kinds,
+    match_ignored,
     suggested_views,
+    without_ignored,
 )
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
@@ -30,12 +32,7 @@ from crossview.data.source import Batch, Source, open_source
 from crossview.data.summaries.columns import MOST_DISTINCT, Target, ValueSummary
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.data.summaries.table import TableSummary
-from crossview.data.table_columns import (
-    match_ignored,
-    predictors,
-    split_time,
-    without_ignored,
-)
+from crossview.data.table_columns import predictors, split_time
 from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
 from crossview.views import ALL, check_rows
@@ -44,6 +41,7 @@ __all__ = [
     "ColumnDescription",
     "Description",
     "describe",
+    "describe_columns",
     "describe_head",
     "explain_open_format",
 ]
@@ -171,12 +169,8 @@ def describe(
     *,
     on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
-    text: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    date: Sequence[str] = (),
+    encoder: Any = None,
     task: str = "classification",
-    ignore: Sequence[str] = (),
     time: str | None = None,
     weight: str | None = None,
 ) -> Description:
@@ -194,19 +188,14 @@ def describe(
         Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
         belong together.  None: frames have the same rows, in one order or by their pandas index.
     views : mapping of str to columns, default=None
-        As for `ViewEncoder`.  None: a column called ``user__age`` belongs to the view ``user``.
-    text : sequence of str, default=()
-        As for `ViewEncoder`: columns of free text.
-    categorical : sequence of str, default=()
-        As for `ViewEncoder`: columns of numbers that are ids.
-    numeric : sequence of str, default=()
-        As for `ViewEncoder`: columns that must be numbers.
-    date : sequence of str, default=()
-        As for `ViewEncoder`: columns of text that are dates.  Others are recognized.
+        As for `ViewEncoder`.  None: those of ``encoder``, or a column called ``user__age`` belongs
+        to the view ``user``.
+    encoder : ViewEncoder, default=None
+        The one for `train`: its columns of text, categories, numbers and dates are described as
+        such, and those of ``ignore`` as being in no view.  Other dates are recognized, unless
+        ``date`` is empty.  None: one with the defaults.
     task : {"classification", "regression"}, default="classification"
         Whether the label is a class or a number.
-    ignore : sequence of str, default=()
-        Columns (names or globs) that are in no view.
     time, weight : str, default=None
         Columns of times and of weights, as for `train`: they are in no view, and checked as there.
 
@@ -244,20 +233,61 @@ def describe(
     ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
     """
     check_task(task)
+    options: dict[str, Any] = {"task": task, "time": time, "weight": weight}
+    if encoder is not None:
+        from crossview.data.labeled_source import encoder_with_views, recognizes_dates
+
+        encoder = encoder_with_views(encoder, views)
+        views, options["ignore"] = encoder.views, encoder.ignore
+        options["kinds"] = {kind: getattr(encoder, kind) or () for kind in KINDS}
+        options["recognize"] = recognizes_dates(encoder)
     X, y, views = open_views(X, y, on, views=views, per_row={"weight": weight, "time": time})
+    return describe_columns(X, y, views=views, **options)
+
+
+def describe_columns(
+    X: Any,
+    y: Any = None,
+    *,
+    views: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, Sequence[str]] | None = None,
+    ignore: Sequence[str] = (),
+    recognize: bool = True,
+    task: str = "classification",
+    time: str | None = None,
+    weight: str | None = None,
+) -> Description:
+    """Return what a table holds, by names of columns; it loads no encoder.
+
+    Parameters
+    ----------
+    X, y, views, task, time, weight
+        As for `describe`; the rows are one table.
+    kinds : mapping of str to sequence of str, default=None
+        Columns whose kind is declared, by kind, as for `plan_columns`.
+    ignore : sequence of str, default=()
+        Columns (names or globs) that are in no view.
+    recognize : bool, default=True
+        Whether text that is dates in every row is described as dates.
+
+    Returns
+    -------
+    Description
+        As from `describe`.
+    """
     check_rows(X, y=y)
     table = open_source(X, views=views)
     if not table.has_columns:
         if y is not None:
             what = "X is a MultiView" if table.in_memory else "the file has the labels"
             raise InputError(f"{what}; leave the label out", file=table.file)
-        given: dict[str, Any] = {"text": text, "categorical": categorical, "numeric": numeric}
-        given |= {"date": date, "ignore": ignore, "time": time, "weight": weight}
-        if said := [name for name, value in given.items() if value is not None and len(value)]:
+        options = {**(kinds or {}), "ignore": ignore, "time": time, "weight": weight}
+        if said := [name for name, value in options.items() if value is not None and len(value)]:
             raise InputError(f"{said[0]}= is about columns, and X has views; leave it out")
         return Description(**describe_views(table))
     label = y if isinstance(y, str) else None
-    dates, format = split_time(date, time)
+    given = {kind: (kinds or {}).get(kind, ()) for kind in KINDS}
+    given["date"], format = split_time(given["date"], time)
     row_columns = RowColumns(table, time, weight, format)
     left_out = match_ignored(ignore, table.column_names)
     views = without_ignored(views, left_out, table.column_names)
@@ -265,11 +295,9 @@ def describe(
     others = predictors(table, label, views, in_no_view)
     if label is not None:
         table = table.as_written([label])
-    patterns = dict(zip(KINDS, (text, categorical, numeric, dates), strict=True))
-    declared, formats = declared_kinds(patterns, others.column_names)
-    found = table.find_dates(
-        [n for n in others.column_names if n not in declared or formats.get(n) == ""]
-    )
+    declared, formats = declared_kinds(given, others.column_names)
+    unknown = [n for n in others.column_names if n not in declared or formats.get(n) == ""]
+    found = table.find_dates(unknown) if recognize else {}
     formats |= {name: one.format for name, one in found.items()}
     labels = None if y is None or label is not None else np.asarray(y)
     names = others.column_names
@@ -279,8 +307,8 @@ def describe(
         about.append(f"all columns are one view; their names suggest several: views={several}")
     about += _about_names(table)
     view_of = {column: view for view, group in grouped.items() for column in group}
-    kinds = declared | dict.fromkeys(found, "date")
-    one_pass = _Pass(table, label, view_of, kinds, Target(task == "regression"), formats)
+    all_kinds = declared | dict.fromkeys(found, "date")
+    one_pass = _Pass(table, label, view_of, all_kinds, Target(task == "regression"), formats)
     one_pass.open_formats = {name: one for name, one in found.items() if one.other is not None}
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
@@ -530,9 +558,26 @@ def describe_head(
 ) -> Description:
     """Return what the first 10,000 rows of a table hold, or of a very wide one its names only.
 
-    Its warnings leave out the label, what learning refuses with an error, and without ``leaks`` the
-    columns that tell the label, which learning on one machine looks for in more rows.  The options
-    are those of `describe`; the column of weights is among ``ignore``.
+    Its warnings leave out what learning refuses with an error, and the label.
+
+    Parameters
+    ----------
+    table : Source
+        The table; it is read up to the first batch.
+    y : str or None
+        The column of the labels.
+    weight : str, default=None
+        The column of the weights, which is among ``ignore``.
+    leaks : bool, default=False
+        Whether to name columns that tell the label; learning on one machine looks for them in more
+        rows.
+    **options
+        As for `describe_columns`.
+
+    Returns
+    -------
+    Description
+        As from `describe`.
     """
     import pyarrow as pa
 
@@ -542,7 +587,7 @@ def describe_head(
         return Description(0, y, [], _about_names(table))
     batch = next(iter(table), None)
     head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
-    answer = describe(pa.Table.from_batches(head, schema=table.schema), y, **options)
+    answer = describe_columns(pa.Table.from_batches(head, schema=table.schema), y, **options)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings.clear()

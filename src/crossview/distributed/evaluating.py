@@ -28,10 +28,10 @@ from crossview.evaluating.evaluate import evaluate as evaluate_here
 from crossview.evaluating.evaluation import Evaluation
 from crossview.evaluating.make_evaluation import make_evaluation, nothing_to_evaluate
 from crossview.evaluating.spec import (
-    Asked,
-    ask,
+    EvaluationSpec,
     labeled_batches,
     open_rows_to_evaluate,
+    resolve,
     window_of_rows,
 )
 from crossview.evaluating.survey import (
@@ -90,8 +90,7 @@ def evaluate(
     by, time, window, missing_columns
         As for `crossview.evaluate`.
     **options
-        The others of `crossview.evaluate`: ``metric``, ``k``, ``cost``, ``positive``, ``threshold``
-        and ``views``.
+        The others of `crossview.evaluate`: ``scoring`` and ``views``.
 
     Returns
     -------
@@ -131,18 +130,18 @@ def evaluate(
     check_client(client)
     _check(y, options)
     check_partitions(n_partitions)
-    asked = ask(model, **options)
+    spec = resolve(model, **options)
     by = [by] if isinstance(by, str) else list(by)
     if isinstance(X, MultiView):
         check_blocks(0, 1, None)
     stream, frames = open_frame(X) if is_dask_frame(X) else (X, [])
-    rows, asked.label = open_rows_to_evaluate(
-        asked.fitted, stream, y, by=by, time=time, missing_columns=missing_columns
+    rows, spec.label = open_rows_to_evaluate(
+        spec.fitted, stream, y, by=by, time=time, missing_columns=missing_columns
     )
-    asked.windows = window_of_rows(window, time)
-    n_blocks = rows.source.n_blocks
+    spec.windows = window_of_rows(window, time)
+    n_blocks = getattr(rows.source, "n_blocks", 0)
     n = find_partitions(client, n_blocks, n_partitions, rows.file)
-    return _Evaluators(client, asked, rows, _parts(rows, frames, n)).evaluate(by, time, window)
+    return _Evaluators(client, spec, rows, _parts(rows, frames, n)).evaluate(by, time, window)
 
 
 def _check(y: Any, options: dict[str, Any]) -> None:
@@ -187,8 +186,8 @@ class _Evaluators:
     ----------
     client : distributed.Client
         The cluster.
-    asked : Asked
-        What is asked of which model.
+    spec : EvaluationSpec
+        What is spec of which model.
     rows : ModelRows
         All rows; they stay on the workers.
     partitions : list of list of _Part
@@ -198,35 +197,35 @@ class _Evaluators:
     def __init__(
         self,
         client: Any,
-        asked: Asked,
+        spec: EvaluationSpec,
         rows: ModelRows,
         partitions: list[list[_Part]],
     ) -> None:
-        self._client, self._asked, self._rows = client, asked, rows
+        self._client, self._spec, self._rows = client, spec, rows
         self._partitions = partitions
         self._parts = [part for parts in partitions for part in parts]
-        self._model = share(client, (replace(asked, windows=None), rows))
+        self._model = share(client, (replace(spec, windows=None), rows))
         client.replicate([self._model])  # a worker that counts is slow to pass it on
 
     def evaluate(self, by: list[str], time: str | None, window: Any) -> Evaluation:
         """Return the answer."""
-        asked, rows = self._asked, self._rows
-        columns = by, None if asked.windows is not None else time
+        spec, rows = self._spec, self._rows
+        columns = by, None if spec.windows is not None else time
         survey = self._sum(_survey, [columns] * len(self._parts))
         total = positions(survey.counts)[0].total
         if not total[LABELED]:
             raise nothing_to_evaluate(total[ROWS], rows.file)
         self._complete(survey)
-        asked.slices = [survey.values[column].slices() for column in by]
-        if isinstance(asked.windows, ByRows):
-            asked.windows.check_number(total[ROWS])
+        spec.slices = [survey.values[column].slices() for column in by]
+        if isinstance(spec.windows, ByRows):
+            spec.windows.check_number(total[ROWS])
         elif survey.times is not None:
-            asked.windows = survey.times.windows(window)
-        divided = share(self._client, (asked.slices, asked.windows))
+            spec.windows = survey.times.windows(window)
+        divided = share(self._client, (spec.slices, spec.windows))
         counts = self._with_parts(survey.counts, divided)
         start = self._start(counts)
         calls = [(divided, start, position) for position in positions(counts)]
-        return make_evaluation(asked, self._sum(_count, calls), rows)
+        return make_evaluation(spec, self._sum(_count, calls), rows)
 
     def _sum(self, function: Any, calls: Sequence[tuple]) -> Any:
         """Return the sum over all parts; each call goes on with its own arguments."""
@@ -260,7 +259,7 @@ class _Evaluators:
 
     def _with_parts(self, counts: list[Counter[Any]], divided: Any) -> list[Counter[Any]]:
         """Return the counts of each part, with those of its slices and windows."""
-        if not self._asked.slices and self._asked.windows is None:
+        if not self._spec.slices and self._spec.windows is None:
             return counts
         calls = [(divided, position) for position in positions(counts)]
         return [one + more for one, more in zip(counts, self._gather(_divide, calls), strict=True)]
@@ -277,9 +276,9 @@ class _Evaluators:
 
 
 def _survey(model: tuple, part: _Part, by: list[str], time: str | None) -> Survey:
-    asked, rows = model
+    spec, rows = model
     rows = part.of(rows)
-    return Survey(rows, by, time).count(asked, rows)
+    return Survey(rows, by, time).count(spec, rows)
 
 
 def _sample(model: tuple, part: _Part, columns: list[str], position: Position) -> list[Any]:
@@ -288,27 +287,27 @@ def _sample(model: tuple, part: _Part, columns: list[str], position: Position) -
 
 
 def _divide(model: tuple, part: _Part, divided: tuple, position: Position) -> Counter[Any]:
-    asked, rows = model
+    spec, rows = model
     slices, windows = divided
-    return count_parts(replace(asked, slices=slices, windows=windows), part.of(rows), position)
+    return count_parts(replace(spec, slices=slices, windows=windows), part.of(rows), position)
 
 
 def _first(model: tuple, part: _Part) -> Start:
-    asked, rows = model
-    labels = asked.labels()
-    for located, X, _, given in labeled_batches(part.of(rows), None, asked.label):
+    spec, rows = model
+    labels = spec.labels()
+    for located, X, _, given in labeled_batches(part.of(rows), None, spec.label):
         with with_row_location(located):
             known, _ = labels.read(given)
         if len(known):
             X = X[known]
-            return start_of(asked.fitted, X, asked.score(X[:ROWS_FOR_SCALE]))
+            return start_of(spec.fitted, X, spec.score(X[:ROWS_FOR_SCALE]))
     raise nothing_to_evaluate(1, rows.file)  # the rows have changed since they were counted
 
 
 def _count(model: tuple, part: _Part, divided: tuple, start: Start, position: Position) -> Counts:
-    asked, rows = model
+    spec, rows = model
     slices, windows = divided
-    counter = RowCounter(replace(asked, slices=slices, windows=windows), position, start)
+    counter = RowCounter(replace(spec, slices=slices, windows=windows), position, start)
     counter.count_all(part.of(rows))
     assert counter.counts is not None
     return counter.counts

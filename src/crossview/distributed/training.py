@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
+from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.quantiles import LAST_PLACED
+from crossview.data.labeled_source import encoder_with_views
 from crossview.data.source import Source, input_files
 from crossview.distributed.cluster import check_client
 from crossview.distributed.fit_in_memory import fit_in_memory
@@ -38,6 +40,7 @@ from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save
 from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.problems import Classification, Scored
+from crossview.scoring.specification import Scoring
 from crossview.scoring.trained import Trained
 from crossview.training.held_out import threshold_of, tune
 from crossview.training.job import Job, new_job
@@ -48,10 +51,7 @@ from crossview.training.train import train as train_here
 __all__ = ["NOT_DISTRIBUTED", "train"]
 
 # options of `crossview.train` that need one machine
-NOT_DISTRIBUTED = ("time", "epochs", "init", "checkpoint", "every", "resume", "log", "log_every")
-ENCODING = ("views", "text", "categorical", "numeric", "date", "ignore", "hash_bits", "ngrams",
-            "tf_idf", "scale_views", "bins")  # fmt: skip
-SCORING = ("metric", "k", "cost", "positive", "threshold")
+NOT_DISTRIBUTED = ("time", "epochs", "init", "checkpoint", "log")
 
 
 def train(
@@ -96,9 +96,9 @@ def train(
     observer : callable
         Is called after each round with its number, the rows, and the held-out loss.
     **options
-        Those of `crossview.train`, such as ``model``, ``settings``, ``views``, ``classes``,
-        ``metric`` and ``seed``; without ``time``, ``epochs``, ``init``, ``checkpoint``, ``every``,
-        ``resume``, ``log`` and ``log_every``.
+        Those of `crossview.train`, such as ``model``, ``settings``, ``views``, ``encoder``,
+        ``classes``, ``scoring`` and ``seed``; without ``time``, ``epochs``, ``init``,
+        ``checkpoint`` and ``log``.
 
     Returns
     -------
@@ -134,8 +134,9 @@ def train(
     if n_rounds is not None and n_rounds < 1:
         raise InputError(f"n_rounds={n_rounds}; give 1 or more")
     check_partitions(n_partitions)
-    stream, frames = open_source(X, views=options["views"], hash_bits=options["hash_bits"])
-    job, n = _job(stream, frames, y, client, n_partitions, options)
+    encoder = encoder_with_views(options["encoder"], options["views"])
+    stream, frames = open_source(X, views=encoder.views, hash_bits=encoder.hash_bits)
+    job, n = _job(stream, frames, y, client, n_partitions, encoder, options)
     task = job.task.for_model(job.learner)
     work = RowWork(task, options["seed"], bool(options["in_order"]))
     partitions = parts_of(job.source, n, frames)
@@ -215,6 +216,7 @@ def _job(
     y: str | None,
     client: Any,
     n: int | None,
+    encoder: ViewEncoder,
     options: dict[str, Any],
 ) -> tuple[Job, int]:
     """Return the training job, its rows, and the number of partitions."""
@@ -224,20 +226,23 @@ def _job(
     if task == "classification" and classes is None and (y is None) != stream.has_columns:
         counts = _label_counts(stream, frames, y, client, n)
         classes = sorted(counts)
-    rows = {"task": task, "classes": classes, **{name: options[name] for name in ENCODING}}
+    rows: dict[str, Any] = {"classes": classes}
+    if counts is not None:
+        rows["class_rows"] = [counts[label] for label in classes]
     if stream.has_columns:
         # partitions of a data frame stay on their workers
-        rows |= {"weight": options["weight"], "recognize": not frames}
+        rows |= {"weight": options["weight"]}
+        if frames:
+            rows["recognize"] = False
     elif options["weight"] is not None:
         raise InputError("weight= names a column, and the files hold rows with their weights")
-    scoring = {name: options[name] for name in SCORING}
-    if counts is not None:
-        scoring["class_rows"] = [counts[label] for label in classes]
+    else:
+        encoder.set_params(views=None)
+    scoring = Scoring.of(options["scoring"])
+    scoring.check_task(task)
+    settings, seed = options["settings"] or {}, options["seed"]
     model = options["model"] or DEFAULT_MODEL
-    if not stream.has_columns:
-        rows["views"] = None
-    job = new_job(stream, y, model, options["settings"] or {}, rows, scoring, options["seed"])
-    return job, n
+    return new_job(stream, y, model, settings, encoder, task, scoring, seed, **rows), n
 
 
 def _label_counts(

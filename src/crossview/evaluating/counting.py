@@ -1,4 +1,4 @@
-"""What is counted of rows whose labels are known: batch by batch, and added up over partitions."""
+"""Counts of labeled rows: batch by batch, and added up over partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import hide_views
 from crossview.data.read_labels import with_row_location
 from crossview.evaluating.counts import ROWS_FOR_SCALE, AllMetrics, OneMetric, shown_metrics
-from crossview.evaluating.spec import WINDOW, Asked, labeled_batches
+from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
 from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector
@@ -148,8 +148,8 @@ class RowCounter:
 
     Parameters
     ----------
-    asked : Asked
-        What is asked of which model.
+    spec : EvaluationSpec
+        What is spec of which model.
     position : Position, default=None
         Where these rows are in their stream, whose other rows are counted elsewhere.
     start : Start, default=None
@@ -157,20 +157,20 @@ class RowCounter:
     """
 
     def __init__(
-        self, asked: Asked, position: Position | None = None, start: Start | None = None
+        self, spec: EvaluationSpec, position: Position | None = None, start: Start | None = None
     ) -> None:
-        self.asked = asked
+        self.spec = spec
         self._position = position
-        self._labels = asked.labels()
-        self._hidden = _subsets(asked.view_names) if asked.views else {}
-        self._drift = asked.fitted.drift_counter()
+        self._labels = spec.labels()
+        self._hidden = _subsets(spec.view_names) if spec.views else {}
+        self._drift = spec.fitted.drift_counter()
         before: Mapping[Any, int] = {ROWS: 0, LABELED: 0} if position is None else position.before
         self._n_seen, self._n_labeled = before[ROWS], before[LABELED]
         self._skipped = 0
         self._kept = DiagnosticsCollector(
-            asked.task, asked.fitted.learner.layout_.names, first_row=self._n_labeled
+            spec.task, spec.fitted.learner.layout_.names, first_row=self._n_labeled
         )
-        self._names = ColumnNames.of_model(asked.fitted.learner, asked.fitted.encoder)
+        self._names = ColumnNames.of_model(spec.fitted.learner, spec.fitted.encoder)
         self._counts = None if start is None else self._begin(start)
 
     @property
@@ -180,14 +180,14 @@ class RowCounter:
 
     @property
     def counts(self) -> Counts | None:
-        """What was counted; None before the first row with a label."""
+        """The counts; None before the first row with a label."""
         if self._counts is not None:
             self._counts.skipped = self._skipped
         return self._counts
 
     def _begin(self, start: Start) -> Counts:
-        task = self.asked.task
-        names = shown_metrics(task, probabilities=self.asked.with_probabilities)
+        task = self.spec.task
+        names = shown_metrics(task, probabilities=self.spec.with_probabilities)
         whole = AllMetrics(task, start.typical, names)
         if self._position is not None:
             whole.begin_at(*self._position.of(LABELED))
@@ -196,14 +196,14 @@ class RowCounter:
 
     def _one_metric(self, start: Start, key: Any) -> OneMetric:
         """Return a tally of what a key of the position is about."""
-        metric = OneMetric(self.asked.task, start.typical)
+        metric = OneMetric(self.spec.task, start.typical)
         if self._position is not None:
             metric.begin_at(*self._position.of(key))
         return metric
 
     def count_all(self, rows: ModelRows, y: Any = None) -> None:
         """Count all rows of a source; the arguments are those of `labeled_batches`."""
-        for located, X, columns, labels in labeled_batches(rows, y, self.asked.label):
+        for located, X, columns, labels in labeled_batches(rows, y, self.spec.label):
             with with_row_location(located):
                 self.count(X, labels, columns, located)
 
@@ -228,17 +228,17 @@ class RowCounter:
         if not len(known):
             return
         X = X if len(known) == len(X) else X[known]
-        scored = self.asked.score(X)
+        scored = self.spec.score(X)
         if self._counts is None:
-            self._counts = self._begin(start_of(self.asked.fitted, X, scored))
-        counts, names = self._counts, self.asked.view_names
+            self._counts = self._begin(start_of(self.spec.fitted, X, scored))
+        counts, names = self._counts, self.spec.view_names
         counts.all.count(y, scored)
         for key, hidden in self._hidden.items():
-            counts.views[key].count(y, self.asked.score(hide_views(X, hidden)))
+            counts.views[key].count(y, self.spec.score(hide_views(X, hidden)))
         each = None
         if counts.drift is not None or len(names) > 1:
-            scores = None if self.asked.fitted.classes is None else scored.scores
-            each = scores_of_views(self.asked.fitted.learner, X, scores)
+            scores = None if self.spec.fitted.classes is None else scored.scores
+            each = scores_of_views(self.spec.fitted.learner, X, scores)
         drifted = None
         if counts.drift is not None and each is not None:
             drifted = counts.drift.locate(X, each)
@@ -249,13 +249,13 @@ class RowCounter:
             values = cells_of_row(source, int(known[i]), self._names, X[[i]])
             said = scored.scores[i]
             if scored.predicted is not None:
-                said = self.asked.task.classes[scored.predicted[i]]
+                said = self.spec.task.classes[scored.predicted[i]]
             return int(places[i]), y[i], said, values
 
         each = each if len(names) > 1 else None
         self._kept.add_to_sample(y, scored, each)
         self._kept.add_differing(each, describe)
-        for column, codes in self.asked.divide(columns, known, self._n_labeled):
+        for column, codes in self.spec.divide(columns, known, self._n_labeled):
             self._count_parts(column, codes, y, scored, drifted)
         self._say_when_windows_start(columns, known)
         self._n_labeled += len(known)
@@ -264,7 +264,7 @@ class RowCounter:
         self, column: str | None, codes: np.ndarray, y: np.ndarray, scored: Scored, drifted: Any
     ) -> None:
         """Count labeled rows by their part, and leave those out that have none."""
-        counts, task = self._counts, self.asked.task
+        counts, task = self._counts, self.spec.task
         assert counts is not None
         for code in np.unique(codes[codes >= 0]).tolist():
             key = column, code
@@ -283,7 +283,7 @@ class RowCounter:
 
     def _say_when_windows_start(self, columns: Mapping[str, Any], known: np.ndarray) -> None:
         """Keep the times of the first rows of windows of a number of rows."""
-        windows, counts = self.asked.windows, self._counts
+        windows, counts = self.spec.windows, self._counts
         if not isinstance(windows, ByRows) or windows.time is None or counts is None:
             return
         times = columns[windows.time].take(known)

@@ -197,6 +197,6 @@ class AllMetrics:
 
 
 def _shares(name: str) -> str:
-    """What a metric shares its counts with: its kind, or itself."""
+    """Return the key of the counts of a metric: its kind, or itself."""
     kind = metric_of(name).kind
     return kind if kind in ("decision", "order") else name

@@ -1,8 +1,8 @@
-"""How good a model is on labeled rows that it has not learned."""
+"""Evaluation of a fitted model on labeled rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +11,9 @@ from crossview.evaluating.counting import RowCounter
 from crossview.evaluating.evaluation import Evaluation
 from crossview.evaluating.make_evaluation import make_evaluation, nothing_to_evaluate
 from crossview.evaluating.slices import find_slices
-from crossview.evaluating.spec import ask, open_rows_to_evaluate, window_of_rows
+from crossview.evaluating.spec import open_rows_to_evaluate, resolve, window_of_rows
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
+from crossview.scoring.specification import Scoring
 
 __all__ = ["evaluate"]
 
@@ -26,11 +27,7 @@ def evaluate(
     by: str | Sequence[str] = (),
     time: str | None = None,
     window: str | int | timedelta | None = None,
-    metric: str | None = None,
-    k: int | float | None = None,
-    cost: Mapping[str, float] | None = None,
-    positive: Any = None,
-    threshold: float | str | None = "trained",
+    scoring: str | Scoring | None = None,
     views: bool = True,
     missing_columns: str = "error",
 ) -> Evaluation:
@@ -64,22 +61,11 @@ def evaluate(
     window : str, int or timedelta, default=None
         The width of a window of time, such as ``"1d"`` or ``"6h"``.  A bare number is a number of
         rows in the order of the source, with or without ``time``.  None: about ten windows.
-    metric : str, default=None
-        Name of the metric that decides, as for `compare`: that of views, slices and windows.  None:
-        cost if costs are given, the one that the model was trained for, f1 (macro_f1 if the
-        positive class is a guess), or rmse for a number.
-    k : int or float, default=None
-        Of precision_at_k and recall_at_k: how many rows, or a share of them between 0 and 1.
-        None: 0.1.
-    cost : mapping of str to float, default=None
-        Of the metric cost: ``{"fp": 1, "fn": 20}``.
-    positive : label, default=None
-        With two classes: the one that metric and threshold are about.  None: the one that the model
-        was trained for; of a model that does not know it, the one that is called yes or the like,
-        or else the second, which is a guess.
-    threshold : float, "trained" or None, default="trained"
-        With two classes: the probability of the positive class above which it is predicted.
-        "trained": as the model was trained.  None: a score above 0 predicts the second class.
+    scoring : str or Scoring, default=None
+        The metric that decides, that of views, slices and windows; or a `Scoring` with its
+        parameters, the positive class and the threshold.  What it leaves open is as the model was
+        trained; of a model that does not know it, the metric is f1 (macro_f1 if the positive class
+        is a guess) or rmse.
     views : bool, default=True
         Whether to predict again with each view missing (with three views or more, also with each
         view alone), to see what it is worth.
@@ -109,9 +95,7 @@ def evaluate(
     'worst'
     """
     # 1. the model, the task and the rows
-    asked = ask(
-        model, metric=metric, k=k, cost=cost, positive=positive, threshold=threshold, views=views
-    )
+    spec = resolve(model, scoring, views)
     by = [by] if isinstance(by, str) else list(by)
     label = label_of_model(model) if y is None else None
     X, y, _ = open_views(
@@ -123,24 +107,24 @@ def evaluate(
         label=label,
         model=model,
     )
-    rows, asked.label = open_rows_to_evaluate(
-        asked.fitted, X, y, by=by, time=time, missing_columns=missing_columns
+    rows, spec.label = open_rows_to_evaluate(
+        spec.fitted, X, y, by=by, time=time, missing_columns=missing_columns
     )
     # 2. what divides the rows: one pass over these columns
     table: Any = rows.source
-    asked.slices = [find_slices(table, column) for column in by]
-    asked.windows = _windows(rows, time, window)
+    spec.slices = [find_slices(table, column) for column in by]
+    spec.windows = _windows(rows, time, window)
     # 3. one pass over all
-    counter = RowCounter(asked)
+    counter = RowCounter(spec)
     counter.count_all(rows, y)
     if counter.counts is None:
         raise nothing_to_evaluate(counter.skipped, rows.file)
     # 4. the answer
-    return make_evaluation(asked, counter.counts, rows)
+    return make_evaluation(spec, counter.counts, rows)
 
 
 def _windows(rows: Any, time: str | None, window: Any) -> ByRows | ByTime | None:
-    """What divides the rows by time, if they are to be divided."""
+    """Return the windows that divide the rows by time, if they are to be divided."""
     of_rows = window_of_rows(window, time)
     if of_rows is not None:
         of_rows.check_number(rows.n_rows)

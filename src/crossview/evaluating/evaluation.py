@@ -61,7 +61,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class ViewEvaluation:
-    """What a view is worth when predicting.
+    """Worth of a view when predicting.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Window:
 
 @dataclass
 class Evaluation(SaysMetric, PlotMixin):
-    """How good a model is on labeled rows; the result of `crossview.evaluate`.
+    """Metrics of a model on labeled rows; the result of `crossview.evaluate`.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class Evaluation(SaysMetric, PlotMixin):
 
     @property
     def predicted_rows(self) -> list[int] | None:
-        """How many rows are predicted as each class; None where a number is predicted."""
+        """Rows that are predicted as each class; None where a number is predicted."""
         return None if self.confusion is None else np.sum(self.confusion, axis=0).tolist()
 
     @property
@@ -256,7 +256,7 @@ class Evaluation(SaysMetric, PlotMixin):
 
     @property
     def summary(self) -> str:
-        """How good the model is, in a sentence."""
+        """The main metric and its interval, in a sentence."""
         value, low, high = self.metrics[self.metric]
         interval = (
             "too little for an interval"

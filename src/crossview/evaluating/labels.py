@@ -104,7 +104,7 @@ class NumberLabels:
 
 
 def _truth(label: Any) -> bool | None:
-    """What a label says, if it is a Boolean, or yes or no."""
+    """Return the Boolean that a label is or spells, as yes or no do; otherwise None."""
     words = {"true": True, "yes": True, "false": False, "no": False}
     return words.get(str(label).casefold())
 

@@ -15,7 +15,7 @@ from crossview.evaluating.evaluation import (
     Window,
 )
 from crossview.evaluating.slices import ByValue
-from crossview.evaluating.spec import WINDOW, Asked
+from crossview.evaluating.spec import WINDOW, EvaluationSpec
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
 from crossview.scoring.fitted_model import ModelRows
 from crossview.scoring.problems import Task
@@ -29,26 +29,26 @@ def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
     return InputError(f"no {what}, so there is nothing to evaluate", file=file)
 
 
-def make_evaluation(asked: Asked, counts: Counts, rows: ModelRows) -> Evaluation:
+def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
     """Return the answer.
 
     Parameters
     ----------
-    asked : Asked
-        What was asked.
+    spec : EvaluationSpec
+        What was spec.
     counts : Counts
         Of all rows.
     rows : ModelRows
         They know which columns they lack.
     """
-    fitted, task = asked.fitted, asked.task
+    fitted, task = spec.fitted, spec.task
     threshold = getattr(fitted.learner, "threshold_", None)
     missing = list(rows.missing_views)
-    shown = [view for view in asked.view_names if counts.views and view not in missing]
+    shown = [view for view in spec.view_names if counts.views and view not in missing]
     return Evaluation(
         model=fitted.info.get("model"),
         task=task.name,
-        label=asked.label,
+        label=spec.label,
         classes=fitted.classes or [],
         positive=task.positive_label,
         positive_by=task.positive_by,
@@ -58,21 +58,21 @@ def make_evaluation(asked: Asked, counts: Counts, rows: ModelRows) -> Evaluation
         skipped=counts.skipped,
         metrics=counts.all.estimates(),
         trained=_trained_value(fitted.info, task),
-        calibration=counts.all.calibration() if asked.with_probabilities else [],
+        calibration=counts.all.calibration() if spec.with_probabilities else [],
         confusion=counts.all.confusion(),
         views=[_view(counts, view) for view in shown],
         missing_views=missing,
         null_columns=list(rows.null_columns),
-        by=[_sliced(counts, one) for one in asked.slices],
-        windows=_windows(asked, counts, missing),
+        by=[_sliced(counts, one) for one in spec.slices],
+        windows=_windows(spec, counts, missing),
         without_time=counts.without_time,
         loss="squared error"
         if fitted.classes is None
         else "log loss"
-        if asked.with_probabilities
+        if spec.with_probabilities
         else "hinge loss",
         drift=[] if counts.drift is None else counts.drift.drifts(missing),
-        diagnostics=_diagnostics(asked, counts),
+        diagnostics=_diagnostics(spec, counts),
     )
 
 
@@ -107,9 +107,9 @@ def _sliced(counts: Counts, slices: ByValue) -> SlicedColumn:
     return SlicedColumn(slices.column, found)
 
 
-def _windows(asked: Asked, counts: Counts, missing_views: list[str]) -> list[Window]:
+def _windows(spec: EvaluationSpec, counts: Counts, missing_views: list[str]) -> list[Window]:
     """The windows, in their order."""
-    windows = asked.windows
+    windows = spec.windows
     if windows is None:
         return []
     codes = sorted(code for column, code in counts.parts if column is WINDOW)
@@ -126,9 +126,9 @@ def _windows(asked: Asked, counts: Counts, missing_views: list[str]) -> list[Win
     ]
 
 
-def _diagnostics(asked: Asked, counts: Counts) -> Diagnostics:
-    """What was kept; the confusion matrix says how many rows each class has."""
-    model, scored = asked.fitted.info.get("model") or "", counts.kept.sample.scored()
+def _diagnostics(spec: EvaluationSpec, counts: Counts) -> Diagnostics:
+    """Return what pictures need; the confusion matrix counts the rows of each class."""
+    model, scored = spec.fitted.info.get("model") or "", counts.kept.sample.scored()
     return Diagnostics(
         model=model,
         views=counts.start.numbers,
@@ -140,5 +140,5 @@ def _diagnostics(asked: Asked, counts: Counts) -> Diagnostics:
         differing=counts.kept.differing,
         columns=counts.start.strong,
         columns_of="the rows of the first batch",
-        experts=expert_weights(asked.fitted.learner),
+        experts=expert_weights(spec.fitted.learner),
     )

@@ -60,7 +60,7 @@ class NumberSample:
 
     @property
     def complete(self) -> bool:
-        """Whether there are as many values as the numbers make."""
+        """True where there are as many values as the numbers make."""
         return self.n <= MOST_SAMPLED or len(self.values) > 0
 
     def add(self, numbers: np.ndarray) -> None:
@@ -149,7 +149,7 @@ class ColumnValues:
 
     @property
     def in_ranges(self) -> bool:
-        """Whether the column is divided into ranges of numbers."""
+        """True where the column is divided into ranges of numbers."""
         return self.is_number and len(self._counts) > MOST_SLICES
 
     def add(self, values: Any) -> None:

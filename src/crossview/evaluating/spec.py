@@ -1,9 +1,9 @@
-"""What is asked in an evaluation: which model, which metric, which rows."""
+"""Specification of an evaluation: the model, the metric, and what divides the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,18 @@ from crossview.scoring.problems import (
     Classification,
     Scored,
     Task,
-    check_classes_only,
     gives_probabilities,
     make_task,
 )
+from crossview.scoring.specification import Scoring
 from crossview.views import MultiView, check_rows
 
 __all__ = [
     "WINDOW",
-    "Asked",
-    "ask",
+    "EvaluationSpec",
     "labeled_batches",
     "open_rows_to_evaluate",
+    "resolve",
     "window_of_rows",
 ]
 
@@ -42,8 +42,8 @@ WINDOW = None
 
 
 @dataclass
-class Asked:
-    """What is asked of a model; it can be pickled, and counting rows does not change it.
+class EvaluationSpec:
+    """An evaluation of a model; it can be pickled, and counting rows does not change it.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Asked:
 
     @property
     def with_probabilities(self) -> bool:
-        """Whether the model gives probabilities."""
+        """True where the model gives probabilities."""
         return self.fitted.classes is not None and gives_probabilities(self.fitted.learner)
 
     @property
@@ -111,35 +111,43 @@ class Asked:
             yield WINDOW, self.windows.codes(first, len(known))
 
 
-def ask(
-    model: Any,
-    *,
-    metric: str | None = None,
-    k: int | float | None = None,
-    cost: Mapping[str, float] | None = None,
-    positive: Any = None,
-    threshold: float | str | None = "trained",
-    views: bool = True,
-) -> Asked:
-    """Return the model, and what is asked of it; the arguments are those of `evaluate`."""
-    fitted = FittedModel(model)
-    if threshold != "trained":
-        fitted.decide_by(threshold, positive)
-    return Asked(fitted, _task(fitted, metric, k, cost, positive), views)
+def resolve(model: Any, scoring: Any = None, views: bool = True) -> EvaluationSpec:
+    """Return the model, and what is measured of it.
+
+    Parameters
+    ----------
+    model : path-like, Pipeline or learner
+        The model.
+    scoring : Scoring, str or None
+        As for `evaluate`.
+    views : bool, default=True
+        Whether to predict again with each view missing.
+
+    Returns
+    -------
+    EvaluationSpec
+        Without what divides the rows.
+    """
+    fitted, scoring = FittedModel(model), Scoring.of(scoring)
+    if scoring.threshold != "auto":
+        fitted.decide_by(scoring.threshold, scoring.positive)
+    return EvaluationSpec(fitted, _task(fitted, scoring), views)
 
 
-def _task(fitted: FittedModel, metric: str | None, k: Any, cost: Any, positive: Any) -> Task:
-    """What is predicted, and the metric that decides."""
+def _task(fitted: FittedModel, scoring: Scoring) -> Task:
+    """The kind of prediction, and the metric that decides."""
     name = "regression" if fitted.classes is None else "classification"
+    scoring = replace(scoring, threshold=None)
+    scoring.check_task(name)
     trained = fitted.info.get("metric")
-    check_classes_only(name, positive=positive, cost=cost)
     # a class that is named takes the place of a guess
-    named = positive is not None and fitted.info.get("positive_by") == "guess"
-    if metric is None and cost is None and trained:
+    named = scoring.positive is not None and fitted.info.get("positive_by") == "guess"
+    if scoring.metric is None and scoring.cost is None and trained:
         metric = None if named and trained["name"] == SYMMETRIC else trained["name"]
-    options = {"metric": metric, "k": k, "cost": cost, "threshold": None}
-    about = {} if fitted.classes is None else fitted.positive_class(positive)
-    task = make_task(name, np.asarray(fitted.classes), **options, **about)
+        scoring = replace(scoring, metric=metric)
+    about = {} if fitted.classes is None else fitted.positive_class(scoring.positive)
+    scoring = replace(scoring, positive=about.pop("positive", None))
+    task = make_task(name, np.asarray(fitted.classes), scoring, **about)
     if isinstance(task, Classification) and metric_of(task.metric).kind in (
         "probability",
         "calibration",

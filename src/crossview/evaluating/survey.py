@@ -14,7 +14,7 @@ import numpy as np
 
 from crossview.data.read_labels import with_row_location
 from crossview.evaluating.slices import ColumnValues, NumberSample
-from crossview.evaluating.spec import Asked
+from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
 from crossview.scoring.fitted_model import ModelRows
 
@@ -60,7 +60,7 @@ def positions(counts: Sequence[Counter[Any]]) -> list[Position]:
 
 
 class Survey:
-    """What a pass over labels and dividing columns tells; those of consecutive parts add up.
+    """Counts of a pass over labels and dividing columns; those of consecutive parts add up.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ class Survey:
             self.values = {name: ColumnValues(name, kinds.field(name).type) for name in by}
             self.times = None if time is None else time_range(rows.source, time)
 
-    def count(self, asked: Asked, rows: ModelRows) -> Survey:
+    def count(self, spec: EvaluationSpec, rows: ModelRows) -> Survey:
         """Count all rows of a part; return the survey itself."""
         (found,) = self.counts
-        for n, columns, known in _labeled(asked, rows):
+        for n, columns, known in _labeled(spec, rows):
             found[ROWS] += n
             found[LABELED] += len(known)
             for name, values in self.values.items():
@@ -114,21 +114,23 @@ class Survey:
         return total
 
 
-def _labeled(asked: Asked, rows: ModelRows) -> Iterator[tuple[int, dict[str, Any], np.ndarray]]:
-    """How many rows each batch has, its columns, and its rows with a label."""
-    labels = asked.labels()
+def _labeled(
+    spec: EvaluationSpec, rows: ModelRows
+) -> Iterator[tuple[int, dict[str, Any], np.ndarray]]:
+    """Yield the number of rows of each batch, its columns, and its rows with a label."""
+    labels = spec.labels()
     for columns, batch in rows.kept():
         with with_row_location(batch):
-            known, _ = labels.read(batch.y if asked.label is None else columns[asked.label])
+            known, _ = labels.read(batch.y if spec.label is None else columns[spec.label])
         yield len(batch), columns, known
 
 
-def count_parts(asked: Asked, rows: ModelRows, position: Position) -> Counter[Any]:
+def count_parts(spec: EvaluationSpec, rows: ModelRows, position: Position) -> Counter[Any]:
     """Return how many labeled rows are in each slice and each window.
 
     Parameters
     ----------
-    asked : Asked
+    spec : EvaluationSpec
         What divides the rows.
     rows : ModelRows
         The rows of a partition.
@@ -137,8 +139,8 @@ def count_parts(asked: Asked, rows: ModelRows, position: Position) -> Counter[An
     """
     found: Counter[Any] = Counter()
     first = position.before[LABELED]
-    for _, columns, known in _labeled(asked, rows):
-        for column, codes in asked.divide(columns, known, first):
+    for _, columns, known in _labeled(spec, rows):
+        for column, codes in spec.divide(columns, known, first):
             some, counts = np.unique(codes[codes >= 0], return_counts=True)
             pairs = zip(some.tolist(), counts.tolist(), strict=True)
             found.update({(column, code): n for code, n in pairs})

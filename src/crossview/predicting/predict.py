@@ -221,7 +221,7 @@ class Predictions:
 
     @property
     def drift(self) -> list[Drift]:
-        """How far the views of the rows so far have moved since training."""
+        """Drift of the views of the rows so far since training."""
         return [] if self._drift is None else self._drift.drifts(self.missing_views)
 
     def _make_schema(self) -> pa.Schema:
@@ -268,7 +268,7 @@ class Predictions:
             )
 
     def _predict(self, X: MultiView) -> tuple[np.ndarray, np.ndarray]:
-        """What is predicted, and the numbers beside it."""
+        """Return the predictions of some rows, and the numbers beside them."""
         scores = None if self._classes is None else self._learner.decision_function(X)
         each = scores_of_views(self._learner, X, scores)
         if self._drift is not None:

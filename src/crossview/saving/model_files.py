@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -61,10 +62,11 @@ DTYPES = {
     "|u1": "U8",
     "|b1": "BOOL",
 }
-# what reading JSON of another form ends with
+# what values that no model has end with; an AttributeError or a TypeError is a bug of ours, except
+# where JSON of another form is read
 DAMAGE = (
-    *(ArithmeticError, AttributeError, LookupError, MemoryError),
-    *(RecursionError, TypeError, ValueError),
+    *(ArithmeticError, LookupError, MemoryError),
+    *(RecursionError, ValueError),
 )
 
 
@@ -249,7 +251,8 @@ def load_progress(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np
     if PROGRESS not in metadata:
         raise InputError("holds a model and no unfinished run", file=str(path))
     try:
-        header = dict(json.loads(metadata[PROGRESS]))
+        with _reading_json():
+            header = dict(json.loads(metadata[PROGRESS]))
     except DAMAGE as error:
         raise _damaged(error, path) from error
     prefix = f"{PROGRESS}/"
@@ -277,7 +280,8 @@ def _content(
         what = "is a damaged model file: its checksum is not that of its content"
         raise InputError(what, file=str(path))
     try:
-        return metadata, _joined(arrays, json.loads(metadata[TOUCHED]))
+        with _reading_json():
+            return metadata, _joined(arrays, json.loads(metadata[TOUCHED]))
     except DAMAGE as error:
         raise _damaged(error, path) from error
 
@@ -328,16 +332,19 @@ def _steps_from(
         step, _, name = key.partition("/")
         states.setdefault(step, {})[name] = array
     steps = []
-    for entry in json.loads(metadata["steps"]):
-        model = _estimator_from_json(entry)
-        if hasattr(model, "check_params"):
-            model.check_params()
-        model.set_header(entry["header"])
-        state = states.pop(entry["name"], {})
+    with _reading_json():
+        entries = list(json.loads(metadata["steps"]))
+    for entry in entries:
+        with _reading_json():
+            name, model = str(entry["name"]), _estimator_from_json(entry)
+            if hasattr(model, "check_params"):
+                model.check_params()
+            model.set_header(entry["header"])
+        state = states.pop(name, {})
         if hasattr(model, "transform"):  # a learner takes what is not whole
             state = {name: new_array(value) for name, value in state.items()}
         model.set_state(state)
-        steps.append((entry["name"], model))
+        steps.append((name, model))
     if PROGRESS in metadata:
         states.pop(PROGRESS, None)
     if states:
@@ -372,7 +379,8 @@ def read_info(path: str | os.PathLike) -> dict[str, Any]:
     """
     metadata = read_header(path)
     try:
-        return dict(json.loads(metadata["info"]))
+        with _reading_json():
+            return dict(json.loads(metadata["info"]))
     except DAMAGE as error:
         raise _damaged(error, path) from error
 
@@ -436,6 +444,15 @@ def content_of(
     yield text
     for name in names:
         yield arrays[name].reshape(-1).view(np.uint8).data
+
+
+@contextmanager
+def _reading_json() -> Iterator[None]:
+    """Take JSON of another form as damage."""
+    try:
+        yield
+    except (AttributeError, TypeError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _damaged(error: Exception, path: str | os.PathLike) -> InputError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from numbers import Real
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.catalog.metrics import check_metric, metric_of, parse_metric
+from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import SYMMETRIC, TASKS, unknown_name
 from crossview.errors import InputError
 from crossview.labels import choose_positive, places_of
@@ -23,13 +22,13 @@ from crossview.scoring.metrics import (
     measure,
     signed_score,
 )
+from crossview.scoring.specification import Scoring, check_threshold
 
 __all__ = [
     "Classification",
     "Regression",
     "Scored",
     "Task",
-    "check_classes_only",
     "errors_of",
     "gives_probabilities",
     "join",
@@ -447,33 +446,26 @@ class Regression:
 Task = Classification | Regression
 
 
-def make_task(
-    name: str,
-    classes: Any,
-    *,
-    metric: str | None = None,
-    k: int | float | None = None,
-    cost: Mapping[str, float] | None = None,
-    **options: Any,
-) -> Task:
-    """Return what is predicted, and how it is scored.
+def make_task(name: str, classes: Any, scoring: Scoring, **options: Any) -> Task:
+    """Return the problem to solve, and how it is scored.
 
     Parameters
     ----------
     name : {"classification", "regression"}
-        What is predicted.
+        The kind of prediction.
     classes : ndarray of shape (n_classes,)
         All labels that may occur, sorted; of numbers none.
-    metric, k, cost
-        As for `check_metric`; without a metric and costs, the default is that of the classes.
+    scoring : Scoring
+        Without a metric and costs, the default is that of the classes.
     **options
-        As for `Classification`: ``positive``, ``threshold``, ``class_rows``, ``positive_by``.
+        As for `Classification`: ``class_rows`` and ``positive_by``.
     """
-    checked = check_metric(metric, task=name, k=k, cost=cost)
+    checked = scoring.metric_of(name)
     if name == "regression":
         return Regression(checked)
-    chosen = None if metric is None and cost is None else checked
-    return Classification(classes, metric=chosen, **options)
+    chosen = None if scoring.metric is None and scoring.cost is None else checked
+    threshold = "tuned" if scoring.threshold == "auto" else scoring.threshold
+    return Classification(classes, scoring.positive, metric=chosen, threshold=threshold, **options)
 
 
 def errors_of(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
@@ -489,29 +481,11 @@ def gives_probabilities(model: Any) -> bool:
     return hasattr(model, "predict_proba")
 
 
-def check_classes_only(task: str, **options: Any) -> None:
-    """Refuse options that are about classes where a number is predicted."""
-    if task != "regression":
-        return
-    given = [
-        name
-        for name, value in options.items()
-        if value is not None and not (isinstance(value, str) and value == "tuned")
-    ]
-    if given:
-        raise InputError(f"{given[0]}= is about classes; leave it out where task='regression'")
-
-
 def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
     """Return a threshold that the data can have; of more than two classes there is none."""
     if threshold is None or threshold == "tuned":
         return threshold if n_classes == 2 else None
-    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
-    if not (number and 0.0 <= float(threshold) <= 1.0):
-        raise InputError(
-            f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score of 0 "
-            "decides)"
-        )
+    check_threshold(threshold)
     if n_classes != 2:
         raise InputError(
             f"threshold={threshold:g} is for two classes, and there are {n_classes}; leave it out, "

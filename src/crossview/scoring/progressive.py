@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
 
-from crossview.catalog.metrics import check_metric
 from crossview.data.prefetch import prefetch
 from crossview.errors import InputError
 from crossview.estimators.validation import select_rows
@@ -21,12 +20,12 @@ from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.metrics.resumable import COUNT, Resumable, sum_of
 from crossview.scoring.problems import (
-    Classification,
     Regression,
     Task,
-    check_classes_only,
     gives_probabilities,
+    make_task,
 )
+from crossview.scoring.specification import Scoring
 from crossview.views import MultiView
 
 __all__ = ["ProgressiveValidation", "Record", "Windows", "progressive"]
@@ -75,11 +74,7 @@ def progressive(
     batches: Iterable[tuple[Any, Any]],
     classes: Any = None,
     *,
-    metric: str | None = None,
-    k: int | float | None = None,
-    cost: Mapping[str, float] | None = None,
-    positive: Any = None,
-    threshold: float | str | None = "tuned",
+    scoring: str | Scoring | None = None,
 ) -> Iterator[Record]:
     """Evaluate a model by progressive validation: predict, score, then learn each row.
 
@@ -95,23 +90,11 @@ def progressive(
         scored; semi-supervised models learn from them.
     classes : array-like of shape (n_classes,), default=None
         All labels that may occur; a regressor has none.
-    metric : str, default=None
-        Name of the metric to report besides the loss, as for `compare`.  None: accuracy, cost if
-        costs are given, or rmse.
-    k : int or float, default=None
-        Of precision_at_k and recall_at_k: how many rows, those with the highest
-        scores so far (NaN until there are as many), or a share of the rows.
-        None: 0.1.
-    cost : mapping of str to float, default=None
-        Of the metric cost: ``{"fp": 1, "fn": 20}``.
-    positive : label, default=None
-        With two classes: the one that metric and threshold are about.  None: the one that is called
-        1, true, yes or the like; if no name says it, the second, which is a guess.
-    threshold : float, "tuned" or None, default="tuned"
-        With two classes: the probability of the positive class above which it is predicted.
-        "tuned": for each row, the best one for the metric on the rows before it; a model without
-        probabilities (``calibration="none"``) has none.  None: a score above 0 predicts the
-        second class.
+    scoring : str or Scoring, default=None
+        The metric to report besides the loss, or a `Scoring` with its parameters, the positive
+        class and the threshold.  A tuned threshold is for each row the best one for the metric on
+        the rows before it; a model without probabilities (``calibration="none"``) has none.  k is
+        of the highest scores so far: NaN until there are as many.  None: accuracy, or rmse.
 
     Yields
     ------
@@ -138,19 +121,21 @@ def progressive(
     0.95
     """
     task: Task
+    scoring = Scoring.of(scoring)
     if is_regressor(model):
-        if classes is not None or positive is not None:
+        if classes is not None or scoring.positive is not None:
             raise InputError("a regressor has no classes; leave classes= and positive= out")
-        check_classes_only("regression", cost=cost, threshold=threshold)
-        task = Regression(check_metric(metric, task="regression", k=k))
+        scoring.check_task("regression")
+        task = make_task("regression", np.empty(0), scoring)
     else:
-        metric = check_metric(metric, k=k, cost=cost, default="accuracy")
         classes = np.unique(np.asarray([] if classes is None else classes))
         if len(classes) < 2:
             raise InputError(
                 f"classes= has {len(classes)} class(es); a classifier needs two or more"
             )
-        task = Classification(classes, positive, metric=metric, threshold=threshold)
+        if scoring.metric is None and scoring.cost is None:
+            scoring = replace(scoring, metric="accuracy")
+        task = make_task("classification", classes, scoring)
     labels = LabelOrder(task.classes)
     counted = labels.watch((X, np.asarray(y)) for X, y in batches)
     yield from ProgressiveValidation(model, task).records(counted)

@@ -20,7 +20,7 @@ from crossview.saving.schema import Array, check_header, check_state
 from crossview.training.start import FINISHED
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Checkpoint", "Kept", "Position", "shown_apart"]
+__all__ = ["Checkpoint", "CheckpointFile", "Kept", "Position", "shown_apart"]
 
 
 # characters of what differs, and of what is the same before it
@@ -34,7 +34,7 @@ POSITION: dict[str, Any] = {
 
 @dataclass
 class Position:
-    """How far a run has come.
+    """Position of a run in its source.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Position:
 
 @dataclass
 class Kept:
-    """What a checkpoint holds: the model so far, the position, and all counts.
+    """Content of a checkpoint: the model so far, the position, and all counts.
 
     Attributes
     ----------
@@ -88,19 +88,52 @@ class Kept:
 
 
 class Checkpoint:
-    """A file from which a run goes on: all that it has learned, and its position in the source.
+    """Checkpoint of a training run: a file that keeps it while it lasts.
+
+    The file has the model so far, its position in the source, a hash of the rows that were read,
+    and all counts.  It is itself a model file, and is removed at the end.  Two runs at the same
+    time cannot share it.
 
     Parameters
     ----------
     path : path-like
         The file.  It is replaced at once, when the new one is complete, so that there is always
         a whole one.
-    every : float
-        Seconds between two of them; 0: after each batch.
+    every : float, default=60.0
+        Seconds between two of them, 0 or more; 0: one after each batch.
+    resume : bool, default=False
+        Whether the run goes on from the file, if it is there: the model is, to the last bit, the
+        one of a run that never stopped.  The rows that the run had read are read again first, and
+        if one is another, that is an error.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from crossview import Checkpoint, datasets, train
+    >>> path = os.path.join(tempfile.mkdtemp(), "run.safetensors")
+    >>> checkpoint = Checkpoint(path, every=10, resume=True)
+    >>> train(datasets.load("breast-cancer"), "diagnosis", checkpoint=checkpoint).rows
+    569
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, every: float = 60.0, resume: bool = False
+    ) -> None:
+        if not every >= 0.0:
+            raise InputError(f"every={every}; give seconds, 0 or more")
+        check_writable(path)
+        self.path, self.every, self.resume = Path(path), every, resume
+
+
+class CheckpointFile:
+    """The file of a checkpoint, during a run.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        The file, and how often it is written.
     run : dict
         What makes the run, as JSON: of another one the file is refused.
-    resume : bool
-        Whether the run goes on from the file, if there is one.
 
     Attributes
     ----------
@@ -108,13 +141,9 @@ class Checkpoint:
         Knows what the run has read of its source.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], every: float, run: dict[str, Any], *, resume: bool
-    ) -> None:
-        if not every >= 0.0:
-            raise InputError(f"every={every}; give seconds, 0 or more")
-        check_writable(path)
-        self.path, self.every, self.run, self.resume = Path(path), every, run, resume
+    def __init__(self, checkpoint: Checkpoint, run: dict[str, Any]) -> None:
+        self.path, self.every, self.resume = checkpoint.path, checkpoint.every, checkpoint.resume
+        self.run = run
         self.rows_read: RowsRead | None = None
         self._last = time.monotonic()
 
@@ -180,10 +209,6 @@ class Checkpoint:
         layout = steps(fitted)[1].layout_
         tail = _rows_of_arrays(parts["tail"], layout) if parts["tail"] else None
         return Kept(fitted, position, parts["counts"], tail, parts["windows"], parts["read"])
-
-    def remove(self) -> None:
-        """Remove the file: the run is over."""
-        self.path.unlink(missing_ok=True)
 
 
 def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:

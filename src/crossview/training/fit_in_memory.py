@@ -19,10 +19,10 @@ from crossview.training.job import Job
 from crossview.training.last_rows import LastRows
 from crossview.views import MultiView
 
-__all__ = ["learn_at_once"]
+__all__ = ["fit_in_memory"]
 
 
-def learn_at_once(job: Job) -> Trained:
+def fit_in_memory(job: Job) -> Trained:
     """Fit the learner to all rows in memory, as in `compare` by folds."""
     entry, learner, source, about = job.entry, job.learner, job.source, job.about
     task = job.task.for_model(learner)

@@ -1,27 +1,28 @@
-"""What is to be trained: a new model, or one that goes on with other rows."""
+"""Jobs of training: a new model, or one that goes on with other rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
 from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import LEARNERS, find_learner
-from crossview.catalog.metrics import check_metric
+from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
 from crossview.errors import InputError
 from crossview.saving.pipelines import steps
 from crossview.scoring.problems import Task, make_task
+from crossview.scoring.specification import Scoring
 from crossview.training.start import Start
 
 __all__ = ["Job", "check_passes", "continued_job", "new_job"]
 
 
 class Job(NamedTuple):
-    """What learns which rows.
+    """Learner, encoder and rows of a training.
 
     Attributes
     ----------
@@ -56,23 +57,41 @@ def new_job(
     y: Any,
     model: str,
     settings: Mapping[str, Any],
-    rows: dict[str, Any],
-    scoring: dict[str, Any],
+    encoder: ViewEncoder,
+    task: str,
+    scoring: Scoring,
     seed: int,
+    *,
+    class_rows: Sequence[int] | None = None,
+    **of_rows: Any,
 ) -> Job:
-    """Return the job of a new model; the arguments are those of `train`."""
-    task = rows["task"]
-    check_metric(scoring["metric"], task=task, k=scoring["k"], cost=scoring["cost"])
+    """Return the job of a new model.
+
+    Parameters
+    ----------
+    X, y, model, settings, encoder, task, scoring, seed
+        As for `train`.
+    class_rows : sequence of int, default=None
+        Number of rows of each class.  None: as the source counts them.
+    **of_rows
+        ``classes``, ``time`` and ``weight``, as for `train`, and others of `open_labeled`.
+
+    Returns
+    -------
+    Job
+        The new learner, and its rows.
+    """
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
-        rows["scale_views"] = False
+        encoder.set_params(scale_views=False)
     baseline = _baseline(model, task)
     unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
     unlabeled = unlabeled or baseline is not None
-    source = open_labeled(X, y, unlabeled=unlabeled, **rows)
+    source = open_labeled(X, y, encoder=encoder, task=task, unlabeled=unlabeled, **of_rows)
     entry = baseline or find_learner(model, task, source.layout.names)
-    predicted = make_task(task, source.classes, **{"class_rows": source.class_rows, **scoring})
+    rows = source.class_rows if class_rows is None else class_rows
+    problem = make_task(task, source.classes, scoring, class_rows=rows)
     if task == "classification":
-        entry = entry.for_metric(predicted.metric, predicted.positive_label)
+        entry = entry.for_metric(problem.metric, problem.positive_label)
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = entry.check_settings(settings)
@@ -81,15 +100,13 @@ def new_job(
     streamed = entry.is_streamed(given)
     if streamed:
         learner.check_streams()
-    encoder = None if source.encoder is None else clone(source.encoder)
+    own = None if source.encoder is None else clone(source.encoder)
     label = y if isinstance(y, str) else None
     about = {"name": entry.name, "task": task, "label": label, "seed": seed}
-    return Job(entry, streamed, learner, encoder, source, predicted, about)
+    return Job(entry, streamed, learner, own, source, problem, about)
 
 
-def continued_job(
-    start: Start, X: Any, y: Any, own: dict[str, Any], of_rows: dict[str, Any], seed: int
-) -> Job:
+def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int) -> Job:
     """Return the job of a model that has learned other rows before.
 
     Parameters
@@ -98,19 +115,16 @@ def continued_job(
         The model.
     X, y
         The rows and their labels, or the name of their column; None: the column of the model.
-    own : dict
-        Options that the model has already; one that is given is an error.
     of_rows : dict
-        Those that say something of the rows, as for `open_labeled`.
+        ``time`` and ``weight``, as for `train`.
     seed : int
         Seed of the order.
 
     Returns
     -------
     Job
-        What is to be trained.
+        The learner of the model, and the rows.
     """
-    start.refuse(**own)
     info, (encoder, learner) = start.info, steps(start.fitted)
     task, classes = info["task"], getattr(learner, "classes_", None)
     y = info["label"] if y is None else y
@@ -131,12 +145,11 @@ def continued_job(
             f"the rows have the views {source.layout}, and the model {learner.layout_}",
             file=source.file,
         )
-    scoring = {name: info[name] for name in ("positive", "positive_by")}
-    predicted = make_task(
-        *(task, classes), metric=info["metric"]["name"], threshold=start.threshold, **scoring
-    )
+    metric, positive = info["metric"]["name"], info["positive"]
+    scoring = Scoring(metric, positive=positive, threshold=start.threshold)
+    problem = make_task(task, classes, scoring, positive_by=info["positive_by"])
     about = {"name": entry.name, "task": task, "label": info["label"], "seed": seed}
-    return Job(entry, True, learner, encoder, source, predicted, about, start)
+    return Job(entry, True, learner, encoder, source, problem, about, start)
 
 
 def _baseline(model: str, task: str) -> Learner | None:

@@ -14,33 +14,57 @@ from crossview.saving.files import LOG, check_writable, naming
 from crossview.scoring.problems import Task
 from crossview.scoring.progressive import Windows
 
-__all__ = ["Log"]
+__all__ = ["TrainingLog"]
 
 # windows of a source whose rows are counted, and the least rows of one
 N_WINDOWS, FEWEST_ROWS = 20, 100
 
 
-class Log:
-    """The file, to which each window adds a line.
+class TrainingLog:
+    """Log of a training run: a file of JSON lines, one for each window of rows of the first pass.
+
+    A line has the rows so far, and of those of the window, each predicted before it was learned,
+    loss, log loss, accuracy and metric.
 
     Parameters
     ----------
     path : path-like
         The file; it begins anew, unless the run goes on.
-    every : int or None
-        Rows of a window; None: about 20 windows, of 100 rows or more.
-    inputs : list of str
-        Files that it must not replace.
+    every : int, default=None
+        Rows of a window, 1 or more.  None: about 20 windows, of 100 rows or more.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from crossview import TrainingLog, datasets, train
+    >>> path = os.path.join(tempfile.mkdtemp(), "log.jsonl")
+    >>> trained = train(datasets.load("breast-cancer"), "diagnosis", log=TrainingLog(path, 200))
+    >>> with open(path) as file:
+    ...     len(file.readlines())
+    3
     """
 
-    def __init__(self, path: str | os.PathLike[str], every: int | None, inputs: list[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], every: int | None = None) -> None:
         if every is not None and every < 1:
-            raise InputError(f"log_every={every}; give 1 or more")
-        check_writable(path, LOG, inputs)
+            raise InputError(f"every={every}; give 1 or more")
+        check_writable(path, LOG)
         self.path, self.every = Path(path), every
 
     def windows(self, task: Task, n_rows: int) -> Windows:
-        """Return the windows of a run of so many rows, which write themselves."""
+        """Return the windows of a run, which write themselves.
+
+        Parameters
+        ----------
+        task : Task
+            The kind of prediction.
+        n_rows : int
+            Rows of the source.
+
+        Returns
+        -------
+        Windows
+            To be counted by `ProgressiveValidation`.
+        """
         every = self.every or max(FEWEST_ROWS, _round(n_rows / N_WINDOWS))
         return Windows(task, every, self._add)
 

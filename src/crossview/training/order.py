@@ -44,12 +44,12 @@ class Order:
 
     @property
     def in_memory(self) -> bool:
-        """Whether the rows were shuffled in memory."""
+        """True where the rows were shuffled in memory."""
         return self._shuffled is not None and bool(self._shuffled.exact)
 
     @property
     def advice(self) -> str:
-        """What to do if the labels come in blocks."""
+        """Advice for labels that come in blocks."""
         if self._shuffled is None:
             return "shuffle the rows (--shuffle, in_order=False)"
         return (

@@ -22,12 +22,12 @@ from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.problems import Classification
 from crossview.scoring.progressive import ProgressiveValidation
 from crossview.scoring.trained import Trained, TrainingObserver
-from crossview.training.checkpoint import Checkpoint, Kept, Position
+from crossview.training.checkpoint import CheckpointFile, Kept, Position
 from crossview.training.diagnosing import diagnose
 from crossview.training.held_out import held_out_scores, threshold_of, tune
 from crossview.training.job import Job
 from crossview.training.last_rows import LastRows
-from crossview.training.log import Log
+from crossview.training.log import TrainingLog
 from crossview.training.order import Order
 from crossview.training.start import Start
 from crossview.views import MultiView
@@ -44,18 +44,22 @@ class Passes:
         Learner and rows.
     order : Order
         Their order.
-
-    Attributes
-    ----------
-    checkpoint : Checkpoint or None
+    checkpoint : CheckpointFile or None
         Keeps the run.
-    log : Log or None
-        Is told of each window of the first pass.
-    history : bool
-        Whether to keep what pictures need of the first pass.
+    log : TrainingLog or None
+        Gets a line for each window of the first pass.
+    observer : TrainingObserver
+        Receives progress.
     """
 
-    def __init__(self, job: Job, order: Order) -> None:
+    def __init__(
+        self,
+        job: Job,
+        order: Order,
+        checkpoint: CheckpointFile | None,
+        log: TrainingLog | None,
+        observer: TrainingObserver,
+    ) -> None:
         self.entry, self.learner, self.encoder = job.entry, job.learner, job.encoder
         self.source, self.order, self.about, self.start = job.source, order, job.about, job.start
         self.task = job.task.for_model(self.learner)
@@ -64,15 +68,13 @@ class Passes:
         self.scored = ProgressiveValidation(self.learner, self.task)
         self.last_rows = LastRows(only_labeled=not self.entry.learns_unlabeled)
         self.position = Position()
-        self.checkpoint: Checkpoint | None = None
-        self.log: Log | None = None
-        self.history = False
+        self.checkpoint, self.log, self.observer = checkpoint, log, observer
 
-    def learn(self, epochs: int, observer: TrainingObserver) -> Trained:
+    def learn(self, epochs: int) -> Trained:
         """Make the passes, and tell the observer."""
         began, compiled = time.perf_counter(), seconds_of_compiling()
         self._take_up()
-        if self.history:
+        if self.observer.history:
             given = (self.task, self.source.layout.names, MOST_ROWS_OF_STREAM)
             self.scored.history = DiagnosticsCollector(*given, seed=self.about["seed"])
             self.scored.history.go_on(self.scored.tally)
@@ -80,15 +82,15 @@ class Passes:
         calibration = getattr(self.learner, "calibration", None)
         for number in range(here.number, epochs + 1):
             n_rows, n_done = self.source.n_rows, here.batches * self.source.batch_rows
-            observer.start_pass(number, epochs, n_rows, min(n_done, n_rows))
-            batches, scored = self._batches(observer), self.scored
+            self.observer.start_pass(number, epochs, n_rows, min(n_done, n_rows))
+            batches, scored = self._batches(), self.scored
             if number == 1:
                 batches = self.labels.watch(batches)
             else:
                 scored = ProgressiveValidation(self.learner, self.task)
                 _learn_again(self.learner, True, calibration)
             for record in scored.records(batches, background=self.checkpoint is None):
-                observer.add_record(record)
+                self.observer.add_record(record)
             here.number, here.batches = number + 1, 0
         _learn_again(self.learner, False, calibration)
         before = None if self.start is None else self.start.info
@@ -109,9 +111,10 @@ class Passes:
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
         known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
-        about = {"encoder": self.encoder, "learner": self.learner, **self.about}
         return Trained(
-            **about,
+            self.encoder,
+            self.learner,
+            **self.about,
             rows=tally.n_rows,
             unlabeled=here.unlabeled,
             skipped=here.skipped,
@@ -136,12 +139,6 @@ class Passes:
         of_labels = {f"labels.{name}": array for name, array in self.labels.get_state().items()}
         return of_labels | self.scored.get_state()
 
-    def _set_counts(self, counts: dict[str, np.ndarray]) -> None:
-        self.scored.set_state(counts)
-        prefix = "labels."
-        mine = {k.removeprefix(prefix): v for k, v in counts.items() if k.startswith(prefix)}
-        self.labels.set_state(mine)
-
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
         kept = None if self.checkpoint is None else _kept_before(self.checkpoint, self.source)
@@ -153,10 +150,10 @@ class Passes:
             self.scored.model = self.learner
             self.last_rows.X, self.position = kept.tail, kept.position
             self.order.state = kept.position.order
-            self._set_counts(kept.counts)
+            _set_counts(self, kept.counts)
         elif self.start is not None:
             self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
-            self._set_counts(self.start.counts)
+            _set_counts(self, self.start.counts)
         if self.log is not None:
             windows = self.log.windows(self.task, self.source.n_rows)
             windows.n_rows = self.scored.tally.n_rows
@@ -173,7 +170,7 @@ class Passes:
         state = {} if windows is None else windows.get_state()
         self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.last_rows.X, state))
 
-    def _batches(self, observer: TrainingObserver) -> Iterator[tuple]:
+    def _batches(self) -> Iterator[tuple]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
         here = self.position
         for X, y, weight, encoder in prefetch(self._encoded()):
@@ -188,7 +185,7 @@ class Passes:
                 yield known
                 self.last_rows.add(known[0])
             here.batches += 1
-            observer.add_rows(len(y))
+            self.observer.add_rows(len(y))
             if encoder is not None and self.scored.tally.n_rows:
                 self._keep(encoder[0])
 
@@ -196,7 +193,7 @@ class Passes:
         """The batches that are left; with those that are to be kept, the encoder after them."""
         here, encoder = self.position, self.encoder
         learn = here.number == 1
-        done, see = here.batches, self.last_rows.see if self.history else None
+        done, see = here.batches, self.last_rows.see if self.observer.history else None
         for X, y, weight in self.source.encoded(encoder, learn=learn, done=done, see=see):
             if self.checkpoint is None or not self.checkpoint.is_due():
                 yield X, y, weight, None
@@ -204,13 +201,20 @@ class Passes:
                 yield X, y, weight, [copy.deepcopy(encoder) if learn else encoder]
 
 
-def _kept_before(checkpoint: Checkpoint, source: LabeledSource) -> Kept | None:
-    """What the checkpoint holds, if there is one; the rows that its run has read must be there."""
+def _kept_before(checkpoint: CheckpointFile, source: LabeledSource) -> Kept | None:
+    """Return the content of a checkpoint, if there is one; the rows it has read must be there."""
     checkpoint.rows_read = source.note_rows()
     kept = checkpoint.read()
     if kept is not None:
         checkpoint.rows_read.compare(kept.read, source.batches(), str(checkpoint.path))
     return kept
+
+
+def _set_counts(run: Passes, counts: dict[str, np.ndarray]) -> None:
+    """Go on from the counts of a first pass."""
+    run.scored.set_state(counts)
+    names = (name for name in counts if name.startswith("labels."))
+    run.labels.set_state({name.removeprefix("labels."): counts[name] for name in names})
 
 
 def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:
@@ -241,7 +245,7 @@ def _tune_after_passes(run: Passes, epochs: int) -> np.ndarray | None:
 
 
 def _predicted_rows(run: Passes, tuned: np.ndarray | None) -> list[int] | None:
-    """How many rows are predicted as each class: held-out ones, all before, or the last."""
+    """Count the rows that are predicted as each class: held-out ones, all before, or the last."""
     if tuned is not None:
         return list(tuned.tolist())
     if run.scored.threshold is not None:

@@ -7,22 +7,25 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+from crossview.catalog.names import check_task
+from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import label_of_model, open_views
+from crossview.data.labeled_source import encoder_with_views, given_parameters
 from crossview.data.read_labels import check_seed
 from crossview.data.source import input_files
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
-from crossview.saving.files import MODEL, alone, check_writable
+from crossview.saving.files import LOG, MODEL, alone, check_writable
 from crossview.saving.model_files import checksum, save_steps
 from crossview.saving.pipelines import named_steps
-from crossview.scoring.problems import check_classes_only
-from crossview.scoring.shared_parameters import ENCODING, SCORING
+from crossview.scoring.shared_parameters import SHARED
+from crossview.scoring.specification import Scoring
 from crossview.scoring.trained import Trained, TrainingObserver
-from crossview.training.checkpoint import Checkpoint
-from crossview.training.fit_in_memory import learn_at_once
+from crossview.training.checkpoint import Checkpoint, CheckpointFile
+from crossview.training.fit_in_memory import fit_in_memory
 from crossview.training.job import Job, check_passes, continued_job, new_job
-from crossview.training.log import Log
+from crossview.training.log import TrainingLog
 from crossview.training.order import Order
 from crossview.training.passes import Passes
 from crossview.training.start import Start
@@ -32,7 +35,7 @@ __all__ = ["Trained", "TrainingObserver", "train"]
 DEFAULT_MODEL = "stacking"
 
 
-@document_parameters(ENCODING, SCORING)
+@document_parameters(SHARED)
 def train(
     X: Any,
     y: Any = None,
@@ -42,35 +45,18 @@ def train(
     settings: Mapping[str, Any] | None = None,
     output: str | os.PathLike[str] | None = None,
     views: Mapping[str, Any] | None = None,
-    text: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    date: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    hash_bits: int = 18,
-    ngrams: int = 1,
-    tf_idf: bool = False,
-    scale_views: bool = True,
-    bins: int | None = None,
+    encoder: ViewEncoder | None = None,
     task: str = "classification",
+    scoring: str | Scoring | None = None,
     epochs: int = 1,
     in_order: bool | None = None,
     time: str | None = None,
     weight: Any = None,
     seed: int = 0,
     classes: Sequence[Any] | None = None,
-    metric: str | None = None,
-    k: int | float | None = None,
-    cost: Mapping[str, float] | None = None,
-    positive: Any = None,
-    threshold: float | str | None = "tuned",
     init: str | os.PathLike[str] | Trained | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: float = 60.0,
-    resume: bool = False,
-    log: str | os.PathLike[str] | None = None,
-    log_every: int | None = None,
-    history: bool = False,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    log: str | os.PathLike[str] | TrainingLog | None = None,
     observer: TrainingObserver | None = None,
 ) -> Trained:
     """Train a model on the rows of a source, in random order or in their own.
@@ -132,28 +118,15 @@ def train(
         the last bit, the one of a single run over all rows in this order.  Model, settings, views,
         encoding, classes, metric and threshold are its own.  Categories and words may be new,
         labels not.  None: a new model.
-    checkpoint : path-like, default=None
-        A file that keeps the run while it lasts: the model so far, its position in the source, a
-        hash of the rows that were read, and all counts.  It is itself a model file, and is removed
-        at the end.  Two runs at the same time cannot share it.  None: none.
-    every : float, default=60.0
-        Seconds between two checkpoints, 0 or more; 0: one after each batch.
-    resume : bool, default=False
-        Go on from the checkpoint, if the file is there: the model is, to the last bit, the one of a
-        run that never stopped.  The rows that the run had read are read again first, and if one is
-        another, that is an error.
-    log : path-like, default=None
-        A file of JSON lines, one for each window of rows of the first pass: the rows so far, and of
-        those of the window, each predicted before it was learned, loss, log loss, accuracy and
-        metric.  None: none.
-    log_every : int, default=None
-        Rows of a window, 1 or more.  None: about 20 windows, of 100 rows or more.
-    history : bool, default=False
-        Whether to keep what pictures of the first pass need: the error so far, how the scores of
-        the views differed, and a sample of the rows.  It changes no model, and takes a tenth more
-        time at most; of a run that was resumed it begins there.
+    checkpoint : path-like or Checkpoint, default=None
+        A file that keeps the run while it lasts, every minute; as a `Checkpoint` it also says how
+        often, and whether the run goes on from it.  None: none.
+    log : path-like or TrainingLog, default=None
+        A file of JSON lines, one for each window of rows of the first pass; as a `TrainingLog` it
+        also says how many rows a window has.  None: none.
     observer : TrainingObserver, default=None
-        Object whose methods are called during training; see `TrainingObserver`.
+        Object whose methods are called during training; see `TrainingObserver`.  With ``history``
+        the result has what pictures of the first pass need.
 
     Returns
     -------
@@ -182,111 +155,96 @@ def train(
     ['malignant', 'malignant']
     """
     # 1. check the arguments before a row is read
+    encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
+    if not isinstance(checkpoint, Checkpoint | None):
+        checkpoint = Checkpoint(checkpoint)
+    if not isinstance(log, TrainingLog | None):
+        log = TrainingLog(log)
     per_row, label = {"weight": weight, "time": time}, label_of_model(init)
-    X, y, views = open_views(X, y, on, views=views, per_row=per_row, label=label)
-    _check_outputs(X, output, checkpoint)
-    if checkpoint is not None and isinstance(init, str | os.PathLike):
-        _check_different(init, checkpoint, "the model and its checkpoint")
-    for file in (output, checkpoint):
-        if file is not None and log is not None:
-            _check_different(file, log, "the model or its checkpoint, and the log")
-    if resume and checkpoint is None:
-        raise InputError("resume= goes on from a file; name it by checkpoint=")
-    check_classes_only(task, classes=classes, positive=positive, cost=cost, threshold=threshold)
+    X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row, label=label)
+    encoder.set_params(views=views)
+    _check_files(X, init, output, checkpoint, log)
+    scoring.check_task(check_task(task))
+    if classes is not None and task == "regression":
+        raise InputError("classes= is about classes; leave it out where task='regression'")
     if epochs < 1:
         raise InputError(f"epochs={epochs}; give 1 or more")
     check_seed(seed)
     if time is not None and in_order is False:
         raise InputError(f"time={time!r} is an order; leave in_order=False out")
-    encoding: dict[str, Any] = {
-        "views": views,
-        "text": text,
-        "categorical": categorical,
-        "numeric": numeric,
-        "date": date,
-        "ignore": ignore,
-        "hash_bits": hash_bits,
-        "ngrams": ngrams,
-        "tf_idf": tf_idf,
-        "scale_views": scale_views,
-        "bins": bins,
-    }
-    of_rows = {"time": time, "weight": weight}
-    scoring = {"metric": metric, "k": k, "cost": cost, "positive": positive, "threshold": threshold}
-    with nullcontext() if checkpoint is None else alone(checkpoint):
+    of_rows = {"classes": classes, "time": time, "weight": weight}
+    with nullcontext() if checkpoint is None else alone(checkpoint.path):
         if init is None:
-            rows = {"task": task, "classes": classes, **encoding, **of_rows}
-            job = new_job(X, y, model or DEFAULT_MODEL, settings or {}, rows, scoring, seed)
+            name = model or DEFAULT_MODEL
+            job = new_job(X, y, name, settings or {}, encoder, task, scoring, seed, **of_rows)
         else:
-            own = {"model": model, "settings": settings, "classes": classes, **_given(encoding)}
-            if task != "classification":
-                own["task"] = task
-            job = continued_job(Start.read(init), X, y, own | _given(scoring), of_rows, seed)
+            start = Start.read(init)
+            own = {"model": model, "settings": settings, "classes": of_rows.pop("classes")}
+            start.refuse(**own, **given_parameters(encoder), **scoring.given())
+            start.refuse(task=None if task == "classification" else task)
+            job = continued_job(start, X, y, of_rows, seed)
         # 2. learn
-        if not job.streamed:
-            check_passes(job.entry, epochs)
         if job.streamed:
             order = Order(job.source, in_order if time is None else True, seed)
-            passes = Passes(job, order)
-            passes.history = history
-            if log is not None:
-                passes.log = Log(log, log_every, input_files(X))
+            kept = None
             if checkpoint is not None:
                 shuffled = "in order" if order.state is None else "shuffled"
                 named = weight if isinstance(weight, str | None) else "in memory"
                 run = _run_of(job, [epochs, shuffled, time]) | {"the weights": named}
-                passes.checkpoint = Checkpoint(checkpoint, every, run, resume=resume)
+                kept = CheckpointFile(checkpoint, run)
             leaks = LeakCheck(job.source)
             job.source.check = leaks.see
-            answer = passes.learn(epochs, observer or TrainingObserver())
+            passes = Passes(job, order, kept, log, observer or TrainingObserver())
+            answer = passes.learn(epochs)
             answer.warnings = leaks.finish()
         else:
+            check_passes(job.entry, epochs)
             for name, file in (("checkpoint", checkpoint), ("log", log)):
                 if file is not None:
                     what = f"model {job.entry.name!r} learns all rows at once"
                     raise InputError(f"{what}, and has no {name}; leave it out")
-            answer = learn_at_once(job)
+            answer = fit_in_memory(job)
         answer.warn_of_one_class()
         # 3. keep it
         if output is not None:
-            parts, kept = named_steps(answer.encoder, answer.learner), answer.progress
-            save_steps(parts, output, pipeline=len(parts) > 1, info=answer.info, progress=kept)
-        if job.streamed and passes.checkpoint is not None:
-            passes.checkpoint.remove()
+            parts, progress = named_steps(answer.encoder, answer.learner), answer.progress
+            save_steps(parts, output, pipeline=len(parts) > 1, info=answer.info, progress=progress)
+        if checkpoint is not None:
+            checkpoint.path.unlink(missing_ok=True)
         return answer
 
 
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are not left at their defaults."""
-    defaults = {
-        "hash_bits": 18,
-        "ngrams": 1,
-        "tf_idf": False,
-        "scale_views": True,
-        "threshold": "tuned",
-    }
-    return {name: value for name, value in options.items() if value != defaults.get(name)}
-
-
-def _check_outputs(X: Any, *outputs: str | os.PathLike[str] | None) -> None:
-    """Raise an error for a file that must not be written, or is to be two things."""
-    files = [file for file in outputs if file is not None]
-    for file in files:
-        check_writable(file, MODEL, input_files(X))
-    if len(files) == 2:
-        _check_different(files[0], files[1], "the model and its checkpoint")
-
-
-def _check_different(
-    file: str | os.PathLike[str], other: str | os.PathLike[str], what: str
+def _check_files(
+    X: Any,
+    init: Any,
+    output: str | os.PathLike[str] | None,
+    checkpoint: Checkpoint | None,
+    log: TrainingLog | None,
 ) -> None:
-    """Raise an error for two outputs of which one would replace the other."""
-    if os.path.realpath(file) == os.path.realpath(other):
-        raise InputError(f"is {what}; name two files", file=str(file))
+    """Raise an error for a file that must not be written, or is to be two things."""
+    inputs = input_files(X)
+    kept = None if checkpoint is None else checkpoint.path
+    written = None if log is None else log.path
+    for file, kind in ((output, MODEL), (kept, MODEL), (written, LOG)):
+        if file is not None:
+            check_writable(file, kind, inputs)
+    before = init if isinstance(init, str | os.PathLike) else None
+    for file, other, what in (
+        (output, kept, "the model and its checkpoint"),
+        (before, kept, "the model and its checkpoint"),
+        (output, written, "the model or its checkpoint, and the log"),
+        (kept, written, "the model or its checkpoint, and the log"),
+    ):
+        if (
+            file is not None
+            and other is not None
+            and os.path.realpath(file) == os.path.realpath(other)
+        ):
+            raise InputError(f"is {what}; name two files", file=str(file))
 
 
 def _run_of(job: Job, order: list[Any]) -> dict[str, Any]:
-    """What makes a run: with another one of these, the rows or the updates are others."""
+    """Return the identity of a run: with another value here, rows or updates are others."""
     source, task, start = job.source, job.task, job.start
     return {
         "the model": job.about["name"],

@@ -1,8 +1,5 @@
 """The commands, one module each: options to library calls, results to text.
 
-Each imports what it needs, so that none waits for what only another one needs.
+The parameters of ``run`` are the options.  What takes long to load is imported there, after all
+that may be mistyped is checked.
 """
-
-from crossview.lazily import load_scikit_learn
-
-load_scikit_learn()

@@ -10,50 +10,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crossview.baselines import Shape, find_baseline, training_code
-from crossview.cli.loading import after_loading, is_own_process
-from crossview.cli.opening import (
+from crossview.catalog.learners import model_names
+from crossview.cli.loading import is_own_process, load_heavy
+from crossview.cli.options import (
     STANDARD,
-    Columns,
-    Report,
-    Rows,
-    is_stored,
-    literal_value,
-    make_console,
-    open_source,
-    warn,
-    write_text,
+    EncodedSource,
+    Json,
+    ReportFile,
+    ScoringArguments,
+    Task,
+    Time,
+    Weight,
+    check_models,
+    parse_seconds,
+    starting_with,
 )
-from crossview.cli.progress import warnings_as_lines, watching_comparison
-from crossview.cli.report import to_stdout, write_report
+from crossview.cli.output import Report, make_console, to_stdout, write_text
 from crossview.cli.words import as_options
-from crossview.comparing import compare as comparing
-from crossview.comparing.comparison import Comparison
-from crossview.comparing.folds.allocator import give_back
-from crossview.comparing.ranking import ComparisonRow
-from crossview.data.readers.csv_format import CsvFormat
-from crossview.data.readers.duck import identifier, literal
-from crossview.data.readers.find import find_reader, is_query
-from crossview.data.source import input_files, open_table
-from crossview.data.table_columns import (
-    dates_in_views,
-    match_ignored,
-    predictors,
-    with_dates,
-    without_ignored,
-)
 from crossview.errors import InputError
-from crossview.reporting.tables import (
-    class_table,
-    comparison_head,
-    comparison_notes,
-    comparison_table,
-)
-from crossview.saving.files import COMPARISON, check_writable
+
+if TYPE_CHECKING:
+    from crossview.cli.opening import Opened
+    from crossview.comparing.comparison import Comparison
+    from crossview.comparing.ranking import ComparisonRow
 
 __all__ = ["run"]
 
@@ -61,76 +44,236 @@ __all__ = ["run"]
 MOST_CLASSES_SHOWN = 20
 # the exit status of what Ctrl-C ended
 INTERRUPTED = 130
+SCORED = ("metric", "k", "cost", "positive", "threshold")
 
 
-@after_loading
 def run(
-    rows: Rows,
+    words: list[str],
+    source: EncodedSource,
     *,
-    json: str | None,
-    report: Report | None,
-    add: Sequence[str],
-    models: Sequence[str],
+    task: Task = "classification",
+    scoring: ScoringArguments,
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Such as 60s, 5min or 1h. If everything takes longer, settings are left out, then "
+            "rows that choose between them, then models; it says which.",
+        ),
+    ] = "60s",
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="No budget: leave nothing out.")
+    ] = False,
+    jobs: Annotated[
+        int, typer.Option(help="Tasks at a time. -1: one per core. It does not change the scores.")
+    ] = -1,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run the tasks on the workers of this Dask scheduler, such as "
+            "tcp://10.0.0.1:8786; local:N starts N processes here. The rows are in memory here, "
+            "and travel with the tasks. It does not change the scores.",
+        ),
+    ] = None,
+    cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
+    repeats: Annotated[
+        int, typer.Option(help="How often the folds are drawn anew, to see smaller differences.")
+    ] = 1,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows with the same value here, such as a user, are never both learned and "
+            "scored. The column is in no view.",
+        ),
+    ] = None,
+    in_order: Annotated[
+        bool,
+        typer.Option(
+            "--in-order",
+            help="The rows are in the order of time: score each fold by models that learned the "
+            "rows before it.",
+        ),
+    ] = False,
+    time: Time = None,
+    weight: Weight = None,
+    rope: Annotated[
+        float,
+        typer.Option(
+            help="Differences in the metric up to this are none, for practical purposes; of a "
+            "metric that is lower where it is better, a share of the best value."
+        ),
+    ] = 0.01,
+    ablate: Annotated[
+        bool,
+        typer.Option(
+            "--ablate",
+            help="Also measure the recommended model without each view, and with that view "
+            "missing in the rows to predict.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            help="Passes over the training rows. Default: 1, and more where they are better on "
+            "rows held out; models with interactions stop early, by the loss on a held-out tenth.",
+        ),
+    ] = None,
+    progressive: Annotated[
+        bool,
+        typer.Option(
+            "--progressive",
+            help="Instead of folds: predict, score, then learn, in the order of the rows, "
+            "with memory bounded by the batch.",
+        ),
+    ] = False,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Compare this one, and what other --model options name, instead of all; "
+            "the names are those of `train --model`.",
+            autocompletion=starting_with(model_names()),
+        ),
+    ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Also measure this scikit-learn model, such as "
+            "sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table "
+            "has logistic regression, gradient boosting, late fusion and the majority class.",
+        ),
+    ] = None,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Add this model to the comparison in SOURCE, a file of --json.",
+            autocompletion=starting_with(model_names()),
+        ),
+    ] = None,
+    json: Json = None,
+    report: ReportFile = None,
+) -> int:
+    """Say which way of using the views is best, and by how much, in a minute.
+
+    Compares each view alone, all views concatenated, independent, and coupled,
+    without and with a covariance, SVMs that are trained for the metric (not with
+    --progressive), linear models, models with interactions, and several models
+    together. The label of some rows may be empty: then KeCo, which learns from
+    them, is compared with the same model without them (Pegasos), and no other
+    model sees them. For a number: each view alone, all views in a linear model,
+    models with interactions, and several models together.
+
+    Ctrl-C shows the table of the folds that are finished. A file of --json, given
+    as SOURCE, is shown again without computing.
+    """
+    from crossview.cli.opening import Opened, is_stored, opened
+
+    options = {
+        "task": task,
+        **asdict(scoring),
+        "budget": None if thorough else parse_seconds(budget, "--budget"),
+        "n_jobs": None if progressive and jobs == -1 else jobs,
+        "cv": cv,
+        "repeats": repeats,
+        "groups": groups,
+        "in_order": in_order,
+        "time": time,
+        "weight": weight,
+        "rope": rope,
+        "ablate": ablate,
+        "baselines": baseline,
+        "seed": seed,
+        "epochs": epochs,
+        "progressive": progressive,
+    }
+    command: dict[str, Any] = {"source": source.source, "columns": asdict(source)}
+    command |= {"options": options, "words": words}
+    if is_stored(source.source, source):
+        path = str(source.source)
+        Report.parse(report, words, [path], [json])
+        load_heavy()
+        earlier, command, columns = _read_comparison(path)
+        given = command["options"] | {name: options[name] for name in ("budget", "n_jobs")}
+        aside = [given.get(name) for name in ("groups", "time", "weight")]
+        if add:
+            with opened(columns, in_no_view=aside, weight=given["weight"], learns=True) as rows:
+                return _run(rows, command, given, list(add), earlier, json or path, report, dask)
+        known = [name for name in aside if name is not None]
+        rows = Opened(columns, path, None, [path], known, given["weight"])
+        return _run(rows, command, given, None, earlier, json, report, dask)
+    check_models(model or [], task, scoring.make().metric_of(task))
+    aside = [groups, time, weight]
+    with opened(source, in_no_view=aside, weight=weight, learns=True) as rows:
+        if add:
+            raise InputError(
+                "--add extends a stored comparison; name its file, such as result.json"
+            )
+        Report.parse(report, words, rows.inputs, [json])
+        load_heavy()
+        return _run(rows, command, options, model, None, json, report, dask)
+
+
+def _run(
+    rows: Opened,
+    command: dict[str, Any],
     options: dict[str, Any],
-    cluster: str | None = None,
-) -> None:
-    """``crossview compare``."""
+    models: Sequence[str] | None,
+    earlier: Comparison | None,
+    json: str | None,
+    report: str | None,
+    cluster: str | None,
+) -> int:
+    """Compare, or take the earlier comparison; write table, JSON and page.
+
+    Returns the exit status.
+    """
+    from crossview.comparing.folds.allocator import give_back
+    from crossview.data.source import input_files
+    from crossview.saving.files import COMPARISON, check_writable
+
     if is_own_process():
         give_back()
-    source, columns = rows.source, rows.columns
-    stored = source if is_stored(source, columns) else None
-    command: dict[str, Any] = {"source": source, "columns": asdict(columns), "options": options}
-    if report is not None:
-        command["words"] = report.command
-    earlier: Comparison | None = None
-    if stored is not None:
-        earlier, command, columns = _read_comparison(stored)
-        source = command["source"]
-        given = [command["options"].get(name) for name in ("groups", "time", "weight")]
-        in_no_view = [name for name in given if name is not None]
-        table = open_source(source, columns, ignored=in_no_view) if add else source
-        rows = Rows(source, table, columns, in_no_view, command["options"].get("weight"))
-        json = json or (stored if add else None)
     if json not in (None, STANDARD):
         check_writable(json, COMPARISON, input_files(rows.table))
-    if add and stored is None:
-        raise InputError("--add extends a stored comparison; name its file, such as result.json")
-    if earlier is not None and not add:
+    if earlier is not None and models is None:
         answer, status = earlier, 0
     else:
-        kept = command["options"] | {key: options[key] for key in ("budget", "n_jobs")}
-        models = list(add) if add else list(models)
         with _workers(cluster):
-            answer, status = _compare(rows, models or None, earlier, kept)
+            answer, status = _compare(rows, models or None, earlier, options)
+    page = None if report is None else Report(report, command.get("words", []))
     with (
         contextlib.ExitStack() as files
     ):  # first the table, then the files, each also if another fails
-        files.callback(_write_report, report, answer, command, rows)
+        if page is not None:
+            files.callback(_write_report, page, answer, command, rows)
         if json is not None and status == 0:
             content = answer.to_dict() | {"command": command}
             text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
             files.callback(write_text, json, text + "\n", COMPARISON)
         # what reads JSON from stdout wants nothing else there
-        with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
+        with redirect_stdout(sys.stderr if to_stdout(json, page) else sys.stdout):
             _show_comparison(answer, rows, command["options"])
             sys.stdout.flush()
-    if status:
-        raise typer.Exit(status)
+    return status
 
 
 def _write_report(
-    report: Report | None, answer: Comparison, command: dict[str, Any], rows: Rows
+    report: Report, answer: Comparison, command: dict[str, Any], rows: Opened
 ) -> None:
     """The page, with the options that are not left at their defaults."""
     shown = ("budget", "cv", "repeats", "groups", "time", "weight", "threshold", "epochs")
     settings = {name: command["options"].get(name) for name in shown}
     if answer.mode == "progressive":
         settings = {name: settings[name] for name in ("time", "weight", "threshold")}
-    about = {"source": rows.title, "label": rows.columns.label, "settings": settings}
-    about["command"] = command.get("words", [])
+    about = {"source": rows.arguments.title, "label": rows.arguments.label, "settings": settings}
     if answer.entry(answer.recommended) is not None:
         about["train"] = _command(answer, answer.recommended, rows, command["options"])[1]
-    write_report(report, answer, about)
+    report.write(answer, about)
 
 
 @contextlib.contextmanager
@@ -148,21 +291,27 @@ def _workers(cluster: str | None) -> Iterator[None]:
 
 
 def _compare(
-    rows: Rows,
+    rows: Opened,
     models: Sequence[str] | None,
     earlier: Comparison | None,
     options: dict[str, Any],
 ) -> tuple[Comparison, int]:
     """The answer and the exit status: after Ctrl-C, the table so far."""
+    from crossview.cli.opening import warn
+    from crossview.cli.progress import warnings_as_lines, watching_comparison
+    from crossview.comparing.compare import compare
+
     warn(rows, options["task"])
-    parsed = {key: literal_value(options[key] or "none") for key in ("k", "threshold")}
+    scoring = ScoringArguments(**{name: options[name] for name in SCORED}).make()
+    options = {name: value for name, value in options.items() if name not in SCORED}
     with warnings_as_lines(), watching_comparison() as observer:
         try:
-            answer = comparing.compare(
+            answer = compare(
                 rows.table,
-                rows.columns.label,
-                **rows.columns.arguments(),
-                **options | parsed,
+                rows.arguments.label,
+                **rows.arguments.arguments(),
+                **options,
+                scoring=scoring,
                 models=models,
                 extend=earlier,
                 observer=observer,
@@ -174,8 +323,10 @@ def _compare(
     return answer, 0
 
 
-def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
+def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], EncodedSource]:
     """A comparison from a file of ``compare --json``, the command that made it, and its columns."""
+    from crossview.comparing.comparison import Comparison
+
     try:
         content = jsonlib.loads(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -186,7 +337,7 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
         ) from None
     try:
         answer, command = Comparison.from_dict(content), content["command"]
-        return answer, command, Columns(**command["columns"])
+        return answer, command, EncodedSource(**command["columns"])
     except InputError as error:
         raise InputError(error.message, file=path) from None
     except (KeyError, TypeError):
@@ -195,7 +346,14 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], Columns]:
         ) from None
 
 
-def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> None:
+def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) -> None:
+    from crossview.reporting.tables import (
+        class_table,
+        comparison_head,
+        comparison_notes,
+        comparison_table,
+    )
+
     console, head = make_console(), comparison_head(answer)
     for line in head:
         console.print(as_options(line), soft_wrap=True)
@@ -221,10 +379,11 @@ def _show_comparison(answer: Comparison, rows: Rows, given: dict[str, Any]) -> N
 
 
 def _command(
-    answer: Comparison, row: ComparisonRow, rows: Rows, given: Mapping[str, Any]
+    answer: Comparison, row: ComparisonRow, rows: Opened, given: Mapping[str, Any]
 ) -> tuple[str, str]:
     """Return which rows a model is trained on, and the command."""
-    source, columns, entry = rows.source, rows.columns, answer.entry(row)
+    columns, entry = rows.arguments, answer.entry(row)
+    source = columns.source
     assert entry is not None
     options, which = list(columns.options), "all rows"
     labeled = answer.unlabeled and not entry.in_memory and columns.label is not None
@@ -248,12 +407,18 @@ def _command(
     return which, shlex.join(command)
 
 
-def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | None) -> str:
+def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | None) -> str:
     """The Python that trains a baseline."""
-    columns, threshold = rows.columns, answer.threshold
+    from crossview.baselines import Shape, find_baseline, training_code
+    from crossview.data.encoding.view_columns import match_ignored, without_ignored
+    from crossview.data.source import open_table
+    from crossview.data.table_columns import dates_in_views, predictors, with_dates
+
+    columns, threshold = rows.arguments, answer.threshold
     if weight is not None and threshold == "tuned":  # scikit-learn tunes none with weights
         threshold = row.threshold
-    given = columns.arguments()
+    given: dict[str, Any] = {"views": columns.views, **columns.kinds}
+    given |= columns.encoding_parameters()
     ignored = [*given.pop("ignore"), *(name for name in rows.in_no_view if name != weight)]
     if columns.label is not None:
         table = open_table(rows.table, **columns.reading)
@@ -264,15 +429,14 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
             others = predictors(table, columns.label, given["views"], in_no_view)
             given["date"] = dates_in_views(given["date"], in_no_view)
             given["date"] = with_dates(table, others.column_names, given["views"], given)
-    given["ngram_range"] = (1, given.pop("ngrams", 1))
     encoding = {key: value for key, value in given.items() if value not in (None, [])}
     return training_code(
         find_baseline(row.model, answer.task),
         row.setting,
         Shape(tuple(answer.views), answer.n_rows - answer.unlabeled, len(answer.classes)),
-        source=rows.source,
-        joined=columns.tables(rows.source) if columns.sources else (),
-        on=columns.on or None,
+        source=columns.source,
+        joined=columns.tables(columns.source) if columns.sources else (),
+        on=columns.ids or None,
         reading=columns.reading,
         label=columns.label,
         weight=weight,
@@ -284,8 +448,10 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Rows, weight: str | No
     )
 
 
-def _has_label(source: str | None, columns: Columns) -> bool:
-    """Whether the first of several tables has the label; one table has."""
+def _has_label(source: str | None, columns: EncodedSource) -> bool:
+    """Return whether the first of several tables has the label; one table has."""
+    from crossview.data.source import open_table
+
     if not columns.sources:
         return True
     return (
@@ -293,8 +459,12 @@ def _has_label(source: str | None, columns: Columns) -> bool:
     )
 
 
-def _with_label(source: Any, columns: Columns, classes: Sequence[Any]) -> str:
+def _with_label(source: Any, columns: EncodedSource, classes: Sequence[Any]) -> str:
     """A query for the rows of a source that have a label."""
+    from crossview.data.readers.csv_format import CsvFormat
+    from crossview.data.readers.duck import identifier, literal
+    from crossview.data.readers.find import find_reader, is_query
+
     rows, label = f"({source})", columns.label or ""
     if not is_query(source):
         rows = literal(source)

@@ -4,19 +4,46 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import TYPE_CHECKING, Annotated
 
-from crossview.cli.loading import after_loading
-from crossview.cli.opening import Rows, warn
-from crossview.converting.convert import Converted, convert
+import typer
+
+from crossview.cli.loading import load_heavy
+from crossview.cli.options import EncodedSource, Task
+
+if TYPE_CHECKING:
+    from crossview.converting.convert import Converted
 
 __all__ = ["lines_about", "run", "view_options"]
 
 
-@after_loading
-def run(rows: Rows, output: str, *, task: str) -> None:
-    """Write rows as text with views, and say how the views are read."""
-    warn(rows, task)
-    answer = convert(rows.table, rows.columns.label, output, **rows.columns.arguments(), task=task)
+def run(
+    source: Annotated[EncodedSource, "scale_views"],
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ends in .svm, .ffm or .vw, also with .gz or .zst.",
+        ),
+    ],
+    task: Task = "classification",
+) -> None:
+    """Write rows as svmlight, libffm or Vowpal Wabbit text, with their views.
+
+    The columns of a table are encoded as by train, without dividing views by
+    their norm. It says by which --view options the file has the same views.
+    """
+    from crossview.cli.opening import opened, warn
+
+    with opened(source) as rows:
+        load_heavy()
+        from crossview.converting.convert import convert
+
+        warn(rows, task)
+        answer = convert(rows.table, source.label, output, **source.arguments(), task=task)
     views = f"its views: {shlex.join(view_options(answer))}"
     print("\n".join([*lines_about(answer, output), views]), file=sys.stderr)
 

@@ -4,21 +4,52 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import Annotated
 
-from crossview import datasets
+import typer
+
 from crossview.catalog.readers import READERS
-from crossview.cli.loading import after_loading
-from crossview.cli.opening import STANDARD, make_console, standard_output
-from crossview.cli.progress import warnings_as_lines
+from crossview.cli.loading import load_heavy
+from crossview.cli.options import STANDARD
+from crossview.cli.output import make_console, standard_output
 from crossview.errors import InputError
-from crossview.reporting.fitting_table import FittingTable
 
-__all__ = ["run", "show"]
+__all__ = ["run"]
 
 
-@after_loading
-def show() -> None:
+def run(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Without it: lists the data sets.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ends in .parquet, .csv, .svm, .ffm or .vw; - for CSV on stdout.",
+        ),
+    ] = None,
+) -> None:
+    """Write a data set with views to a file, to try things on.
+
+    Two are bundled. The others are public, and are fetched from their address:
+    each file is checked by its SHA-256 and kept in CROSSVIEW_CACHE, by default
+    a folder of the system. CROSSVIEW_DATA names a folder that has them already,
+    in NAME/FILE. Without a name all are listed.
+    """
+    load_heavy()
+    if name is None:
+        _show()
+    else:
+        _write(name, output)
+
+
+def _show() -> None:
     """List the data sets."""
+    from crossview import datasets
+    from crossview.reporting.fitting_table import FittingTable
+
     header = ("data set", "rows are", "views", "license", "where", "rows", "MB")
     rows = [
         (
@@ -35,9 +66,11 @@ def show() -> None:
     make_console().print(FittingTable(header, rows, texts=5))
 
 
-@after_loading
-def run(name: str, output: str | None) -> None:
+def _write(name: str, output: str | None) -> None:
     """Write a data set, and say how to compare learners on it."""
+    from crossview import datasets
+    from crossview.cli.progress import warnings_as_lines
+
     if output is None:
         raise InputError(f"say where to write it: -o {name}.parquet")
     stem = output.lower().removesuffix(".gz").removesuffix(".zst")
@@ -57,11 +90,14 @@ def run(name: str, output: str | None) -> None:
 
 
 def _task(name: str) -> str:
+    from crossview import datasets
+
     return next(one.task for one in datasets.known() if one.name == name)
 
 
 def _write_rows(name: str, output: str) -> tuple[list[str], list[str]]:
     """Write a data set as text with views; returns what was written, and how it is read."""
+    from crossview import datasets
     from crossview.cli.commands.convert import lines_about, view_options
     from crossview.converting.convert import convert
 

@@ -5,88 +5,146 @@ from __future__ import annotations
 import json as jsonlib
 import sys
 from contextlib import ExitStack, redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from crossview.cli.first_use import compiling_as_line
-from crossview.cli.loading import after_loading
-from crossview.cli.opening import (
+import typer
+
+from crossview.cli.loading import load_heavy
+from crossview.cli.options import (
     STANDARD,
-    Cluster,
-    Report,
-    Rows,
-    literal_value,
-    make_console,
-    write_text,
+    ClusterArguments,
+    Json,
+    MissingColumns,
+    ModelFile,
+    ReportFile,
+    ScoringArguments,
+    SourceArguments,
 )
-from crossview.cli.report import to_stdout, write_report
-from crossview.evaluating import evaluate as evaluating
-from crossview.evaluating.evaluation import Evaluation
-from crossview.predicting.predict import predict_inputs
-from crossview.reporting.evaluation import evaluation_tables
-from crossview.saving.files import EVALUATION, check_writable
-from crossview.saving.pipelines import pipeline
-from crossview.scoring.fitted_model import FittedModel
+from crossview.cli.output import Report, compiling_as_line, make_console, to_stdout, write_text
+
+if TYPE_CHECKING:
+    from crossview.cli.opening import Opened
+    from crossview.evaluating.evaluation import Evaluation
 
 __all__ = ["run"]
 
 
-@after_loading
 def run(
-    model: str,
-    rows: Rows,
-    label: str | None,
+    words: list[str],
+    model: ModelFile,
+    source: SourceArguments,
     *,
-    cluster: Cluster | None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The labels. Default: the label of the model."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The metric for each value of this column of SOURCE, such as country: the 20 most "
+            "frequent ones, or ten ranges of numbers. Once for each.",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Loss, metric and drift over time, by this column of times or numbers.",
+        ),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME|ROWS",
+            help="The width of a window of --time, such as 1d, 6h or 30min; a bare number is a "
+            "number of rows in the order of SOURCE. Default: about ten windows.",
+        ),
+    ] = None,
+    scoring: ScoringArguments,
+    views: Annotated[
+        bool,
+        typer.Option(
+            "--views/--no-views",
+            help="Whether to predict again with each view missing, to see what it is worth.",
+        ),
+    ] = True,
+    missing_columns: MissingColumns = "error",
+    json: Json = None,
+    report: ReportFile = None,
+    cluster: Annotated[ClusterArguments, "rounds"],
+) -> None:
+    """Say how good a model is on labeled rows that it has not learned.
+
+    All metrics with 95 % intervals, how good the probabilities are, what each view
+    is worth, and whether the rows are distributed as in training: a warning names
+    each view that has moved. Rows without a label are skipped. Memory is bounded by
+    a batch.
+    """
+    from crossview.cli.opening import check_columns_of_model, opened
+    from crossview.evaluating.windows import parse_window
+
+    cluster.refuse(source=source.sources)
+    scored = scoring.make()
+    if window is not None:
+        parse_window(window)
+    named = [label, time, *(by or [])]
+    with opened(source, model=model, named=named, label=label) as rows:
+        check_columns_of_model(str(rows.model), rows.table, missing_columns)
+        page = Report.parse(report, words, rows.inputs, [json])
+        load_heavy()
+        options = {"by": by or [], "time": time, "window": window}
+        more = {"scoring": scored, "views": views, "missing_columns": missing_columns}
+        _evaluate(rows, label, cluster, json, page, options, more)
+
+
+def _evaluate(
+    rows: Opened,
+    label: str | None,
+    cluster: ClusterArguments,
     json: str | None,
     report: Report | None,
-    k: str | None,
-    threshold: str | None,
-    **options: Any,
+    settings: dict[str, Any],
+    options: dict[str, Any],
 ) -> None:
-    """``crossview evaluate``."""
+    """Evaluate, and write tables, JSON and page; the page shows the settings."""
+    from crossview.predicting.predict import predict_inputs
+    from crossview.reporting.evaluation import evaluation_tables
+    from crossview.saving.files import EVALUATION, check_writable
+
     if json not in (None, STANDARD):
-        check_writable(json, EVALUATION, predict_inputs(model, rows.table))
-    if threshold is not None:
-        options["threshold"] = literal_value(threshold)
-    options["k"] = literal_value(k or "none")
-    if cluster is None:
+        check_writable(json, EVALUATION, predict_inputs(rows.model, rows.table))
+    if cluster.dask is None:
+        from crossview.evaluating.evaluate import evaluate
+
         with compiling_as_line():
-            answer = evaluating.evaluate(model, rows.table, label, **options)
+            answer = evaluate(rows.model, rows.table, label, **settings, **options)
     else:
-        answer = _evaluate_on_cluster(model, rows.table, label, cluster, options)
+        from crossview import distributed
+
+        parts = {"n_partitions": cluster.partitions, **settings, **options}
+        with distributed.connected(cluster.dask) as client:
+            answer = distributed.evaluate(rows.model, rows.table, label, client=client, **parts)
     with ExitStack() as files:  # first the tables, then the files, and each also if another fails
-        files.callback(_write_page, report, model, rows, answer, options)
+        if report is not None:
+            files.callback(_write_page, report, rows, answer, settings)
         if json is not None:
             text = jsonlib.dumps(answer.to_dict(), indent=1, ensure_ascii=False)
             files.callback(write_text, json, text + "\n", EVALUATION)
         with redirect_stdout(sys.stderr if to_stdout(json, report) else sys.stdout):
             console = make_console()
-            console.print(f"{rows.title}, {answer.summary}")
+            console.print(f"{rows.arguments.title}, {answer.summary}")
             for part in evaluation_tables(answer):
                 console.print(part)
             sys.stdout.flush()
 
 
-def _write_page(
-    report: Report | None, model: str, rows: Rows, answer: Evaluation, options: dict[str, Any]
-) -> None:
-    """The page, if one was asked for."""
-    if report is None:
-        return
-    fitted = FittedModel(model)
-    settings = {name: options.get(name) for name in ("by", "time", "window")}
-    about = {"source": rows.title, "label": answer.label, "settings": settings}
+def _write_page(report: Report, rows: Opened, answer: Evaluation, settings: dict[str, Any]) -> None:
+    """Write the page."""
+    from crossview.saving.pipelines import pipeline
+    from crossview.scoring.fitted_model import FittedModel
+
+    fitted = FittedModel(rows.model)
+    about = {"source": rows.arguments.title, "label": answer.label, "settings": settings}
     whole = pipeline(fitted.encoder, fitted.learner)
-    write_report(report, answer, about, fitted=whole, info=fitted.info)
-
-
-def _evaluate_on_cluster(
-    model: str, table: Any, label: str | None, cluster: Cluster, options: dict[str, Any]
-) -> Evaluation:
-    """``crossview evaluate --dask``."""
-    from crossview import distributed
-
-    with distributed.connected(cluster.address) as client:
-        return distributed.evaluate(
-            model, table, label, client=client, n_partitions=cluster.partitions, **options
-        )
+    report.write(answer, about, fitted=whole, info=fitted.info)

@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
-from sklearn.pipeline import Pipeline
+import typer
 
-from crossview.cli.loading import after_loading
-from crossview.cli.opening import STANDARD, make_console, standard_output
+from crossview.cli.loading import load_heavy
+from crossview.cli.options import STANDARD, ModelFile
+from crossview.cli.output import make_console, standard_output
 from crossview.errors import InputError
-from crossview.reporting.model import model_tables
-from crossview.saving import model_files
-from crossview.saving.training_info import read_training_info
-from crossview.scoring.weights import weights as write_weights
 
 __all__ = ["run"]
 
 
-@after_loading
-def run(model: str, top: int, weights: str | None) -> None:
-    """``crossview inspect``."""
+def run(
+    model: ModelFile,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all weights that are not 0 to this file instead, by view, column, value "
+            "and class. Ends in .csv, .parquet or .jsonl; - for CSV on stdout.",
+        ),
+    ] = None,
+    top: Annotated[
+        int,
+        typer.Option(help="How many columns of each view, or interactions of each order, to show."),
+    ] = 10,
+) -> None:
+    """Show a model: its views, weights and strongest columns, or interactions between views."""
+    from crossview.cli.opening import model_input
+
+    with model_input(model) as file:
+        load_heavy()
+        _inspect(str(file), top, weights)
+
+
+def _inspect(model: str, top: int, weights: str | None) -> None:
+    """Show a model file, or write its weights."""
+    from sklearn.pipeline import Pipeline
+
+    from crossview.reporting.model import model_tables
+    from crossview.saving import model_files
+    from crossview.saving.training_info import read_training_info
+    from crossview.scoring.weights import weights as write_weights
+
     if top < 0:
         raise InputError(f"--top {top}; give 0 or more")
     if weights is not None:

@@ -4,45 +4,101 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated, Any
 
-from crossview.cli.first_use import compiling_as_line
-from crossview.cli.loading import after_loading
-from crossview.cli.opening import STANDARD, Rows, literal_value
-from crossview.data.writers.tables import check_table, write_csv, writing
-from crossview.predicting.predict import Predictions, predict_inputs, with_id
-from crossview.scoring.drift import drift_warnings
+import typer
+
+from crossview.cli.loading import load_heavy
+from crossview.cli.options import (
+    STANDARD,
+    MissingColumns,
+    ModelFile,
+    Positive,
+    SourceArguments,
+    Threshold,
+    literal_value,
+)
+from crossview.cli.output import compiling_as_line
 
 __all__ = ["run"]
 
 
-@after_loading
 def run(
-    model: str,
-    rows: Rows,
-    output: str,
+    model: ModelFile,
+    source: SourceArguments,
     *,
-    keep: Sequence[str],
-    missing_columns: str,
-    threshold: str | None,
-    positive: str | None,
-    explain: int | None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Ends in .csv, .parquet or .jsonl. Without it, or with -, CSV on stdout.",
+        ),
+    ] = "-",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Copy a column of SOURCE, such as an id; of Vowpal Wabbit files tag.",
+        ),
+    ] = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    missing_columns: MissingColumns = "error",
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Also name the N columns, such as 3, that contribute most to the score of each "
+            "row, with their contributions: explain_1_column, explain_1_contribution, ...",
+        ),
+    ] = None,
 ) -> None:
-    """``crossview predict``."""
-    own = {} if threshold is None else {"threshold": literal_value(threshold)}
-    own["missing_columns"] = missing_columns
+    """Score rows: a prediction, a score, probabilities, and one score per view.
+
+    Rows keep their order.
+
+    With two classes the threshold of the model predicts the second, sorted, or
+    a score above 0 if it has none. With more there is one score per class, the
+    highest predicts, and a view's score is that for the predicted class. There
+    is one column probability_CLASS per class. A view that is missing in a row
+    has no score. Where a number is predicted there is no score, and a view's is
+    the prediction from that view alone.
+    """
+    from crossview.cli.opening import check_columns, check_columns_of_model, opened
+
+    own: dict[str, Any] = {"missing_columns": missing_columns, "explain": explain}
+    if threshold is not None:
+        own["threshold"] = literal_value(threshold)
+    with opened(source, model=model) as rows:
+        check_columns(rows.table, keep or [])
+        check_columns_of_model(str(rows.model), rows.table, missing_columns)
+        load_heavy()
+        _predict(rows, output, keep or [], positive=positive, **own)
+
+
+def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> None:
+    """Write predictions, and say what is missing and what has moved."""
+    from crossview.data.writers.tables import check_table, write_csv, writing
+    from crossview.predicting.predict import Predictions, predict_inputs, with_id
+    from crossview.scoring.drift import drift_warnings
+
     to_stdout = output == STANDARD
     if not to_stdout:
-        check_table(output, predict_inputs(model, rows.table))
-    own["explain"] = explain
+        check_table(output, predict_inputs(rows.model, rows.table))
     keep = with_id(rows.table, keep)
-    predictions = Predictions(model, rows.table, keep=keep, positive=positive, **own)
+    predictions = Predictions(rows.model, rows.table, keep=keep, **options)
     for view in predictions.missing_views:
         print(
-            f"crossview: view {view!r} is missing in {rows.title}; scored without it",
+            f"crossview: view {view!r} is missing in {rows.arguments.title}; scored without it",
             file=sys.stderr,
         )
     for column in predictions.null_columns:
-        print(f"crossview: column {column!r} is missing in {rows.title}: null", file=sys.stderr)
+        print(
+            f"crossview: column {column!r} is missing in {rows.arguments.title}: null",
+            file=sys.stderr,
+        )
     schema = predictions.schema
     wanted = write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema)
     with compiling_as_line(), wanted as write:

@@ -3,124 +3,270 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
+import typer
 
-from crossview.cli.first_use import compiling_as_line
-from crossview.cli.loading import after_loading
-from crossview.cli.opening import (
+from crossview.catalog.learners import model_names
+from crossview.cli.loading import load_heavy
+from crossview.cli.options import (
+    MODELS,
     STANDARD,
-    Cluster,
-    Report,
-    Rows,
-    literal_value,
+    ClusterArguments,
+    EncodedSource,
+    ReportFile,
+    ScoringArguments,
+    Task,
+    Time,
+    Weight,
+    check_models,
+    parse_seconds,
     parse_settings,
-    standard_output,
-    warn,
+    starting_with,
 )
-from crossview.cli.progress import warnings_as_lines, watching
-from crossview.cli.report import write_report
+from crossview.cli.output import Report, compiling_as_line, standard_output
 from crossview.cli.words import as_options
-from crossview.reporting.model import training_summary
-from crossview.scoring.compiling import SECONDS_UNTOLD
-from crossview.training import train as training
+from crossview.errors import InputError
+
+if TYPE_CHECKING:
+    from crossview.cli.opening import Opened
+    from crossview.scoring.trained import Trained
 
 __all__ = ["run"]
 
 
-@after_loading
 def run(
-    rows: Rows,
+    words: list[str],
+    source: EncodedSource,
     *,
-    cluster: Cluster | None,
-    report: Report | None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="MODEL", help="The model file to write; - for stdout."
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {MODELS}. Default: stacking.",
+            autocompletion=starting_with(model_names()),
+        ),
+    ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Go on from this model, which has learned other rows. Views, settings, metric and "
+            "threshold are its own, and the label unless --label names another column.",
+        ),
+    ] = None,
+    task: Task = "classification",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A parameter of the model, such as C=0.1 or n_factors=8. Once for each.",
+        ),
+    ] = None,
+    epochs: Annotated[
+        int,
+        typer.Option(
+            help="Passes over the rows, each in another random order; not for models that draw "
+            "rows or need all rows in memory."
+        ),
+    ] = 1,
+    in_order: Annotated[
+        bool | None,
+        typer.Option(
+            "--in-order/--shuffle",
+            help="Learn the rows in the order of SOURCE, as a stream, or shuffled: exactly up to "
+            "512 MB, more by blocks. Default: shuffled, but a query with ORDER BY in its order.",
+        ),
+    ] = None,
+    time: Time = None,
+    weight: Weight = None,
+    seed: Annotated[int, typer.Option(help="Of the order of the rows and of the model.")] = 0,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="All labels that may occur. Without it, the label column is read once before.",
+        ),
+    ] = None,
+    scoring: ScoringArguments,
+    cluster: ClusterArguments,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the run in this file while it lasts: the model so far, the position in "
+            "SOURCE, a hash of the rows that were read, all counts. It is a model file, too.",
+        ),
+    ] = None,
+    every: Annotated[
+        str, typer.Option(metavar="TIME", help="Time between two checkpoints, such as 10s or 5min.")
+    ] = "60s",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on from --checkpoint, if the file is there: the model is, to the last bit, "
+            "the one of a run that never stopped. If SOURCE has other rows than before, nothing is "
+            "written.",
+        ),
+    ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a JSON line for each window of rows, each predicted before it was learned: "
+            "loss, log loss, accuracy, metric.",
+        ),
+    ] = None,
+    log_every: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            help="Rows of a window of --log. Default: about 20 windows, of 100 rows or more.",
+        ),
+    ] = None,
+    report: ReportFile = None,
+    progress: Annotated[
+        bool | None,
+        typer.Option(
+            "--progress/--no-progress",
+            help="Lines at 1, 2, 4, 8, ... rows on stderr, or nothing. Default: on a terminal a "
+            "bar where the number of rows is known, otherwise lines; elsewhere nothing.",
+        ),
+    ] = None,
+) -> None:
+    """Train a model on the rows of a source, shuffled, or in order as a stream.
+
+    Without --model, several models learn in the same pass and are weighted by how
+    well they predict: there is nothing to choose.
+
+    Memory is bounded, by 512 MB of rows and with --in-order by one batch. But keco
+    and pegasos draw rows, all of which are in memory; with --set schedule=stream
+    they learn each row once, and keep 500 support rows per view (--set budget=N).
+    svmperf has all rows in memory, too, and is trained for --metric, of the class
+    that --positive names.
+    """
+    from crossview.cli.opening import opened, warn
+
+    # 1. check the options, and open the rows
+    cluster.refuse(
+        time=time,
+        epochs=None if epochs == 1 else epochs,
+        init=init,
+        checkpoint=checkpoint,
+        resume=resume or None,
+        log=log,
+        log_every=log_every,
+        source=source.sources,
+        report=report,
+    )
+    seconds = parse_seconds(every, "--every", zero=True)
+    if resume and checkpoint is None:
+        raise InputError("--resume goes on from a file; name it by --checkpoint")
+    if log_every is not None and log is None:
+        raise InputError("--log-every is about a log; name its file by --log")
+    own, scored = parse_settings(settings), scoring.make()
+    check_models([] if init else [model or "stacking"], task, scored.metric_of(task), own)
+    in_no_view = [time, weight]
+    with opened(source, model=init, in_no_view=in_no_view, weight=weight, learns=True) as rows:
+        inputs = [*rows.inputs, *([init] if init else [])]
+        page = Report.parse(report, words, inputs, [output, checkpoint, log])
+        load_heavy()
+        options: dict[str, Any] = {
+            "model": model,
+            "settings": own,
+            "task": task,
+            "scoring": scored,
+            "in_order": in_order,
+            "weight": weight,
+            "seed": seed,
+            "classes": classes.split(",") if classes else None,
+            **source.arguments(),
+        }
+        # 2. learn
+        if cluster.dask is not None:
+            warn(rows, task, leaks=True)
+            _train_on_cluster(rows, cluster, output, progress, options)
+            return
+        from crossview.cli.progress import warnings_as_lines, watching
+        from crossview.training.checkpoint import Checkpoint
+        from crossview.training.log import TrainingLog
+        from crossview.training.train import train
+
+        if checkpoint is not None:
+            options["checkpoint"] = Checkpoint(checkpoint, every=seconds, resume=resume)
+        if log is not None:
+            options["log"] = TrainingLog(log, log_every)
+        if init is None:
+            warn(rows, task)
+        with (
+            standard_output(output) as file,
+            warnings_as_lines(),
+            compiling_as_line(),
+            watching(show=progress) as observer,
+        ):
+            observer.history = page is not None
+            options |= {"epochs": epochs, "time": time, "init": rows.model, "output": file}
+            trained = train(rows.table, source.label, **options, observer=observer)
+        # 3. say how it went
+        wrote = [] if output == STANDARD else [f"wrote {output}"]
+        print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
+        if page is not None:
+            about = {"source": source.title, "label": trained.label}
+            page.write(trained, about | {"settings": {"set": settings or []}})
+
+
+def _train_on_cluster(
+    rows: Opened,
+    cluster: ClusterArguments,
     output: str,
-    init: str | None,
-    settings: Sequence[str],
-    task: str,
-    metric: str | None,
-    k: str | None,
-    cost: Any,
-    threshold: str,
     progress: bool | None,
-    **options: Any,
+    options: dict[str, Any],
 ) -> None:
-    """``crossview train``."""
-    if cluster is not None:
-        warn(rows, task, leaks=True)
-        scoring = {"task": task, "metric": metric, "k": literal_value(k or "none"), "cost": cost}
-        about = {"settings": parse_settings(settings), "threshold": literal_value(threshold)}
-        _run_on_cluster(rows, cluster, output, progress, {**options, **scoring, **about})
-        return
-    if init is None:
-        warn(rows, task)
-    with (
-        standard_output(output) as file,
-        warnings_as_lines(),
-        compiling_as_line(),
-        watching(show=progress) as observer,
-    ):
-        trained = training.train(
-            rows.table,
-            rows.columns.label,
-            **rows.columns.arguments(),
-            **options,
-            settings=parse_settings(settings),
-            init=init,
-            output=file,
-            task=task,
-            metric=metric,
-            k=literal_value(k or "none"),
-            cost=cost,
-            threshold=literal_value(threshold),
-            observer=observer,
-            history=report is not None,
-        )
-    wrote = [] if output == STANDARD else [f"wrote {output}"]
-    print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
-    about = {"source": rows.title, "label": trained.label, "settings": {"set": settings}}
-    write_report(report, trained, about)
-
-
-def _run_on_cluster(
-    rows: Rows, cluster: Cluster, output: str, progress: bool | None, options: dict[str, Any]
-) -> None:
-    """``crossview train --dask``."""
-    from crossview.distributed import connected
-    from crossview.distributed import training as distributed
+    """Train with ``--dask``."""
+    from crossview import distributed
+    from crossview.cli.progress import warnings_as_lines
+    from crossview.distributed.training import check_streams
 
     def show(number: int, n_rows: int, loss: float | None) -> None:
         if progress or (progress is None and sys.stderr.isatty()):
             print(f"round {number}: {n_rows:,} rows, held-out loss {loss:.4f}", file=sys.stderr)
 
-    own = {k: v for k, v in options.items() if k not in distributed.NOT_DISTRIBUTED}
-    distributed.check_streams(own["model"], own["task"], own["settings"])
+    check_streams(options["model"], options["task"], options["settings"])
     with (
         warnings_as_lines(),
-        connected(cluster.address) as client,
+        distributed.connected(str(cluster.dask)) as client,
         standard_output(output) as file,
     ):
         trained = distributed.train(
             rows.table,
-            rows.columns.label,
+            rows.arguments.label,
             client=client,
             output=file,
             n_partitions=cluster.partitions,
             n_rounds=cluster.rounds,
             observer=show,
-            **rows.columns.arguments(),
-            **own,
+            **options,
         )
     wrote = [] if output == STANDARD else [f"wrote {output}"]
     print("\n".join([*_summary(trained, "held-out rows"), *wrote]), file=sys.stderr)
 
 
 def _summary(
-    trained: training.Trained, scored: str = "each row predicted before it was learned"
+    trained: Trained, scored: str = "each row predicted before it was learned"
 ) -> list[str]:
-    """How a training went, in lines; ``scored`` says which rows the metrics are about."""
+    """Return the lines about a training; ``scored`` says which rows the metrics are about."""
+    from crossview.reporting.model import training_summary
+    from crossview.scoring.compiling import SECONDS_UNTOLD
+
     rows = f"{trained.rows:,} rows"
     if trained.unlabeled:
         rows += f" with a label and {trained.unlabeled:,} without"
@@ -147,7 +293,7 @@ def _summary(
     return lines
 
 
-def _headline(trained: training.Trained, scored: str) -> str:
+def _headline(trained: Trained, scored: str) -> str:
     """The metric, what it is about, and its value; ``scored`` says of which rows."""
     if trained.loss is None:
         return f"{trained.metric_words}: crossview evaluate says how good it is on other rows"
@@ -156,6 +302,7 @@ def _headline(trained: training.Trained, scored: str) -> str:
     if trained.task == "classification" and trained.metric["name"] != "accuracy":
         values["accuracy"] = trained.accuracy
     words = ", ".join(
-        f"{name} {np.nan if value is None else value:{form}}" for name, value in values.items()
+        f"{name} {float('nan') if value is None else value:{form}}"
+        for name, value in values.items()
     )
     return f"{words}; {scored}"

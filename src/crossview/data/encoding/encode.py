@@ -23,7 +23,12 @@ from crossview.data.encoding.dates import check_format
 from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
-from crossview.data.encoding.view_columns import KINDS, plan_columns
+from crossview.data.encoding.view_columns import (
+    KINDS,
+    match_ignored,
+    plan_columns,
+    without_ignored,
+)
 from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.data.joining.side_by_side import side_by_side
@@ -73,6 +78,8 @@ class ViewEncoder(ViewTransformer):
         Columns of strings that are dates or times, also with the format in which they are written:
         ``"bought=%d/%m/%Y"``.  Dates and timestamps always are.  None: `fit` recognizes strings
         that are dates in all rows, and a stream none.  An empty sequence: none.
+    ignore : sequence of str, default=()
+        Columns (names or globs) that are in no view, whatever the globs of ``views`` say.
     hash_bits : int, default=18
         Each view has ``2**hash_bits`` slots for categories and words.  A
         higher value has fewer hash collisions and takes more memory; a model file holds the slots
@@ -165,6 +172,7 @@ class ViewEncoder(ViewTransformer):
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         date: Sequence[str] | None = None,
+        ignore: Sequence[str] = (),
         hash_bits: int = 18,
         ngram_range: tuple[int, int] = (1, 1),
         standardize: bool = True,
@@ -179,6 +187,7 @@ class ViewEncoder(ViewTransformer):
         self.categorical = categorical
         self.numeric = numeric
         self.date = date
+        self.ignore = ignore
         self.hash_bits = hash_bits
         self.ngram_range = ngram_range
         self.standardize = standardize
@@ -224,12 +233,16 @@ class ViewEncoder(ViewTransformer):
         X = side_by_side(X) if is_mapping(X) else X
         if not hasattr(self, "layout_"):
             self.check_params()
-            if self.views is None:
-                warn_of_unused(column_names(X))
+            names = column_names(X)
+            ignored = dict.fromkeys(match_ignored(self.ignore, names))
+            views = self.views
+            if views is None:
+                warn_of_unused([name for name in names if name not in ignored])
+            elif ignored:
+                views = without_ignored(views, list(ignored), names)
             declared = {kind: getattr(self, kind) or () for kind in KINDS}
             recognize = whole and self.date is None
-            columns = plan_columns(X, self.views, declared, recognize=recognize)
-            names = column_names(X)
+            columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
             self._start(columns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -12,10 +14,18 @@ import numpy as np
 from crossview.data.arrow import column_names, to_arrow
 from crossview.data.encoding.columns import Column, kind_of, match_names, one_array
 from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
-from crossview.errors import InputError
+from crossview.errors import InputError, closest_names
 from crossview.views import ALL, resolve_views, views_by_prefix
 
-__all__ = ["KINDS", "columns_of_views", "declared_kinds", "plan_columns", "suggested_views"]
+__all__ = [
+    "KINDS",
+    "columns_of_views",
+    "declared_kinds",
+    "match_ignored",
+    "plan_columns",
+    "suggested_views",
+    "without_ignored",
+]
 
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
@@ -24,7 +34,12 @@ KINDS = ("text", "categorical", "numeric", "date")
 
 
 def plan_columns(
-    X: Any, views: Any, declared: Mapping[str, Sequence[str]], *, recognize: bool = False
+    X: Any,
+    views: Any,
+    declared: Mapping[str, Sequence[str]],
+    *,
+    ignored: Sequence[str] = (),
+    recognize: bool = False,
 ) -> list[Column]:
     """Return the columns of each view, and their kinds.
 
@@ -36,6 +51,8 @@ def plan_columns(
         As for `ViewEncoder`.
     declared : mapping of str to sequence of str
         Columns whose kind the user declares, by kind: names or globs; of dates also with a format.
+    ignored : sequence of str, default=()
+        Names of columns that are in no view.
     recognize : bool, default=False
         Whether the rows are all there are, so that text that is dates in all of them is of dates.
 
@@ -44,7 +61,8 @@ def plan_columns(
     columns : list of Column
         View by view.
     """
-    names = column_names(X)
+    left_out = set(ignored)
+    names = [name for name in column_names(X) if name not in left_out]
     columns_of = columns_of_views(views, names)
     used = list(chain.from_iterable(columns_of.values()))
     kinds, formats = declared_kinds(declared, used)
@@ -112,3 +130,51 @@ def suggested_views(names: Sequence[str]) -> dict[str, str]:
     prefixes = Counter(name.partition("_")[0] for name in names if "_" in name)
     common = [prefix for prefix, count in prefixes.items() if count > 1 and prefix.isalnum()]
     return {p: f"{p}_*" for p in common} if 2 <= len(common) <= MOST_SUGGESTED else {}
+
+
+def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the columns of a table that names or globs leave out."""
+    found: dict[str, None] = {}
+    for pattern in [ignored] if isinstance(ignored, str) else ignored:
+        match = re.compile(fnmatch.translate(pattern)).match
+        matching = [pattern] if pattern in names else [name for name in names if match(name)]
+        if not matching:
+            raise InputError(f"no column {pattern!r}{closest_names(pattern, names)}")
+        found |= dict.fromkeys(matching)
+    return list(found)
+
+
+def without_ignored(
+    views: Mapping[str, Any] | None, ignored: Sequence[str], names: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return the views without the names and globs that only ignored columns have.
+
+    Parameters
+    ----------
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    ignored : sequence of str
+        Names of columns.
+    names : sequence of str
+        The columns of the table.
+
+    Returns
+    -------
+    views : dict of str to columns, or None
+        None where there were none.
+    """
+    if views is None or not len(ignored):
+        return None if views is None else dict(views)
+    left: dict[str, Any] = {}
+    for view, spec in views.items():
+        patterns = [spec] if isinstance(spec, str) else list(spec)
+        kept = []
+        for pattern in patterns:
+            match = re.compile(fnmatch.translate(str(pattern))).match
+            matching = [pattern] if pattern in names else [name for name in names if match(name)]
+            if not matching or not set(matching) <= set(ignored):
+                kept.append(pattern)
+        if not kept:
+            raise InputError(f"view {view!r} has only columns of ignore=; leave the view out")
+        left[view] = spec if kept == patterns else kept
+    return left

@@ -95,7 +95,7 @@ class CumulativeErrorDisplay(Display):
         ----------
         result : Comparison or Trained
             From `crossview.compare` with ``progressive=True``, or `crossview.train` with
-            ``history=True``.
+            an observer with ``history``.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class CumulativeErrorDisplay(Display):
         if kept is None or not kept.errors:
             raise InputError(
                 "the result kept no errors along a stream; compare with progressive=True, or train "
-                "with history=True"
+                "with observer=TrainingObserver(history=True)"
             )
         numbers = result.task == "regression"
         error = "root of the mean squared error" if numbers else "share of rows predicted wrong"

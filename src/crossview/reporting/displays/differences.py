@@ -86,7 +86,7 @@ class ViewDifferenceDisplay(Display):
         ----------
         result : Comparison, Trained or Evaluation
             Along a stream: of `crossview.compare` with ``progressive=True``, or
-            `crossview.train` with ``history=True``.  Otherwise those of rows held out.
+            `crossview.train` with an observer with ``history``.  Otherwise those of rows held out.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class ViewDifferenceDisplay(Display):
         if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
             raise InputError(
                 "the result kept no scores of views: the model has one view or no such scores, or "
-                "train was called without history=True"
+                "train was called without observer=TrainingObserver(history=True)"
             )
         return cls([_of_rows(kept.by_view.view_scores, kept.view_model, kept.by_view.rows)])
 

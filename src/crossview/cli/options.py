@@ -1,0 +1,665 @@
+"""Options of the commands, each declared once, and the objects that several of them make."""
+
+import ast
+import functools
+import inspect
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+
+import typer
+
+from crossview.catalog.learners import describe_models, find_learner, model_names
+from crossview.catalog.metrics import describe_metrics, metric_names
+from crossview.catalog.names import TASKS
+from crossview.catalog.readers import READERS
+from crossview.errors import InputError
+from crossview.scoring.specification import Scoring
+
+__all__ = [
+    "STANDARD",
+    "ClusterArguments",
+    "EncodedSource",
+    "ScoringArguments",
+    "SourceArguments",
+    "TableSource",
+    "as_callback",
+    "check_models",
+    "literal_value",
+    "parse_seconds",
+    "parse_settings",
+]
+
+# as SOURCE and as the file to write
+STANDARD = "-"
+# columns of one kind; `crossview.data` has the same names, and loads NumPy
+KINDS = ("text", "categorical", "numeric", "date")
+FORMATS = [one.name for one in READERS if one.suffixes]
+# of --model and --metric: what the catalog has
+MODELS = (
+    f"{describe_models('classification')}; baseline:logistic-regression (scikit-learn's). "
+    f"For a number (--task regression): {', '.join(model_names('regression'))}, baseline:ridge"
+)
+METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"
+
+
+def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what a shell offers: those of the names that start with what is typed."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+# 1. options that are one argument of a command
+
+ModelFile = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A file that `train` wrote, or - for stdin.")
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="classification, or regression where the column to predict holds numbers.",
+        autocompletion=starting_with(list(TASKS)),
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column of times, dates or numbers: put the rows in its order, as --in-order wants "
+        "them. It is in no view.",
+    ),
+]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="A column of numbers, 0 or more and best about 1: how much a row counts in learning. "
+        "Metrics count each row once. It is in no view.",
+    ),
+]
+MissingColumns = Annotated[
+    str,
+    typer.Option(
+        metavar="error|null",
+        help="What a column of the model is that SOURCE has not: an error, or null in every "
+        "row. A whole view may be missing in any case.",
+        autocompletion=starting_with(["error", "null"]),
+    ),
+]
+Json = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write everything to this file too; - for stdout, and the tables to stderr.",
+    ),
+]
+ReportFile = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="FILE.html",
+        help="Write a page with pictures to this file too: one file that needs no network; - for "
+        "stdout.",
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS",
+        help="Of two classes, the one that the metric and --threshold are about. Default: as a "
+        "model was trained; of a new one, the class that is called 1, true, yes, positive or the "
+        "like, or has less than 40 % of the rows; otherwise the metric is macro_f1, of both.",
+    ),
+]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Of two classes, predict the positive one where its probability is above this. none: "
+        "a score above 0 predicts the second. tuned: where the metric is best on rows that were "
+        "not learned (f1 for precision and recall, macro_f1 for metrics without a threshold). More "
+        "classes have no threshold. Default: as a model was trained; a new one is tuned.",
+    ),
+]
+
+
+# 2. objects that are made of several options
+
+
+class Group:
+    """Options of which a command makes one argument: a dataclass, whose fields they are."""
+
+    # those that stand below all others in a help text
+    LAST: ClassVar[tuple[str, ...]] = ()
+
+
+@dataclass
+class ScoringArguments(Group):
+    """Metric, positive class and threshold."""
+
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {METRICS}. Default: cost if --cost is given, or as a model was trained; "
+            "of a new one f1, macro_f1 if nothing says which of two classes is the positive one, "
+            "or rmse for a number.",
+            autocompletion=starting_with(metric_names()),
+        ),
+    ] = None
+    k: Annotated[
+        str | None,
+        typer.Option(
+            "--k",
+            metavar="NUMBER",
+            help="Of precision_at_k and recall_at_k: how many rows, those with the highest scores, "
+            "or a share of the rows between 0 and 1. Default: 0.1.",
+        ),
+    ] = None
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fp=NUMBER,fn=NUMBER",
+            help="What a false positive and a false negative cost. The metric is then cost, the "
+            "mean cost of a row, with two classes.",
+        ),
+    ] = None
+    positive: Positive = None
+    threshold: Threshold = None
+
+    def make(self) -> Scoring:
+        """Return the scoring that the options say."""
+        own = {} if self.threshold is None else {"threshold": literal_value(self.threshold)}
+        k = literal_value(self.k or "none")
+        return Scoring(self.metric, k=k, cost=self.cost, positive=self.positive, **own)
+
+
+@dataclass
+class ClusterArguments(Group):
+    """The Dask cluster to learn or count on."""
+
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Work on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which "
+            "read the files themselves; local:N starts N processes here. Not with --source, nor "
+            "train with --time, --epochs, --init, --checkpoint, --log and --report.",
+        ),
+    ] = None
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --dask: parts that are learned or counted at the same time, each of some "
+            "of the files or row groups. A model depends on it, and of an evaluation only the "
+            "rounding of sums. Default: as many as workers.",
+        ),
+    ] = None
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --dask: passes over all rows; the models are merged after each. Default: "
+            "until held-out rows are predicted no better.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        for name in ("partitions", "rounds"):
+            value = getattr(self, name)
+            if value is not None and self.dask is None:
+                raise InputError(f"--{name} is about a cluster; add --dask ADDRESS")
+            if value is not None and value < 1:
+                raise InputError(f"--{name} {value}; give 1 or more")
+
+    def refuse(self, **options: Any) -> None:
+        """Raise an error for options that need one machine, where a cluster is given."""
+        for name, value in options.items():
+            if self.dask is not None and value not in (None, []):
+                option = name.replace("_", "-")
+                more = "; give --rounds" if name == "epochs" else ""
+                raise InputError(f"--{option} does not go with --dask; leave it out{more}")
+
+
+@dataclass
+class SourceArguments(Group):
+    """A source as the user names it, and how its files are read.
+
+    Attributes
+    ----------
+    views : dict of str to list of str, or None
+        The columns of each view.
+    kinds : dict of str to list of str
+        Columns whose kind is declared.
+    ignored : list of str
+        Columns that are in no view: names or globs.
+    reading : dict
+        Keyword arguments of `crossview.open_table`.
+    ids : list of str
+        Columns by which tables are joined; empty: those that all have.
+    """
+
+    LAST: ClassVar[tuple[str, ...]] = (
+        "format",
+        "null",
+        "decimal",
+        "delimiter",
+        "quote",
+        "header",
+        "encoding",
+    )
+
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE",
+            show_default=False,
+            help=f"A file ({', '.join(suffix for one in READERS for suffix in one.suffixes)}), a "
+            "glob of them, a query such as "
+            "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\", an https:// or "
+            "s3:// address, a pipe, or - for stdin (CSV, or --format). Leave it out where --source "
+            "names all.",
+        ),
+    ] = None
+    sources: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--source",
+            metavar="[NAME=]FILE",
+            help="Another table of the same rows, joined by --on. With a name it is a view, whose "
+            "columns are called NAME__COLUMN; rows that it has not are without that view. Without "
+            "a name its columns, such as late labels, keep their names, and rows that it has not "
+            "are left out. Once for each.",
+        ),
+    ] = None
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,...",
+            help="The id by which --source finds a row. Default: the columns that all tables have.",
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"The format of the files: {', '.join(FORMATS)}. Default: as the name ends; of "
+            "stdin csv.",
+            autocompletion=starting_with(FORMATS),
+        ),
+    ] = None
+    null: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B", help="CSV: these fields are missing values, as empty ones are."
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER", help="CSV: the decimal point of numbers, . (default) or a comma."
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            help="CSV: what divides two fields, such as ; or \\t. Default: what the first rows "
+            "say.",
+        ),
+    ] = None
+    quote: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            help="CSV: what encloses fields, \" by default; '' for files that quote nothing.",
+        ),
+    ] = None
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="CSV: whether the first line names the columns. Otherwise they are called x0, "
+            "x1, ...",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="CSV: what the text is written in, such as cp1252 or utf-16. Default: found in "
+            "the bytes; where that is a guess, it says so.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.source is None and not self.sources:
+            raise InputError("name a file, or several by --source NAME=FILE and --on COLUMN")
+        if self.on is not None and not self.sources:
+            raise InputError(f"--on {self.on!r} is for --source; name a table to join")
+        self.label: str | None = getattr(self, "label", None)
+        self.views: dict[str, list[str]] | None = None
+        self.kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
+        self.ignored: list[str] = []
+        self.ids = [name.strip() for name in (self.on or "").split(",") if name.strip()]
+        self.reading = self._given(SourceArguments.LAST)
+        if "null" in self.reading:
+            self.reading["null"] = [w for one in self.reading["null"] for w in one.split(",") if w]
+        if self.reading.get("delimiter") in ("\\t", "tab"):
+            self.reading["delimiter"] = "\t"
+
+    @property
+    def title(self) -> str:
+        """Name of the source in output."""
+        return " + ".join([*([self.source] if self.source else []), *(self.sources or [])])
+
+    @property
+    def reading_options(self) -> list[str]:
+        """The words of a command line that say how files are read."""
+        return _as_words(self._given(SourceArguments.LAST))
+
+    def tables(self, source: str | None) -> list[tuple[str | None, str]]:
+        """Return the tables that are joined, each with its view; the source may be a copy."""
+        found: list[tuple[str | None, str]] = [] if source is None else [(None, source)]
+        for one in self.sources or []:
+            name, equals, file = one.partition("=")
+            named = equals and re.fullmatch(r"[^\s/\\'\"]+", name) and not os.path.exists(one)
+            found.append((name, file) if named else (None, one))
+        return found
+
+    def _given(self, names: Sequence[str]) -> dict[str, Any]:
+        """The options that are not left at their defaults."""
+        defaults = {one.name: one.default for one in fields(self)}
+        values = {name: getattr(self, name) for name in names}
+        return {k: value for k, value in values.items() if value not in (defaults[k], [])}
+
+
+@dataclass
+class TableSource(SourceArguments):
+    """A source, its label, and the views and kinds of its columns."""
+
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column to predict; leave it out if the file format has labels.",
+        ),
+    ] = None
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view",
+            metavar="NAME=COLUMNS",
+            help="A view and its columns: names or globs, with commas between. Once for each view. "
+            "Besides them each --source NAME=FILE is one. Without any, columns called VIEW__COLUMN "
+            "are grouped. Of svmlight files ranges such as "
+            "page=1:1840, of libffm fields, of Vowpal Wabbit namespaces.",
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]COLUMNS",
+            help="Columns (of a view) that hold free text: words are counted.",
+        ),
+    ] = None
+    categorical: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]COLUMNS",
+            help="Columns (of a view) whose numbers are categories, such as ids.",
+        ),
+    ] = None
+    numeric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]COLUMNS",
+            help="Columns (of a view) that must be numbers: text in them, such as NA, is an error "
+            "and does not make them categories.",
+        ),
+    ] = None
+    date: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--date",
+            metavar="[NAME=]COLUMNS[=FORMAT]",
+            help="Columns (of a view) of text that are dates, and how they are written, such as "
+            "bought=%d/%m/%Y. Text that is dates in every row is recognized. The column of --time "
+            "may be among them.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns that are in no view: names or globs, with commas between.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        views: dict[str, list[str]] = {}
+        for option in ("view", *KINDS):
+            for value in getattr(self, option) or []:
+                name, patterns, format = _columns_of(option, value)
+                if name is not None:
+                    group = views.setdefault(name, [])
+                    group += [pattern for pattern in patterns if pattern not in group]
+                if option in KINDS:
+                    self.kinds[option] += [f"{p}={format}" if format else p for p in patterns]
+        self.views = views or None
+        self.ignored = [name.strip() for one in self.ignore or [] for name in one.split(",")]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return views and encoder, as keyword arguments of the library."""
+        from crossview.data.encoding.encode import ViewEncoder
+
+        kinds: dict[str, Any] = {kind: names for kind, names in self.kinds.items() if names}
+        return {"views": self.views, "encoder": ViewEncoder(**kinds, **self.encoding_parameters())}
+
+    def encoding_parameters(self) -> dict[str, Any]:
+        """Return the other parameters of `ViewEncoder`."""
+        return {"ignore": self.ignored}
+
+    @property
+    def options(self) -> list[str]:
+        """The words of a command line that say the same of the columns."""
+        words = _as_words(self._given(["label"]))
+        for option in ("view", *KINDS):
+            words += [word for one in getattr(self, option) or [] for word in (f"--{option}", one)]
+        words += _as_words(self._given(self._encoding))
+        words += [word for one in self.sources or [] for word in ("--source", one)]
+        return words + (["--on", ",".join(self.ids)] if self.ids else [])
+
+    _encoding: ClassVar[tuple[str, ...]] = ("ignore",)
+
+
+@dataclass
+class EncodedSource(TableSource):
+    """A source, and how its columns become views."""
+
+    LAST: ClassVar[tuple[str, ...]] = (
+        "hash_bits",
+        "ngrams",
+        "tf_idf",
+        "scale_views",
+        "bins",
+        *SourceArguments.LAST,
+    )
+    _encoding = ("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins")
+
+    hash_bits: Annotated[
+        int,
+        typer.Option(
+            help="Each view has 2 to the power of this many slots for categories and words."
+        ),
+    ] = 18
+    ngrams: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Count sequences of up to N words of a text, such as 2, and not only words.",
+        ),
+    ] = 1
+    tf_idf: Annotated[
+        bool,
+        typer.Option("--tf-idf", help="Words that are in many texts of a column count less."),
+    ] = False
+    scale_views: Annotated[
+        bool,
+        typer.Option(
+            "--scale-views/--no-scale-views",
+            help="Whether each view is divided by the mean norm of its rows.",
+        ),
+    ] = True
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Bins of each number, such as 10, where the score may be a curve of it. "
+            "Default: none.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ngrams < 1:
+            raise InputError(f"--ngrams {self.ngrams}; give a whole number, 1 or more")
+
+    def encoding_parameters(self) -> dict[str, Any]:
+        """Return the other parameters of `ViewEncoder`."""
+        own = {name: getattr(self, name) for name in ("hash_bits", "tf_idf", "scale_views", "bins")}
+        return {"ignore": self.ignored, "ngram_range": (1, self.ngrams), **own}
+
+
+def _columns_of(option: str, value: str) -> tuple[str | None, list[str], str]:
+    """The view, the columns and the format that ``[NAME=]COLUMN,COLUMN[=FORMAT]`` names."""
+    from crossview.data.encoding.dates import split_format
+
+    named, format = split_format(value) if option == "date" else (value, "")
+    name, equals, columns = named.rpartition("=")
+    patterns = [column.strip() for column in columns.split(",") if column.strip()]
+    needs_view = bool(equals) or option == "view"
+    if not patterns or (needs_view and not name.strip()):
+        raise InputError(
+            f"--{option} {value!r}: give a view and its columns, such as "
+            f"--{option} user='user_*' or --{option} ad=ad_id,ad_size"
+        )
+    return name.strip() if equals else None, patterns, format
+
+
+def _as_words(given: dict[str, Any]) -> list[str]:
+    """Options and their values."""
+    words = []
+    for name, value in given.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            words += [f"--{option}", str(one)]
+    return words
+
+
+# 3. from a function with such arguments to a command
+
+
+def as_callback(run: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:
+    """Return the function that typer calls with options: it makes the arguments of a command.
+
+    What it returns is to be called without arguments when the options are read.  So nothing of
+    typer is below a command that runs.
+
+    Parameters
+    ----------
+    run : callable
+        The command.  A parameter whose type is a `Group` stands for the options of the group; as
+        ``Annotated[Group, "a", "b"]`` for all but these.  ``words`` gets the command line.
+
+    Returns
+    -------
+    callable
+        With one parameter per option.
+    """
+    hints = get_type_hints(run, include_extras=True)
+    groups: dict[str, tuple[type[Group], list[str]]] = {}
+    first: list[inspect.Parameter] = []
+    last: list[inspect.Parameter] = []
+
+    def option(name: str, hint: Any, default: Any) -> inspect.Parameter:
+        return inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=default
+        )
+
+    for name, parameter in inspect.signature(run).parameters.items():
+        kind: Any = hints[name]
+        without: list[str] = []
+        if get_origin(kind) is Annotated and isinstance(get_args(kind)[0], type):
+            kind, *without = get_args(kind)
+        if name == "words":
+            first.append(option("context", typer.Context, inspect.Parameter.empty))
+        elif not (isinstance(kind, type) and issubclass(kind, Group)):
+            first.append(option(name, hints[name], parameter.default))
+        else:
+            types = get_type_hints(kind, include_extras=True)
+            mine = [one for one in fields(kind) if one.name not in without]  # type: ignore[arg-type]
+            groups[name] = kind, [one.name for one in mine]
+            for one in mine:
+                place = last if one.name in kind.LAST else first
+                place.append(option(one.name, types[one.name], one.default))
+
+    def callback(**options: Any) -> Callable[[], int | None]:
+        arguments: dict[str, Any] = {}
+        if "words" in hints:
+            arguments["words"] = options.pop("context").find_root().obj
+        for name, (kind, names) in groups.items():
+            arguments[name] = kind(**{one: options.pop(one) for one in names})
+        return functools.partial(run, **arguments, **options)
+
+    callback.__doc__ = run.__doc__
+    callback.__signature__ = inspect.Signature([*first, *last])  # type: ignore[attr-defined]
+    callback.__annotations__ = {one.name: one.annotation for one in [*first, *last]}
+    return callback
+
+
+# 4. values
+
+
+def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
+    """Return a time such as 60s, 5min, 2h or 90 in seconds; 0 only where it may be."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
+    if found is None or not (zero or float(found[1]) > 0.0):
+        raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
+
+
+def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
+    """Return ``NAME=VALUE`` options as parameters."""
+    parsed: dict[str, Any] = {}
+    for setting in settings or []:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"--set {setting!r}: give a name and a value, such as --set C=0.1")
+        # "none" is the name of an option, None is no value
+        parsed[name] = text if text == "none" else literal_value(text)
+    return parsed
+
+
+def literal_value(text: str) -> Any:
+    """Return the value of an option: a number, a Boolean, None, or text, such as PA-II."""
+    try:
+        words = {"true": "True", "false": "False", "none": "None"}
+        return ast.literal_eval(words.get(text.lower(), text))
+    except (ValueError, SyntaxError):
+        return text
+
+
+def check_models(
+    models: Sequence[str], task: str, metric: str, settings: dict[str, Any] | None = None
+) -> None:
+    """Raise an error for a model or a parameter that does not exist."""
+    for model in models:
+        if not model.startswith(("view:", "baseline:")):  # they depend on the rows
+            find_learner(model, task, ["NAME"]).for_metric(metric).check_settings(settings or {})

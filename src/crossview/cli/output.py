@@ -1,0 +1,138 @@
+"""Output of commands: tables, files, standard output, and pages of results."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+
+from crossview.cli.options import STANDARD
+from crossview.errors import InputError
+from crossview.saving.files import REPORT, Kind, check_writable, replacing
+
+__all__ = [
+    "Report",
+    "compiling_as_line",
+    "make_console",
+    "standard_output",
+    "to_stdout",
+    "write_text",
+]
+
+# wide enough for a table that goes to a file
+WIDTH_OF_A_FILE = 160
+
+
+@contextmanager
+def standard_output(path: str, suffix: str = "") -> Iterator[str]:
+    """Yield a file to write; where the path is ``-``, a temporary one that then goes to stdout."""
+    if path != STANDARD:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
+        copy = Path(folder) / f"stdout{suffix}"
+        yield str(copy)
+        with copy.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.flush()
+
+
+def write_text(path: str, text: str, kind: Kind) -> None:
+    """Write a file, or to stdout where the path is ``-``."""
+    if path == STANDARD:
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
+        return
+    with replacing(path, kind) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+def make_console(file: TextIO | None = None) -> Console:
+    """Return a console on which names from the data mean nothing but themselves."""
+    file = file or sys.stdout
+    width = None if file.isatty() else WIDTH_OF_A_FILE
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def to_stdout(json: str | None, report: Report | None) -> bool:
+    """Return whether stdout is for what a program reads, and tables go to stderr."""
+    return json == STANDARD or (report is not None and report.file == STANDARD)
+
+
+def compiling_as_line(file: TextIO | None = None) -> AbstractContextManager[None]:
+    """Write one line where compiling takes more than a moment, as at the first use on a machine.
+
+    Parameters
+    ----------
+    file : text file, default=None
+        Where to; None: stderr.
+    """
+    from crossview.scoring.compiling import telling_of_compiling
+
+    def say() -> None:
+        print("compiling for this machine, once ...", file=file or sys.stderr, flush=True)
+
+    return telling_of_compiling(say)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page to write, and the command line that makes it again."""
+
+    file: str
+    command: list[str]
+
+    @classmethod
+    def parse(
+        cls,
+        file: str | None,
+        command: Sequence[str],
+        inputs: Iterable[str] = (),
+        outputs: Sequence[Any] = (),
+    ) -> Report | None:
+        """Return the page, None without ``--report``; refuse one that cannot be written.
+
+        ``inputs`` are files that stay, ``outputs`` what else is written; each may be None.
+        """
+        if file is None:
+            return None
+        for name in ("jinja2", "matplotlib"):
+            if find_spec(name) is None:
+                raise InputError(f"--report needs {name}: pip install {name}")
+        for other in outputs:
+            if other is not None and os.path.realpath(other) == os.path.realpath(file):
+                raise InputError("is the report and another output; name two files", file=file)
+        if file != STANDARD:
+            check_writable(file, REPORT, inputs)
+        return cls(file, list(command))
+
+    def write(self, result: Any, about: dict[str, Any], **more: Any) -> None:
+        """Write the page of a result; what it needs loads only here.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            The result.
+        about : dict
+            ``source``, ``label`` and ``settings`` of `Made`, and ``command`` where it is another
+            one.
+        **more
+            Further arguments of `report_html`.
+        """
+        os.environ.setdefault("MPLBACKEND", "agg")  # of a terminal without a screen
+        from crossview.reporting.page.sections import Made
+        from crossview.reporting.page.write import report_html
+
+        made = Made(**{"command": self.command, **about})
+        write_text(self.file, report_html(result, made, **more), REPORT)
+        if self.file != STANDARD:
+            print(f"wrote {self.file}", file=sys.stderr)

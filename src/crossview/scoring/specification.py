@@ -1,0 +1,157 @@
+"""Scoring of a run: the metric, its parameters, and how two classes are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from numbers import Real
+from typing import Any
+
+from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse_metric
+from crossview.catalog.names import unknown_name
+from crossview.errors import InputError
+
+__all__ = ["Scoring", "check_threshold"]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Metric of a run, and for two classes the positive one and its threshold.
+
+    The functions that take ``scoring=`` also take the name of a metric alone.
+
+    Parameters
+    ----------
+    metric : str, default=None
+        Name of the metric: f1, macro_f1 (the mean of the f1 of each class), f0.5, f2 (any β),
+        accuracy, balanced_accuracy, precision, recall, g_mean (geometric mean of recall and
+        specificity), roc_auc, average_precision, prbep (precision/recall break-even point),
+        precision_at_k or recall_at_k; of more than two classes, the mean of each against the rest.
+        Of the probabilities log_loss, brier_score or expected_calibration_error.  By costs cost.
+        For a number rmse or mae.  None: cost if costs are given; otherwise f1 (macro_f1 if nothing
+        says which of two classes is the positive one) or rmse, and where there is a fitted model
+        the metric that it was trained for.
+    k : int or float, default=None
+        Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or a
+        share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.
+    cost : mapping of str to float, default=None
+        Of the metric cost, with two classes: the costs of a false positive and of a false negative,
+        such as ``{"fp": 1, "fn": 20}``.  The metric is the mean cost of a row.
+    positive : label, default=None
+        With two classes: the one that the metric and the threshold are about.  None: that of a
+        fitted model, or the one that is called 1, true, yes, ja, oui, sí, positive, case, spam or
+        the like; if no name says it, the one that has less than 40 % of the labeled rows.  If
+        neither says it, the metric is macro_f1, in which both classes count the same; a metric of
+        one class, or a threshold, is then about the second of the sorted classes, and the result
+        says that this is a guess.
+    threshold : float, "tuned", "auto" or None, default="auto"
+        With two classes: the probability of the positive class above which it is predicted.
+        "tuned": the best one for the metric on rows that were not learned; precision and recall,
+        whose optima are trivial, take that for f1, and metrics that do not depend on a threshold,
+        such as roc_auc, that for macro_f1.  None: a score above 0 predicts the second class.
+        "auto": that of a fitted model; a new one is tuned.  More classes have no threshold.
+
+    Raises
+    ------
+    InputError
+        There is no such metric, or it has not the parameter, or a value is out of its range.
+
+    Examples
+    --------
+    >>> from crossview import Scoring
+    >>> Scoring(cost={"fp": 1, "fn": 20}, positive="spam").metric_of("classification")
+    'cost:fp=1,fn=20'
+    >>> Scoring("precision_at_k", k=20)
+    Scoring(metric='precision_at_k', k=20, cost=None, positive=None, threshold='auto')
+    """
+
+    metric: str | None = None
+    _: KW_ONLY
+    k: int | float | None = None
+    cost: Mapping[str, float] | str | None = None
+    positive: Any = None
+    threshold: float | str | None = "auto"
+
+    def __post_init__(self) -> None:
+        family = None if self.metric is None else METRICS.get(parse_metric(self.metric)[0])
+        if self.metric is not None and family is None:
+            raise unknown_name("metric", self.metric, metric_names())
+        self.metric_of("classification" if family is None else family.task)
+        if self.threshold not in ("auto", "tuned"):
+            check_threshold(self.threshold)
+
+    @classmethod
+    def of(cls, scoring: Any) -> Scoring:
+        """Return the scoring of an argument: one already, the name of a metric, or None.
+
+        Parameters
+        ----------
+        scoring : Scoring, str or None
+            As for `crossview.train`.
+
+        Returns
+        -------
+        Scoring
+            With the defaults for None.
+        """
+        if scoring is None or isinstance(scoring, str):
+            return cls(scoring)
+        if not isinstance(scoring, cls):
+            raise InputError(
+                f"scoring= is a {type(scoring).__name__}; give the name of a metric, or a Scoring"
+            )
+        return scoring
+
+    def metric_of(self, task: str, default: str | None = None) -> str:
+        """Return the metric of a task, with its parameters in its name.
+
+        Parameters
+        ----------
+        task : {"classification", "regression"}
+            What is predicted.
+        default : str, default=None
+            The metric where none is given.  None: that of the task.
+
+        Returns
+        -------
+        str
+            As from `check_metric`.
+        """
+        return check_metric(self.metric, task=task, k=self.k, cost=self.cost, default=default)
+
+    def given(self) -> dict[str, Any]:
+        """Return the parameters that are not left at their defaults.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
+        fields = {name: getattr(self, name) for name in ("metric", "k", "cost", "positive")}
+        found = {name: value for name, value in fields.items() if value is not None}
+        return found if self.threshold == "auto" else found | {"threshold": self.threshold}
+
+    def check_task(self, task: str) -> None:
+        """Refuse a metric of another task, and what only classes have where there are none.
+
+        Parameters
+        ----------
+        task : {"classification", "regression"}
+            What is predicted.
+        """
+        self.metric_of(task)
+        if task != "regression":
+            return
+        for name, value in self.given().items():
+            if name in ("cost", "positive") or (name == "threshold" and value is not None):
+                raise InputError(f"{name}= is about classes; leave it out where task='regression'")
+
+
+def check_threshold(threshold: Any) -> None:
+    """Raise an error for what is neither a probability nor None."""
+    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    if threshold is not None and not (number and 0.0 <= float(threshold) <= 1.0):
+        raise InputError(
+            f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score of 0 "
+            "decides)"
+        )

@@ -1,0 +1,109 @@
+"""Encoder, views and scoring of a run: where they may stand, and that none is passed over."""
+
+import pyarrow as pa
+import pytest
+
+from crossview import InputError, MultiView, Scoring, ViewEncoder, compare, describe, train
+from crossview.saving.model_files import load
+from training_runs import make_table
+
+VIEWS = {"n": "n__*", "t": ["t__words"]}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = make_table(120).drop_columns(["number"])
+    return rows.filter(rows["y"].is_valid())
+
+
+def quick(table, **options):
+    return train(table, "y", model="pa:concatenated", **options)
+
+
+def test_views_are_those_of_either_argument(table):
+    given = [
+        quick(table, views=VIEWS),
+        quick(table, encoder=ViewEncoder(VIEWS)),
+        quick(table, views=VIEWS, encoder=ViewEncoder()),
+    ]
+    assert {str(one.encoder.view_columns()) for one in given} == {
+        "{'n': ['n__x', 'n__z'], 't': ['t__words']}"
+    }
+    for call in (train, compare, describe):
+        with pytest.raises(InputError, match="both name views; leave one of them out"):
+            call(table, "y", views=VIEWS, encoder=ViewEncoder(VIEWS))
+
+
+def test_all_parameters_of_the_encoder_are_used_and_it_stays_as_it_is(table, tmp_path):
+    encoder = ViewEncoder(ignore=["c__*"], text=["t__words"], standardize=False, bins=3)
+    before = encoder.get_params()
+    trained = quick(table, encoder=encoder, output=tmp_path / "m.st")
+    assert encoder.get_params() == before
+    assert not hasattr(encoder, "layout_")
+    assert list(trained.encoder.view_columns()) == ["n", "t"]
+    assert not load(tmp_path / "m.st")[0].standardize
+    same = ViewEncoder(ignore=["c__*", "y"]).fit(table)
+    assert list(same.view_columns()) == ["n", "t"]
+    with pytest.raises(InputError, match="no column 'c_'"):
+        ViewEncoder(ignore=["c_"]).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "message"),
+    [
+        (ViewEncoder(bins=3), "encoded already; leave bins= out"),
+        (ViewEncoder(hash_bits=9), "encoded already; leave hash_bits= out"),
+        (ViewEncoder(text="t"), "encoded already; leave text= out"),
+        (ViewEncoder(ignore=["t"]), "ignore= is for tables"),
+        (ViewEncoder(VIEWS), "names its views"),
+    ],
+)
+def test_an_encoder_does_not_encode_views_again(encoder, message, table):
+    X = ViewEncoder().fit_transform(table.drop_columns(["y"]))
+    assert isinstance(X, MultiView)
+    with pytest.raises(InputError, match=message):
+        train(X, table["y"].to_numpy(zero_copy_only=False), encoder=encoder)
+
+
+def test_dates_are_recognized_unless_none_are_wanted():
+    days = [f"2024-01-{day:02}" for day in range(1, 25)]
+    rows = pa.table({"a__day": days, "a__x": list(range(24)), "y": ["p", "q"] * 12})
+    for encoder, kind in (
+        (None, "date"),
+        (ViewEncoder(), "date"),
+        (ViewEncoder(date=["a__day=%Y-%m-%d"]), "date"),
+        (ViewEncoder(date=()), "categorical"),
+    ):
+        trained = quick(rows, encoder=encoder)
+        assert kind in trained.encoder.column_kinds()["a"], encoder
+        assert describe(rows, "y", encoder=encoder).columns[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"encoder": "text"}, "encoder= is a str; give a ViewEncoder"),
+        ({"scoring": {"metric": "f1"}}, "scoring= is a dict; give the name of a metric, or a"),
+        ({"scoring": "F1"}, "no metric 'F1'; did you mean 'f1'"),
+        ({"scoring": "rmse"}, "is about numbers, and classes are predicted"),
+    ],
+)
+def test_what_is_no_encoder_or_scoring_is_refused(options, message, table):
+    for call in (train, compare):
+        with pytest.raises(InputError, match=message):
+            call(table, "y", **options)
+
+
+def test_scoring_is_checked_where_it_is_made():
+    for wrong, message in (
+        ({"metric": "none such"}, "no metric 'none such'"),
+        ({"k": 3}, "k=3 is for"),
+        ({"cost": {"fp": 1}}, "give that of a false positive"),
+        ({"metric": "f1", "cost": {"fp": 1, "fn": 2}}, "is for cost"),
+        ({"threshold": 1.5}, "threshold=1.5; give a probability"),
+        ({"threshold": "best"}, "threshold='best'; give a probability"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Scoring(**wrong)
+    assert Scoring.of("f2") == Scoring("f2")
+    assert Scoring.of(None).given() == {}
