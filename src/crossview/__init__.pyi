@@ -30,11 +30,11 @@ from crossview.estimators.machines.factorization_machine import FactorizationMac
 from crossview.estimators.machines.multi_view_machine import MultiViewMachineClassifier as MultiViewMachineClassifier
 from crossview.estimators.machines.multi_view_machine import MultiViewMachineRegressor as MultiViewMachineRegressor
 from crossview.estimators.machines.support_tensor_machine import SupportTensorMachineClassifier as SupportTensorMachineClassifier
-from crossview.estimators.second_order.arow import AROWClassifier as AROWClassifier
-from crossview.estimators.second_order.cw import ConfidenceWeightedClassifier as ConfidenceWeightedClassifier
-from crossview.estimators.second_order.pam import PAMClassifier as PAMClassifier
-from crossview.estimators.second_order.scw import SoftConfidenceWeightedClassifier as SoftConfidenceWeightedClassifier
-from crossview.estimators.second_order.sop import SecondOrderPerceptron as SecondOrderPerceptron
+from crossview.estimators.second_order import AROWClassifier as AROWClassifier
+from crossview.estimators.second_order import ConfidenceWeightedClassifier as ConfidenceWeightedClassifier
+from crossview.estimators.second_order import PAMClassifier as PAMClassifier
+from crossview.estimators.second_order import SecondOrderPerceptron as SecondOrderPerceptron
+from crossview.estimators.second_order import SoftConfidenceWeightedClassifier as SoftConfidenceWeightedClassifier
 from crossview.estimators.stacking.classifier import OnlineStackingClassifier as OnlineStackingClassifier
 from crossview.estimators.stacking.regressor import OnlineStackingRegressor as OnlineStackingRegressor
 from crossview.estimators.svm.classifier import MultiViewSVMPerf as MultiViewSVMPerf

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
 
 from contract.instances import (
     has_kernel,
@@ -11,11 +12,23 @@ from contract.instances import (
     make_rows,
     new,
     params,
+    public_learners,
     scores_of,
     streams,
     targets,
 )
-from crossview import InputError, PassiveAggressiveClassifier
+from crossview import (
+    AROWClassifier,
+    FactorizationMachineRegressor,
+    InputError,
+    KeCoClassifier,
+    MultiViewMachineClassifier,
+    MultiViewPAClassifier,
+    OnlineStackingClassifier,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    SupportTensorMachineClassifier,
+)
 
 
 def changed(X, value):
@@ -109,6 +122,55 @@ def test_a_failed_first_row_leaves_an_unfitted_learner(name):
         assert model.predict_one(np.ones(12)) is None
     model.learn_one(np.ones(12), good)
     assert model.predict_one(np.ones(12)) is not None
+
+
+def assert_unfitted(model, X, y):
+    """Assert that each first step fails and leaves a learner that knows nothing."""
+    y = targets(model, y)
+    steps = [lambda: model.fit(X, y)]
+    if streams(model):
+        steps.append(lambda: learn(model, X, y))
+        steps.append(lambda: model.learn_one(X[:1] if sp.issparse(X) else X[0], y[0]))
+    for step in steps:
+        with pytest.raises(ValueError, match=r"."):
+            step()
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+        assert not hasattr(model, "classes_")
+        assert not hasattr(model, "layout_")
+
+
+# what any value is right for
+UNRANGED = {"MultiViewSVMPerf": {"pos_label"}}
+
+
+@pytest.mark.parametrize("learner", public_learners(), ids=lambda learner: learner.__name__)
+def test_a_wrong_parameter_is_refused_before_there_is_a_state(learner):
+    X, y = make_rows()
+    names = set(learner().get_params(deep=False)) - UNRANGED.get(learner.__name__, set())
+    assert names <= learner._parameter_constraints.keys()
+    for name in sorted(names):
+        assert_unfitted(learner(**{name: object()}), X, y)
+
+
+def test_parameters_that_contradict_each_other_are_refused_before_there_is_a_state():
+    X, y = make_rows()
+    published = {"update": "published", "C": 0.1}
+    for learner in (
+        MultiViewPAClassifier([7, 5], **published),
+        MultiViewPAClassifier([7, 5], coupling="absolute", variant="PA", **published),
+        MultiViewPAClassifier([4, 3, 5], coupling="absolute", **published),
+        KeCoClassifier(kernel="linear", approximation="fourier"),
+        KeCoClassifier(gamma={"another": 1.0}),
+        MultiViewMachineClassifier([7, 5], groups=[["view0", "another"]]),
+        FactorizationMachineRegressor([7, 5], optimizer="als"),
+        SupportTensorMachineClassifier([7, 5], optimizer="alternating", penalty="l1"),
+        OnlineStackingClassifier(experts=[("one", Perceptron(), "another")]),
+    ):
+        assert_unfitted(learner, X, y)
+    # more columns than there is memory for
+    wide = sp.csr_array((np.ones(len(y)), (np.arange(len(y)), np.arange(len(y)))), (len(y), 10**7))
+    assert_unfitted(AROWClassifier(covariance="full"), wide, y)
 
 
 # rows that made weights infinite or NaN, for ever

@@ -15,7 +15,13 @@ from contract.instances import (
     learn,
     make_rows,
 )
-from crossview import InputError, MultiViewPAClassifier, OnlineStackingClassifier
+from crossview import (
+    FactorizationMachineClassifier,
+    InputError,
+    KeCoClassifier,
+    MultiViewPAClassifier,
+    OnlineStackingClassifier,
+)
 
 
 def absolute_weights(model):
@@ -121,3 +127,24 @@ def test_new_features_views_and_classes_are_added(tmp_path):
     row = {"text": {"only2": 1.0, "brand new": 1.0}, "link": {"to2": 1.0}}
     assert again.predict_one(row) == model.predict_one(row) == 2
     assert_same_state(again.learn_one(row, 0), model.learn_one(row, 0))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiViewPAClassifier(average=True, geometry="mahalanobis"),
+        KeCoClassifier(),
+        KeCoClassifier(kernel="linear"),
+        FactorizationMachineClassifier(n_factors=2),
+        OnlineStackingClassifier(),
+    ],
+    ids=repr,
+)
+def test_a_learner_that_got_a_view_later_is_saved_with_it(model, tmp_path):
+    model.learn_one({"a": {"x": 1.0}}, "no").learn_one({"a": {"x": -1.0}}, "yes")
+    model.learn_one({"a": {"z": 1.0}, "b": {"y": 2.0}}, "maybe")
+    crossview.save(model, tmp_path / "m.safetensors")
+    again = crossview.load(tmp_path / "m.safetensors")
+    row = {"b": {"y": 1.0}, "c": {"new": 1.0}}
+    assert again.predict_one(row) == model.predict_one(row)
+    assert_same_state(again.learn_one(row, "no"), model.learn_one(row, "no"))

@@ -155,3 +155,10 @@ def test_a_notebook_shows_and_completes_every_learner(any_learner):
     for learner in (any_learner, fitted):
         assert learner._repr_html_().startswith("<style>")
         assert [name for name in dir(learner) if hasattr(learner, name)]
+
+
+@pytest.mark.parametrize("learner", public_learners(), ids=lambda learner: learner.__name__)
+def test_few_classes_stand_above_a_learner(learner):
+    """What learners share is an attribute of them, or a part of their state."""
+    own = [kind for kind in learner.__mro__[1:] if kind.__module__.startswith("crossview")]
+    assert len(own) <= 6, own

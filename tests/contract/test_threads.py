@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from contract.instances import make_rows, new, params, scores_of, streams
 from crossview import InputError, ViewEncoder
 from crossview.data.encoding.plan import Plan
-from crossview.estimators.base import rows as reading
+from crossview.estimators.base import learner as reading
 
 
 def named_row(seed):

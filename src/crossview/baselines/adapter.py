@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.dummy import DummyClassifier
@@ -45,8 +45,6 @@ class Shape(NamedTuple):
 
 class PipelineLearner(ViewLearner):
     """Base class of both adapters: rows to views, views to the pipeline."""
-
-    _parameter_constraints: ClassVar[dict] = {}  # the models check their own
 
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline, not fitted; its input is a `MultiView`.
@@ -95,9 +93,6 @@ class PipelineLearner(ViewLearner):
         """Return the outputs of the model for some rows."""
         raise NotImplementedError
 
-    def _start_state(self) -> None:
-        self._state = {}
-
 
 class PipelineClassifier(ViewClassifier, PipelineLearner):
     """Base class of the adapters for classifiers.
@@ -133,9 +128,6 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
         """True: the scores are log odds."""
         return True
 
-    def _n_scores(self) -> int:
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
-
     def _output(self, X: MultiView) -> np.ndarray:
         model, n_classes = self.pipeline_, len(self.classes_)
         if hasattr(model, "decision_function"):
@@ -151,9 +143,6 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
 
 class PipelineRegressor(ViewRegressor, PipelineLearner):
     """Base class of the adapters for regressors."""
-
-    def _n_scores(self) -> int:
-        return 1
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)

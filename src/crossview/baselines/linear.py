@@ -7,7 +7,6 @@ view it lacks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from numbers import Real
 from typing import Any, ClassVar
@@ -25,13 +24,34 @@ from crossview.baselines.adapter import (
 )
 from crossview.baselines.matrix import ViewMatrix
 from crossview.batch import entries_of, whole_matrix
-from crossview.estimators.base import ColumnWeights
+from crossview.estimators.base import ColumnWeights, Schema, State, StatePart
 from crossview.estimators.validation import Interval
 from crossview.saving.schema import Array
+from crossview.views import ViewLayout
 
 __all__ = ["MOST_ITERATIONS", "LogisticClassifier", "RidgeRegressor"]
 
 MOST_ITERATIONS = 1000
+
+
+class LinearState(StatePart):
+    """The weights of the columns, an intercept of each view, and its score where it is missing."""
+
+    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
+        super().__init__(state)
+        self.layout, self.n_scores = layout, n_scores
+
+    def start(self) -> None:
+        """Add nothing: the pipeline has the weights."""
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        views = (self.layout.n_views, self.n_scores)
+        return {
+            "W": Array("f8", (self.layout.n_columns, self.n_scores)),
+            "b": Array("f8", views),
+            "absent": Array("f8", views),
+        }
 
 
 class LinearPipeline(PipelineLearner):
@@ -59,13 +79,9 @@ class LinearPipeline(PipelineLearner):
             np.subtract.at(b, matrix.view_of_column_, weights * matrix.mean_[:, None])
         self._state |= {"W": W, "b": b, "absent": absent}
 
-    def _state_schema(self, state: Mapping[str, np.ndarray]) -> dict[str, Array | np.ndarray]:
-        views = (self._slots.n_views, self._n_scores())
-        return super()._state_schema(state) | {
-            "W": Array("f8", (self._slots.n_columns, self._n_scores())),
-            "b": Array("f8", views),
-            "absent": Array("f8", views),
-        }
+    def _parts(self, state: State) -> list[StatePart]:
+        own = LinearState(state, self._slots, self._n_scores())
+        return [*super()._parts(state), own]
 
     # --- predicting ----------------------------------------------------------------
 
@@ -102,10 +118,7 @@ class LinearPipeline(PipelineLearner):
     def coef_(self) -> np.ndarray:
         """Weights of the columns as they are given, (1, n_features) or (n_classes, n_features)."""
         check_is_fitted(self, "_state")
-        W = self._state["W"]
-        coef = np.zeros((W.shape[1], self.n_features_in_))
-        coef[:, self._columns_of_slots()] = W.T
-        return coef
+        return self._columns.spread(self._state["W"].T).copy()
 
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(self.coef_)

@@ -125,7 +125,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
         yield Learner(
             other if diagonal else name,
             f"{title}, diagonal" if diagonal else title,
-            f"{_COUPLED}:{learner}" if fixed else f"{_SECOND_ORDER}.{name}:{learner}",
+            f"{_COUPLED if fixed else _SECOND_ORDER}:{learner}",
             "with a diagonal covariance" if diagonal else "with a covariance",
             fixed={**form, **fixed},
             grid=grid,
@@ -312,7 +312,7 @@ LEARNERS: list[Learner] = [
     Learner(
         "sop",
         "second-order perceptron",
-        f"{_SECOND_ORDER}.sop:SecondOrderPerceptron",
+        f"{_SECOND_ORDER}:SecondOrderPerceptron",
         "second-order perceptron",
         settable=(*WEIGHTS, *COVARIANCE),
         quadratic=True,

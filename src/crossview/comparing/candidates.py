@@ -12,7 +12,7 @@ from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.run import Run
 from crossview.errors import InputError
-from crossview.estimators.svm.options import WEIGHTED
+from crossview.estimators.svm.measure import WEIGHTED
 from crossview.views import ViewLayout
 
 __all__ = ["choose_learners", "compared_learners", "quadratic_cost"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -13,12 +13,13 @@ from crossview.algorithms.couplings import Coupling
 from crossview.algorithms.online import Examples, learn, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
-from crossview.estimators.covariance import COVARIANCE, COVARIANCE_ATTRIBUTES, CovarianceClassifier
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.covariance import CovarianceClassifier
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
-from crossview.estimators.parameters import LINEAR, VIEWS
+from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR, VIEWS
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
 
 __all__ = ["MultiViewPAClassifier"]
 
@@ -26,10 +27,13 @@ COUPLINGS = {
     "independent": couplings.INDEPENDENT,
     "absolute": couplings.ABSOLUTE,
     "squared": couplings.SQUARED,
+    "concatenated": couplings.INDEPENDENT,  # of one view
 }
+PUBLISHED = "update='published' is the paper's Algorithm 1"
 
 
 @document_parameters(VIEWS, LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
 class MultiViewPAClassifier(CovarianceClassifier):
     """Passive-aggressive learning on several views, with a disagreement penalty.
 
@@ -119,97 +123,62 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **CovarianceClassifier._parameter_constraints,
-        "views": [Mapping, "array-like", None],
         "variant": [StrOptions(set(SLACKS))],
-        "C": [Interval(Real, 0, None, closed="neither")],
         "disagreement": [
             Interval(Real, 0, None, closed="left"),
             Interval(Integral, 0, None, closed="left"),
         ],
-        "coupling": [StrOptions({*COUPLINGS, "concatenated"})],
+        "coupling": [StrOptions(set(COUPLINGS))],
         "update": [StrOptions({"exact", "published"})],
         "geometry": [StrOptions({"euclidean", "mahalanobis"})],
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        variant: str = "PA-I",
-        C: float = 1.0,
-        disagreement: float = 0.1,
-        coupling: str = "squared",
-        update: str = "exact",
-        geometry: str = "euclidean",
-        covariance: str = "auto",
-        rank: int = 256,
-        diagonal: str = "precision",
-        initial_variance: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.variant = variant
-        self.C = C
-        self.disagreement = disagreement
-        self.coupling = coupling
-        self.update = update
-        self.geometry = geometry
-        self.covariance = covariance
-        self.rank = rank
-        self.diagonal = diagonal
-        self.initial_variance = initial_variance
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    views: Any = field(default=None, kw_only=False)
+    variant: str = "PA-I"
+    C: float = 1.0
+    disagreement: float = 0.1
+    coupling: str = "squared"
+    update: str = "exact"
+    geometry: str = "euclidean"
+
+    # --- parameters ------------------------------------------------------------------
+
+    def _check_combination(self) -> None:
+        if self.update == "published" and (self.coupling, self.variant) != ("absolute", "PA-I"):
+            raise InputError(
+                f"{PUBLISHED}: set coupling='absolute' and variant='PA-I', and give two views"
+            )
+
+    def _check_columns(self, slots: ViewLayout) -> None:
+        super()._check_columns(slots)
+        if self.update == "published" and slots.n_views != 2:
+            raise InputError(f"{PUBLISHED}: give two views (there are {slots.n_views})")
 
     def _has_covariance(self) -> bool:
         return bool(self.geometry == "mahalanobis")
 
-    def _n_biases(self) -> int:
-        return 1 if self.coupling == "concatenated" else self._slots.n_views
+    def _per_view(self) -> bool:
+        return bool(self.coupling != "concatenated")
+
+    # --- learning and scoring ----------------------------------------------------------
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        examples = Examples(rows, order, y, weight, scores)
+        kind = rules.PAM if self._has_covariance() else rules.PA
+        rule = Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
+        kind = couplings.PUBLISHED if self.update == "published" else COUPLINGS[self.coupling]
+        coupling = Coupling(kind, float(self.disagreement))
+        if self._has_covariance():
+            return self._covariance(self._state).learn(examples, rule, coupling)
+        weights, scaling = self._weights(self._state).for_loops(), self._scaling()
+        if self.coupling == "concatenated":
+            return int(learn_one_view(examples, weights, scaling, rule))
+        return int(learn(examples, weights, scaling, rule, coupling))
 
     def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
         total = view_scores.sum(axis=1)
         if self.coupling in ("independent", "concatenated"):
             return total
         return total / np.maximum(takes_part.sum(axis=1), 1)[:, None]
-
-    def _learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> int:
-        coupling = self._coupling()
-        if self._has_covariance():
-            return super()._learn(rows, order, y, weight, scores)
-        examples = Examples(rows, order, y, weight, scores)
-        model, scaling, rule = self._weights(), self._scaling(), self._rule()
-        if self.coupling == "concatenated":
-            return int(learn_one_view(examples, model, scaling, rule))
-        return int(learn(examples, model, scaling, rule, coupling))
-
-    def _rule(self) -> Rule:
-        kind = rules.PAM if self._has_covariance() else rules.PA
-        return Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
-
-    def _coupling(self) -> Coupling:
-        kind = COUPLINGS.get(self.coupling, couplings.INDEPENDENT)
-        if self.update == "published":
-            n_views = len(self._slots.names)
-            if self.coupling != "absolute" or self.variant != "PA-I" or n_views != 2:
-                raise InputError(
-                    "update='published' is the paper's Algorithm 1: set coupling='absolute' and "
-                    f"variant='PA-I', and give two views (there are {n_views})"
-                )
-            kind = couplings.PUBLISHED
-        return Coupling(kind, float(self.disagreement))

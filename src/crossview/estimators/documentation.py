@@ -1,27 +1,59 @@
-"""Complete docstrings from parameters that are documented once.
+"""Parameters that are declared and documented once.
 
-Learners share most of their parameters.  The docstring of a class documents only the parameters
-that are specific to it; `document_parameters` adds the others from a table, in the order and with
-the defaults of the signature.
+Learners share most of their parameters.  `with_parameters` makes the constructor of a class from
+the parameters that it declares and those of its base classes.  Its docstring documents only its
+own; `document_parameters` adds the others from a table, in the order and with the defaults of the
+signature.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from textwrap import indent
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["ParameterDoc", "document_parameters"]
+__all__ = ["ParameterDoc", "document_parameters", "with_parameters"]
 
 Documented = TypeVar("Documented", bound=Callable)
+Class = TypeVar("Class", bound=type)
 
 # name -> (type, description); the default comes from the signature
 ParameterDoc = tuple[str, str]
 
 _SECTION = re.compile(r"Parameters\n-+(.*?)(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL)
 _ENTRY = re.compile(r"^(\S[^\n]*(?:\n(?:[ ]+[^\n]*|))*)", re.MULTILINE)
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+def with_parameters(cls: Class) -> Class:
+    """Make the constructor of a class from its annotated attributes, which are its parameters.
+
+    They are keywords, but for ``views``; those of the class come before those of its bases.
+
+    Examples
+    --------
+    >>> from crossview.estimators.documentation import with_parameters
+    >>> @with_parameters
+    ... class Learner:
+    ...     C: float = 1.0
+    >>> @with_parameters
+    ... class Other(Learner):
+    ...     r: float = 2.0
+    >>> import inspect
+    >>> inspect.signature(Other)
+    <Signature (*, r: 'float' = 2.0, C: 'float' = 1.0) -> None>
+    """
+    own = [name for kind in cls.__mro__ for name in inspect.get_annotations(kind)]
+    dataclasses.dataclass(kw_only=True, eq=False, repr=False, match_args=False)(cls)
+    init: Any = cls.__init__  # type: ignore[misc]
+    signature = inspect.signature(init)
+    this, *given = signature.parameters.values()
+    given.sort(key=lambda one: (one.kind, own.index(one.name)))
+    init.__signature__ = signature.replace(parameters=[this, *given])
+    return cls
 
 
 def document_parameters(

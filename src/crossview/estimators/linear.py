@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,9 +10,9 @@ from crossview.algorithms import rules
 from crossview.algorithms.online import Examples, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.estimators.base import LinearOnlineClassifier
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, LINEAR
-from crossview.estimators.validation import Interval, StrOptions
+from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 
 __all__ = ["PassiveAggressiveClassifier", "Perceptron"]
@@ -32,10 +31,12 @@ class FirstOrderClassifier(LinearOnlineClassifier):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         examples = Examples(rows, order, y, weight, scores)
-        return int(learn_one_view(examples, self._weights(), self._scaling(), self._rule()))
+        weights = self._weights(self._state).for_loops()
+        return int(learn_one_view(examples, weights, self._scaling(), self._rule()))
 
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
+@with_parameters
 class Perceptron(FirstOrderClassifier):
     """Rosenblatt's perceptron: each mistake adds the row to the weights.
 
@@ -81,32 +82,12 @@ class Perceptron(FirstOrderClassifier):
     0.97
     """
 
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
-
     def _rule(self) -> Rule:
         return Rule(rules.PERCEPTRON, rules.HARD, np.inf, 0.0)
 
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
+@with_parameters
 class PassiveAggressiveClassifier(FirstOrderClassifier):
     """Passive-aggressive (PA) learning: the smallest update that gives the row a margin of 1.
 
@@ -161,33 +142,10 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
     _parameter_constraints: ClassVar[dict] = {
         **LinearOnlineClassifier._parameter_constraints,
         "variant": [StrOptions(set(SLACKS))],
-        "C": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        *,
-        variant: str = "PA-I",
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        n_epochs: int = 1,
-        shuffle: bool = True,
-        average: bool = False,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        random_state: Any = None,
-    ) -> None:
-        self.variant = variant
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_epochs = n_epochs
-        self.shuffle = shuffle
-        self.average = average
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    variant: str = "PA-I"
+    C: float = 1.0
 
     def _rule(self) -> Rule:
         return Rule(rules.PA, SLACKS[self.variant], float(self.C), 0.0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.estimators.base import ViewClassifier, ViewLearner
+from crossview.estimators.base import Models, ViewClassifier, ViewLearner
 
 __all__ = ["merge_learners", "shares_of"]
 
@@ -40,7 +40,26 @@ def merge_learners(
         _check_same(model, first, who)
     if isinstance(first, ViewClassifier):
         models, start = _with_all_classes(models, start)
-    return models[0].merge_with(models[1:], shares, start, product)
+    first = models[0]
+    if not hasattr(first, "learn_one"):
+        raise InputError(
+            f"{type(first).__name__} has no merge: it is the solution for all of its rows; "
+            "train it on all of them"
+        )
+    for model in models:
+        model.check_fits_state()
+    if start is None:  # a learner of the same columns that has learned nothing
+        start = first._with_header(first.get_header())
+        start._start_state()
+    states = [model.get_state() for model in models]
+    given = Models(states, [float(share) for share in shares], start.get_state(), product)
+    with np.errstate(over="ignore", invalid="ignore"):
+        state = first._merged(given)
+    if missing := [name for name in states[0] if name not in state]:
+        raise InputError(f"{type(first).__name__} has no merge: {first._explain_no_merge(missing)}")
+    new = first._with_header(first._merged_header(models, given.shares))
+    new.set_state(state)
+    return new
 
 
 def _check_same(model: Any, first: Any, who: str) -> None:

@@ -1,11 +1,43 @@
-"""Parameters and attributes that learners share, documented once.
+"""Parameters and attributes that learners share: documented once, and their ranges.
 
 `document_parameters` renders them into the docstring of each class.
 """
 
-from crossview.estimators.documentation import ParameterDoc
+from collections.abc import Mapping
+from numbers import Integral, Real
 
-__all__ = ["ATTRIBUTES", "CALIBRATION", "LINEAR", "ONLINE", "VIEWS"]
+from crossview.estimators.documentation import ParameterDoc
+from crossview.estimators.validation import Interval, StrOptions
+
+__all__ = [
+    "ATTRIBUTES",
+    "CALIBRATION",
+    "COVARIANCE",
+    "COVARIANCE_ATTRIBUTES",
+    "LINEAR",
+    "ONLINE",
+    "RANGES",
+    "VIEWS",
+]
+
+# of each parameter that means the same in all learners that have it
+RANGES: dict[str, list] = {
+    "views": [Mapping, "array-like", None],
+    "n_epochs": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "calibration": [StrOptions({"sigmoid", "none"})],
+    "random_state": ["random_state"],
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "confidence": [Interval(Real, 0.5, 1, closed="neither")],
+    "fit_intercept": ["boolean"],
+    "intercept_scaling": [Interval(Real, 0, 1e100, closed="right")],
+    "average": ["boolean"],
+    "covariance": [StrOptions({"auto", "full", "diagonal", "low-rank"})],
+    "rank": [Interval(Integral, 1, None, closed="left")],
+    "diagonal": [StrOptions({"precision", "covariance"})],
+    "initial_variance": [Interval(Real, 0, 1e100, closed="right")],
+}
 
 VIEWS: dict[str, ParameterDoc] = {
     "views": (
@@ -98,6 +130,46 @@ LINEAR: dict[str, ParameterDoc] = ONLINE | {
     ),
 }
 
+COVARIANCE: dict[str, ParameterDoc] = {
+    "covariance": (
+        '{"auto", "full", "diagonal", "low-rank"}',
+        """
+        Form of the covariance matrix.  "full": all pairs of columns; for d columns an update
+        costs O(d²).  "diagonal": one variance per column, for many columns and long streams.
+        "low-rank": exact for the first ``rank`` updates, whose rows it stores; whenever the store
+        is full, the older half of the rows is reduced to its diagonal.  "auto": exact as long as
+        time and memory allow.  Up to 64 columns it is full from the start.  If the triangle of
+        the matrix takes at most 256 MiB (about 8,000 columns), it is low-rank for the first d
+        updates, then full.  Otherwise it is low-rank for 1024 updates, then diagonal.
+        ``covariance_form_`` is the current form.
+        """,
+    ),
+    "rank": (
+        "int",
+        """
+        Number of rows that "low-rank" stores.  A higher value is closer to "full" and slower: an
+        update costs O(rank²) plus the nonzero entries of the stored rows.  Typical values: 64 to
+        1024.
+        """,
+    ),
+    "diagonal": (
+        '{"precision", "covariance"}',
+        """
+        Which matrix "diagonal" reduces to its diagonal after each update: "precision", the inverse
+        covariance (as in the SOL library; the variance of a column then depends only on its own
+        values), or "covariance", the covariance.
+        """,
+    ),
+    "initial_variance": (
+        "float",
+        """
+        Initial variance of each weight, in (0, 1e100].  A higher value takes larger steps on the
+        first rows.  It matters most for columns that are not standardized.  Typical values: 0.01
+        to 1.
+        """,
+    ),
+}
+
 ATTRIBUTES: dict[str, ParameterDoc] = {
     "classes_": ("ndarray of shape (n_classes,)", "The labels, sorted."),
     "coef_": (
@@ -113,5 +185,16 @@ ATTRIBUTES: dict[str, ParameterDoc] = {
     "feature_names_in_": (
         "ndarray of shape (n_features_in_,)",
         "Names of the columns, if ``X`` is a data frame.",
+    ),
+}
+
+COVARIANCE_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {
+    "covariance_form_": (
+        "str",
+        'Current form of the covariance: "full", "diagonal" or "low-rank".',
+    ),
+    "variance_": (
+        "ndarray of shape (n_features,)",
+        "Variance of the weight of each column, the diagonal of the covariance.",
     ),
 }

@@ -1,33 +1,36 @@
-"""Base classes of the learners, one per file.
+"""The base classes of the learners, and what learners are composed of.
 
-`RowReader` converts the input to rows; `ViewLearner` adds `fit` and the learned state,
-`ViewClassifier` labels and classes, `ViewRegressor` predictions, `LinearClassifier` a weight per
-column.  `OnlineLearner` makes
-passes over the rows; `OnlineClassifier`, `OnlineRegressor` and `LinearOnlineClassifier` add
-`partial_fit`, `learn_one` and `score_then_learn`.  A subclass defines its state and how it learns
-from a batch (`_learn`), or from all rows in a batch solver (`_fit`).
+`ViewLearner` has the parameters, the columns and the learned state of every learner;
+`ViewClassifier` and `ViewRegressor` predict; `OnlineClassifier` and `OnlineRegressor` learn from a
+stream; `LinearClassifier` and `LinearOnlineClassifier` have a weight per column.  A learner is
+composed of `Columns`, which read rows, and of the parts of its state: each `StatePart` initializes,
+checks, saves, merges and grows arrays of its own, as `Calibrator` does those of probabilities.
+
+A subclass names its parts, and says how it learns from a batch (`_learn`), or from all rows in a
+batch solver (`_fit`).
 """
 
+from crossview.estimators.base.calibration import Calibrator
 from crossview.estimators.base.classifier import ViewClassifier
-from crossview.estimators.base.explained import ColumnWeights
-from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.columns import Columns
+from crossview.estimators.base.learner import ColumnWeights, ViewLearner
 from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClassifier
-from crossview.estimators.base.merged import Parts
-from crossview.estimators.base.online import OnlineLearner
-from crossview.estimators.base.online_classifier import OnlineClassifier
-from crossview.estimators.base.online_regressor import OnlineRegressor
-from crossview.estimators.base.regressor import ViewRegressor
-from crossview.estimators.base.rows import RowReader
+from crossview.estimators.base.online import OnlineClassifier
+from crossview.estimators.base.regressor import OnlineRegressor, ViewRegressor
+from crossview.estimators.base.state import Models, Schema, State, StatePart
 
 __all__ = [
+    "Calibrator",
     "ColumnWeights",
+    "Columns",
     "LinearClassifier",
     "LinearOnlineClassifier",
+    "Models",
     "OnlineClassifier",
-    "OnlineLearner",
     "OnlineRegressor",
-    "Parts",
-    "RowReader",
+    "Schema",
+    "State",
+    "StatePart",
     "ViewClassifier",
     "ViewLearner",
     "ViewRegressor",

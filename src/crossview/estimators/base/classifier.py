@@ -1,8 +1,8 @@
-"""Base class of the classifiers."""
+"""Base class of the classifiers: labels, classes, predictions and probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,8 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
-from crossview.estimators.base.probabilities import CalibratedLearner
-from crossview.estimators.base.scoring import IndexedScore
+from crossview.estimators.base.calibration import Calibrator, out_of_fold_scores
+from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.targets import (
     class_codes,
     class_weights,
@@ -20,13 +21,40 @@ from crossview.estimators.targets import (
     read_labels,
     row_weights,
 )
+from crossview.estimators.validation import available_if
 from crossview.kernels.rows import Rows
+from crossview.labels import known_labels
+from crossview.views import check_rows
+
+__all__ = ["ViewClassifier", "check_probabilities"]
 
 
-class ViewClassifier(IndexedScore, ClassifierMixin, CalibratedLearner):
-    """Base class of the classifiers: labels, classes and predictions."""
+def check_probabilities(learner: Any) -> bool:
+    """Return True if scores map to probabilities; raise `AttributeError` if they do not."""
+    is_calibrated = "calibration" in getattr(learner, "_state", {})
+    if learner.calibration == "none" and not (is_calibrated or learner.scores_are_log_odds):
+        raise AttributeError(
+            "there are no probabilities with calibration='none'; set calibration='sigmoid', or "
+            "call calibrate"
+        )
+    return True
 
+
+class ViewClassifier(ClassifierMixin, ViewLearner):
+    """Base class of the classifiers: labels, classes, predictions and probabilities.
+
+    Online learners calibrate themselves on the score of each row before it is learned; batch
+    learners on the scores of inner folds.
+    """
+
+    # a subclass may make it a parameter
+    calibration = "sigmoid"
     threshold_: float | None = None
+
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """Whether the loss makes scores log odds; otherwise they have no unit."""
+        return False
 
     # --- predicting ----------------------------------------------------------------
 
@@ -136,6 +164,137 @@ class ViewClassifier(IndexedScore, ClassifierMixin, CalibratedLearner):
             return self.classes_[above.astype(np.intp)]
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels; of pandas with the index of ``X``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        check_rows(X, y=y, sample_weight=sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    @available_if(check_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.  The most probable class may differ from `predict`,
+            which decides by the scores.
+        """
+        check_is_fitted(self, "classes_")
+        return self.probabilities(self._joint_scores(self._read(X, reset=False)))
+
+    @available_if(check_probabilities)
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """Return the probability of each class for one row; empty before the first row.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            As for `learn_one`.  Unknown features are ignored.
+
+        Returns
+        -------
+        p : dict of label to float
+            The sum is 1.
+        """
+        if not hasattr(self, "classes_"):
+            return {}
+        p = self.probabilities(self._joint_scores(self._read_one(x, learn=False)))
+        return dict(zip(self.classes_.tolist(), p[0].tolist(), strict=True))
+
+    @available_if(check_probabilities)
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probability of each class for rows with these scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function` returns them.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        scores = scores.reshape(len(scores), -1)
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1))
+        return self._calibrator(self._state).probabilities(scores)
+
+    # --- calibrating ---------------------------------------------------------------
+
+    def calibrate(self, scores: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the probabilities to the scores of rows that were not learned.
+
+        Minimizes the log loss of a logistic function of the scores (Platt 1999); with more than
+        two classes of the softmax of the scores times one slope, plus an offset per class.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function` returns them, for rows that were not learned.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, at least 0.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        check_is_fitted(self, "classes_")
+        scores = np.asarray(scores, dtype=np.float64)
+        if not np.isfinite(scores).all():
+            raise InputError("a score is NaN or infinite; calibrate on finite scores")
+        codes = class_codes(read_labels(y, len(scores), type(self).__name__), self.classes_)
+        weight = row_weights(sample_weight, len(codes))
+        self._calibrator(self._state).fit(scores, codes, weight)
+        return self
+
+    def _calibrate_by_folds(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Calibrate on the scores of inner folds."""
+        if self.calibration == "none":
+            return
+        y = np.asarray(y).reshape(-1)
+        weight = row_weights(sample_weight, len(y))
+        known = np.flatnonzero(self._is_labeled(y) & (weight > 0.0))
+        labels = known_labels(y[known])
+        self._calibrate_on(out_of_fold_scores(self, X, y, weight, known), labels, weight[known])
+
+    def _calibrate_on(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        """Calibrate on rows that were not learned; those whose squares overflow are left out."""
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(scores * scores).all(axis=1)
+        self.calibrate(scores[finite], y[finite], weight[finite])
+
+    def _fold_params(self) -> dict[str, Any]:
+        """Return the parameters of the learners of inner folds that differ from its own."""
+        return {"calibration": "none"}
+
+    def _is_labeled(self, y: np.ndarray) -> np.ndarray:
+        """Return which rows have a label."""
+        return np.ones(len(y), dtype=bool)
+
     # --- classes and weights -----------------------------------------------------
 
     def _labels(self, y: Any, rows: Rows) -> np.ndarray:
@@ -144,7 +303,7 @@ class ViewClassifier(IndexedScore, ClassifierMixin, CalibratedLearner):
 
     def _set_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes
-        self._restart()
+        self._start_state()
 
     def _targets(
         self, y: np.ndarray, sample_weight: Any, class_weight: Any
@@ -160,6 +319,20 @@ class ViewClassifier(IndexedScore, ClassifierMixin, CalibratedLearner):
         positive = codes == len(self.classes_) - 1
         return np.where(positive, 1.0, -1.0), weight
 
+    # --- state -----------------------------------------------------------------------
+
+    def _n_scores(self) -> int:
+        return 1 if len(self.classes_) <= 2 else len(self.classes_)
+
+    def _calibrator(self, state: State) -> Calibrator:
+        """Return the map from scores to probabilities."""
+        return Calibrator(state, self._n_scores(), self.scores_are_log_odds)
+
+    def _parts(self, state: State) -> list[StatePart]:
+        # `calibrate` adds it to any
+        calibrated = self.calibration != "none" or "calibration" in state
+        return [*super()._parts(state), *([self._calibrator(state)] if calibrated else [])]
+
     def get_header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays."""
         classes = classes_to_json(self.classes_)
@@ -174,3 +347,9 @@ class ViewClassifier(IndexedScore, ClassifierMixin, CalibratedLearner):
     def _header_schema(self) -> dict[str, Any]:
         classes = {"dtype": str, "values": [(str, int, float, bool)]}
         return {**super()._header_schema(), "classes": classes, "threshold": (None, float)}
+
+    def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
+        header = super()._merged_header(models, shares)
+        thresholds: list[Any] = [model.threshold_ for model in models]
+        known = None not in thresholds
+        return {**header, "threshold": float(np.dot(thresholds, shares)) if known else None}

@@ -1,49 +1,179 @@
-"""Base class of all learners."""
+"""Base class of all learners: parameters, columns, learned state, contributions of columns."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from operator import is_not
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
+from crossview.batch import entries_of, make_row, rows_at
 from crossview.errors import InputError
-from crossview.estimators.base.explained import ExplainedLearner
-from crossview.views import as_views, check_rows
+from crossview.estimators.base.columns import Columns, read_matrix
+from crossview.estimators.base.names import NamedColumns, features_by_view
+from crossview.estimators.base.state import Models, Schema, State, StatePart
+from crossview.estimators.parameters import RANGES
+from crossview.kernels.rows import Rows
+from crossview.saving.schema import MAX_COUNT, check_header, check_state
+from crossview.saving.touched import new_array
+from crossview.views import MultiView, ViewLayout, as_views, check_rows
+
+__all__ = ["ColumnWeights", "ViewLearner", "scores_of_views_alone"]
+
+# entries times scores that are explained at a time, which bounds the memory
+ENTRIES_AT_ONCE = 1 << 17
+
+
+class ColumnWeights(NamedTuple):
+    """The weights of a learner, in the order of the columns of X; see `column_weights`."""
+
+    weight: np.ndarray | None
+    variance: np.ndarray | None = None
+    factor_norm: np.ndarray | None = None
 
 
 @functools.cache
 def _names_of_parameters(learner: type[ViewLearner]) -> list[str]:
-    """The names of the parameters of a class."""
+    """Return the names of the parameters of a class."""
     return list(learner._get_param_names())
 
 
-class ViewLearner(ExplainedLearner):
-    """Base class of all learners: `fit`, and the learned state."""
+class ViewLearner(BaseEstimator):
+    """Base class of all learners.
 
+    A subclass sets its parameters in ``__init__``, declares their ranges in
+    ``_parameter_constraints``, and lists the parts of its learned state in `_parts`.  All arrays
+    that are learned are in ``_state``, and what the columns of X are to them in ``_columns``.
+    """
+
+    _parameter_constraints: ClassVar[dict] = RANGES
+    _columns: Columns
+    _state: State
     # the parameters that were found right: the next batch comes with the same ones
     _checked: list[Any] | None = None
+    # whether parameters were set that the learned state may not fit
+    _params_changed = False
 
-    # --- to be implemented by subclasses --------------------------------------
+    # --- to be implemented by subclasses ------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Learn from the rows; `fit` without its checks."""
         raise NotImplementedError
 
-    def _start_state(self) -> None:
-        """Initialize the learned state."""
+    def _parts(self, state: State) -> list[StatePart]:
+        """Return the parts of a learned state, on these arrays."""
+        return []
+
+    def _n_scores(self) -> int:
+        """Return the number of scores per row."""
         raise NotImplementedError
 
-    def _restart(self) -> None:
-        """Initialize the learned state, and what depends on it."""
-        self._start_state()
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        """Return the scores of the rows, (n_samples, n_scores)."""
+        raise NotImplementedError
 
-    def _warm_starts(self) -> bool:
-        """Whether `fit` continues from the learned state."""
-        return False
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        """Return what each entry of the rows contributes to each score, (n_entries, n_scores)."""
+        raise NotImplementedError
 
-    # --- learning ----------------------------------------------------------------
+    def _column_weights(self) -> ColumnWeights:
+        """Return the weights of the columns."""
+        raise NotImplementedError
+
+    def check_weights(self) -> None:
+        """Raise `InputError` if the learner has no weights of columns."""
+
+    def _in_units(self, score: np.ndarray) -> np.ndarray:
+        """Return scores in the units of the targets."""
+        return score
+
+    def _score_scale(self) -> float:
+        """Return the unit of a score: what a prediction grows by where a score grows by 1."""
+        return 1.0
+
+    def _check_combination(self) -> None:
+        """Raise `InputError` if parameters contradict each other."""
+
+    def _check_columns(self, slots: ViewLayout) -> None:
+        """Raise `InputError` if the parameters do not allow these columns of the state.
+
+        It is called before a learner takes its first columns, and before it gets new ones.
+        """
+
+    # --- parameters ---------------------------------------------------------------------
+
+    def check_params(self) -> None:
+        """Raise an error if a parameter is out of its range, or contradicts another one.
+
+        `fit` and `partial_fit` call this method; call it directly to check the parameters before
+        any data is read.
+
+        Raises
+        ------
+        InvalidParameterError, InputError
+            The message names the parameter, its range and the given value.
+        """
+        kind: Any = type(self)
+        given = [getattr(self, name) for name in _names_of_parameters(kind)]
+        if self._checked is None or any(map(is_not, given, self._checked)):
+            self._validate_params()
+            self._checked = given
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, int) and abs(value) > MAX_COUNT:
+                raise InputError(f"{name}={value}; give a whole number up to {MAX_COUNT:,}")
+        self._check_combination()
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a fitted learner goes on with them, if its learned state fits them.
+
+        Parameters
+        ----------
+        **params : any
+            By name.
+
+        Returns
+        -------
+        self : object
+            The learner.  Where the state does not fit, as with another covariance, all but `fit`
+            raise an error.
+        """
+        super().set_params(**params)
+        self._params_changed = hasattr(self, "_state")
+        return self
+
+    def check_fits_state(self) -> None:
+        """Raise an error if the learned state does not fit parameters that were set since.
+
+        Raises
+        ------
+        InputError
+            The message says what does not fit.
+        """
+        if not self._params_changed:
+            return
+        again = type(self)(**self.get_params(deep=False))
+        try:
+            again._validate_params()
+            again.set_header(self.get_header())
+            again._check_columns(self._slots)
+            again.set_state(self.get_state())
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(
+                f"the parameters were changed, and what was learned does not fit them ({error}); "
+                "fit again, or set them back"
+            ) from error
+        self._params_changed = False
+
+    # --- learning -----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from scratch, or from the learned state with ``warm_start``.
@@ -69,35 +199,332 @@ class ViewLearner(ExplainedLearner):
         check_rows(X, y=y, sample_weight=sample_weight)
         if sample_weight is not None and not np.asarray(sample_weight).any():
             raise InputError("every sample weight is zero, so there is nothing to learn")
-        if not self._warm_starts():
+        from_scratch = not self._warm_starts()
+        if from_scratch:
             self._forget()
         try:
             self._fit(as_views(X), y, sample_weight)
         except ValueError:
-            if not self._warm_starts():
+            if from_scratch:
                 self._forget()
             raise
         return self
 
-    def check_params(self) -> None:
-        """Raise an error if a parameter is out of its range.
+    def _warm_starts(self) -> bool:
+        """Whether `fit` continues from the learned state."""
+        return False
 
-        `fit` and `partial_fit` call this method; call it directly to check the parameters before
-        any data is read.
+    def _start_state(self) -> None:
+        """Initialize the learned state."""
+        self._state = {}
+        for part in self._parts(self._state):
+            part.start()
+
+    def _forget(self) -> None:
+        """Delete what was learned, as from first rows that are refused."""
+        for name in ("_state", "_columns", "classes_", "threshold_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+
+    # --- columns and rows ---------------------------------------------------------------
+
+    @property
+    def layout_(self) -> ViewLayout:
+        """Names and widths of the views."""
+        return self._columns.layout
+
+    @property
+    def _slots(self) -> ViewLayout:
+        """The columns of the state; wider than ``layout_`` if it has spare columns."""
+        return self._columns.slots
+
+    def view_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns that form each view, for example to split ``coef_`` by view.
+
+        Returns
+        -------
+        columns : dict of str to ndarray of int
+            Positions of the columns of ``X``, in the order of the view.
+        """
+        check_is_fitted(self, "_state")
+        return self._columns.by_view()
+
+    def _new_columns(self, X: Any) -> Columns:
+        """Return the columns of the first rows, a matrix or a MultiView."""
+        return Columns.of(X, self)
+
+    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
+        """Return X as rows for the learning loops; ``reset`` takes over its columns and views."""
+        if reset:
+            self._params_changed = False
+        self.check_fits_state()
+        X = as_views(X)
+        if not isinstance(X, MultiView):
+            X = read_matrix(X, self, reset=reset)
+        if reset:
+            columns = self._new_columns(X)
+            self._check_columns(columns.slots)
+            self._columns, self.n_features_in_ = columns, columns.n_features
+        return self._columns.rows(X, getattr(self, "feature_names_in_", None), checked=checked)
+
+    def _read_one(self, x: Any, *, learn: bool) -> Rows:
+        """Return the row of `learn_one` or `predict_one`; ``learn`` adds its new columns."""
+        self.check_fits_state()
+        fitted = hasattr(self, "_state")
+        if not isinstance(x, Mapping):
+            whole = isinstance(x, MultiView) or sp.issparse(x)
+            row = x if whole else np.asarray(x, dtype=np.float64).reshape(1, -1)
+            if row.shape[0] != 1:
+                raise InputError(f"x has {row.shape[0]} rows; give one")
+            return self._read(row, reset=not fitted)
+        if fitted:
+            if self._columns.named is None:
+                self._columns = self._columns.with_names(getattr(self, "feature_names_in_", None))
+            named = self._columns.named
+        else:
+            views = getattr(self, "views", None)
+            named = NamedColumns(list(views) if isinstance(views, Mapping) else [])
+        assert named is not None
+        row = named.read(features_by_view(x, list(named.views)), learn=learn)
+        if row.moved is not None or not fitted:
+            columns = Columns.of_names(named)
+            try:
+                self._check_columns(columns.slots)
+            except InputError:
+                named.undo(row)
+                raise
+            self._grow(columns, row.moved)
+        return make_row(row.entries, self._slots, row.present)
+
+    def _grow(self, columns: Columns, moved: Any) -> None:
+        """Take new columns; column ``i`` of the state moves to ``moved[i]``."""
+        before = self._slots if hasattr(self, "_state") else None
+        self._columns, self.n_features_in_ = columns, columns.n_features
+        if before is not None:
+            self._grow_state(moved, before)
+
+    def _grow_state(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Make room for the new columns; ``before`` are the columns so far."""
+        for part in self._parts(self._state):
+            part.grow(moved, before)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # --- state and header ---------------------------------------------------------------
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the learned state as arrays.
+
+        Returns
+        -------
+        state : dict of str to ndarray
+            The arrays by name; header, parameters and state together restore the learner.
+        """
+        check_is_fitted(self, "_state")
+        state = dict(self._state)
+        for part in self._parts(self._state):
+            state |= part.saved()
+        return state
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore the state that `get_state` returned.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The arrays by name.
 
         Raises
         ------
-        InvalidParameterError
-            The message names the parameter, its range and the given value.
+        InputError
+            The arrays are not a state of a learner with this header and these parameters.
         """
-        kind: Any = type(self)
-        given = [getattr(self, name) for name in _names_of_parameters(kind)]
-        if self._checked is None or any(map(is_not, given, self._checked)):
-            self._validate_params()
-            self._checked = given
+        schema: Schema = {}
+        for part in self._parts(dict(state)):
+            schema |= part.schema()
+        check_state(state, schema, type(self).__name__)
+        learned = {name: new_array(value) for name, value in state.items()}
+        for part in self._parts(learned):
+            part.check()
+        self._state = learned
 
-    def _forget(self) -> None:
-        """Delete the learned state."""
-        for name in ("_state", "classes_", "threshold_", "layout_", "_named", "feature_names_in_"):
-            if name in self.__dict__:
-                delattr(self, name)
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the learned state that is not arrays: classes, columns and names.
+
+        Returns
+        -------
+        header : dict
+            Ready for JSON.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            **self._columns.to_json(),
+            "n_features_in": int(self.n_features_in_),
+            "feature_names_in": None if names is None else list(names),
+        }
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned.
+
+        Parameters
+        ----------
+        header : mapping
+            As from JSON.
+
+        Raises
+        ------
+        InputError
+            It is no header of this learner.
+        """
+        check_header(header, self._header_schema(), type(self).__name__)
+        self.n_features_in_, names = int(header["n_features_in"]), header["feature_names_in"]
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        self._columns = self._columns_from(header)
+        if (
+            not self.n_features_in_
+            == self._columns.n_features
+            == len(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        ):
+            raise InputError(f"the columns of {type(self).__name__} contradict each other")
+
+    def _columns_from(self, header: Mapping[str, Any]) -> Columns:
+        """Return the columns of a header."""
+        return Columns.from_json(header, type(self).__name__)
+
+    def _header_schema(self) -> dict[str, Any]:
+        """Return the types of the header, for `check_header`."""
+        name = (str, int, float, bool)
+        return {
+            "views": {"names": [str], "widths": [int]},
+            "n_features_in": int,
+            "feature_names_in": (None, [str]),
+            "column_map": (None, [int]),
+            "named": (None, {"views": [[(*name, [name])]], "room": [int]}),
+        }
+
+    # --- merging ------------------------------------------------------------------------
+
+    def _merged(self, models: Models) -> State:
+        """Return the merged arrays of models; a learner that leaves out one has no merge."""
+        merged: State = {}
+        for part in self._parts(dict(models.states[0])):
+            merged |= part.merged(models)
+        return merged
+
+    def _explain_no_merge(self, missing: Sequence[str]) -> str:
+        """Return why these arrays cannot be merged."""
+        return f"nothing says how {', '.join(missing)} of several models become one"
+
+    def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
+        """Return the header of the merged learner."""
+        return self.get_header()
+
+    def _with_header(self, header: Mapping[str, Any]) -> Self:
+        """Return a learner with these parameters and this header, and without a state."""
+        new = type(self)(**self.get_params(deep=False))
+        new.set_header(header)
+        return new
+
+    # --- weights and contributions of columns -------------------------------------------
+
+    def column_weights(self) -> ColumnWeights:
+        """Return the weight of each column, and what is known of it.
+
+        Returns
+        -------
+        weights : ColumnWeights
+            ``weight``: coefficients of the columns in the score, ndarray of shape (n_scores,
+            n_features); those of a regressor are in standard deviations of the target.  None if
+            the score has products of columns only.  ``variance``: variances of the weights,
+            (n_features,), where there is a covariance.  ``factor_norm``: Euclidean norms of the
+            factors that interact, (n_scores, n_features), where columns interact.
+
+        Raises
+        ------
+        InputError
+            The learner has no weights of columns: its kernel is not linear, or it is a stack,
+            whose experts have them.
+        """
+        check_is_fitted(self, "_state")
+        self.check_weights()
+        return self._column_weights()
+
+    def contributions(self, X: Any) -> sp.csr_array:
+        """Return what each column contributes to the score of each row.
+
+        The contribution of a column is what the score loses without the column, while all others
+        and the number of views stay.  Where the score is a sum over columns, this is the weight
+        times the value, and the contributions and the intercepts add up to the score.  Where
+        columns interact, a product of two columns counts for both.  A stack combines the scores
+        of its experts without the column.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        contributions : CSR array of shape (n_samples, n_features)
+            To the score of `decision_function`, with more than two classes to that of the class
+            with the highest score; of a regressor to the prediction.
+
+        Raises
+        ------
+        InputError
+            The learner has no weights of columns: its kernel is not linear.
+        """
+        check_is_fitted(self, "_state")
+        self.check_weights()
+        rows = self._read(X, reset=False)
+        row, column = entries_of(rows)
+        values, at = np.empty(len(row)), 0
+        for positions in _blocks(rows, ENTRIES_AT_ONCE // self._n_scores()):
+            part = rows_at(rows, positions)
+            found = self._entry_contributions(part)
+            end = at + len(found)
+            chosen = np.zeros(len(found), dtype=np.intp)
+            if found.shape[1] > 1:
+                chosen = self._joint_scores(part).argmax(axis=1)[row[at:end] - positions[0]]
+            values[at:end] = found[np.arange(len(found)), chosen]
+            at = end
+        values *= self._score_scale()
+        column = self._columns.of_slots()[column]
+        shape = (len(rows.indptr) - 1, self.n_features_in_)
+        contributed = sp.csr_array((values, (row, column)), shape=shape)
+        contributed.eliminate_zeros()
+        return contributed
+
+
+def scores_of_views_alone(
+    learner: Any, X: Any, only: Callable[[Rows, np.ndarray], Rows]
+) -> np.ndarray:
+    """Return the score of each view as if all others were missing; NaN where it is missing.
+
+    ``only(rows, present)`` returns rows that have only the views that are present.
+    """
+    check_is_fitted(learner, "_state")
+    rows = learner._read(X, reset=False)
+    n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+    present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
+    found = np.full((n, V, learner._n_scores()), np.nan)
+    for v in range(V):
+        alone = np.zeros((n, V), dtype=np.bool_)
+        alone[:, v] = present[:, v]
+        joint = learner._joint_scores(only(rows, alone))
+        found[present[:, v], v] = learner._in_units(joint)[present[:, v]]
+    return found[:, :, 0] if found.shape[2] == 1 else found
+
+
+def _blocks(rows: Rows, most: int) -> Iterator[np.ndarray]:
+    """Yield the positions of consecutive rows that have this number of entries, or a single one."""
+    ends = rows.indptr[1:].astype(np.int64)
+    cuts, n = [0], len(ends)
+    while cuts[-1] < n:
+        entries = int(rows.indptr[cuts[-1]]) + max(most, 1)
+        cuts.append(max(int(np.searchsorted(ends, entries, side="right")), cuts[-1] + 1))
+    for lo, hi in pairwise(cuts):
+        yield np.arange(lo, hi)

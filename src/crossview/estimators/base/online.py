@@ -1,50 +1,90 @@
-"""Base class of the online learners."""
+"""Base class of the online classifiers, and the passes over the rows of all online learners."""
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from crossview.batch import read_only
 from crossview.errors import InputError
-from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.validation import Interval
+from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
+from crossview.estimators.targets import check_label, row_weights
 from crossview.kernels.rows import Rows
+from crossview.labels import has_label
+from crossview.views import check_rows
+
+__all__ = ["OnlineClassifier", "check_learned", "fit_in_passes", "pass_over"]
 
 
-class OnlineLearner(ViewLearner):
-    """Base class of the online learners: passes over the rows."""
+def pass_over(
+    learner: Any, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Make one pass; return the scores before each update, and a nonfinite row or -1.
 
-    _parameter_constraints: ClassVar[dict] = {
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-    }
+    ``learner._learn(rows, order, y, weight, scores)`` makes it and writes the scores.  It returns
+    the last nonfinite row, which it has left out: the state is as without such rows, and their
+    scores are NaN.
+    """
+    K = learner._n_scores()
+    scores = np.zeros((len(rows.indptr) - 1, K))
+    nonfinite_row = learner._learn(
+        rows,
+        read_only(np.ascontiguousarray(order, dtype=np.int64)),
+        read_only(y),
+        read_only(weight),
+        scores if K > 1 else scores.reshape(-1),
+    )
+    return scores, nonfinite_row
 
-    # --- to be implemented by subclasses --------------------------------------
+
+def check_learned(nonfinite_row: int, *, alone: bool = False) -> None:
+    """Raise an error if a pass has left out a row; all others were learned."""
+    if nonfinite_row >= 0:
+        raise InputError(
+            "is too large or too small to be learned: its squared norm, or the step that it "
+            "takes, is not finite"
+            + ("" if alone else "; all other rows were learned")
+            + ". Scale the columns, or leave the row out",
+            row=None if alone else int(nonfinite_row),
+        )
+
+
+def fit_in_passes(
+    learner: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Make the passes of `fit`; return the scores of the last one, and its order of the rows."""
+    # the values are not checked in advance: the first pass reports a nonfinite row
+    rows = learner._read(X, reset=True, checked=False)
+    target, weight = learner._first_targets(y, sample_weight, rows)
+    random_state = check_random_state(learner.random_state)
+    n = len(rows.indptr) - 1
+    for epoch in range(learner.n_epochs):
+        order = random_state.permutation(n) if learner.shuffle else np.arange(n)
+        scores, nonfinite_row = pass_over(learner, rows, order, target, weight)
+        if epoch == 0 and nonfinite_row >= 0:
+            # the row has a missing view, and the pass is repeated; or reading raises an error
+            rows = learner._read(X, reset=False)
+            learner._start_state()
+            scores, nonfinite_row = pass_over(learner, rows, order, target, weight)
+        check_learned(nonfinite_row)
+    return scores[order], order
+
+
+class OnlineClassifier(ViewClassifier):
+    """Base class of the online classifiers: `partial_fit`, `learn_one`, `score_then_learn`.
+
+    The calibration learns from the score of each row before the row is learned.
+    """
+
+    # --- to be implemented by subclasses --------------------------------------------------
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        """Make one pass over the rows; return the last nonfinite row that was skipped, or -1.
-
-        The state is as without such rows, and their scores are NaN.
-        """
+        """Make one pass over the rows; see `pass_over`."""
         raise NotImplementedError
-
-    def _first_targets(
-        self, y: Any, sample_weight: Any, rows: Rows
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Initialize from the labels of `fit`; return the encoded targets and the weights."""
-        raise NotImplementedError
-
-    def _finish_fit(
-        self, X: Any, y: Any, sample_weight: Any, scores: np.ndarray, order: np.ndarray
-    ) -> None:
-        """Do what follows the passes of `fit`; ``scores`` and ``order`` are of the last one."""
 
     def check_streams(self) -> None:
         """Raise an error if these parameters do not allow `partial_fit`.
@@ -55,47 +95,210 @@ class OnlineLearner(ViewLearner):
             The message names the parameter that needs all rows in memory.
         """
 
-    # --- learning ----------------------------------------------------------------
+    def _has_no_label(self, y: Any) -> bool:
+        """Return whether a row is unlabeled; raise an error if the learner needs labels."""
+        if not has_label([y])[0]:
+            raise InputError("the label is missing (NaN or None); leave the row out, or label it")
+        return False
+
+    # --- learning ---------------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        # the values are not checked in advance: the first pass reports a nonfinite row
-        rows = self._read(X, reset=True, checked=False)
-        target, weight = self._first_targets(y, sample_weight, rows)
-        random_state = check_random_state(self.random_state)
-        n = len(rows.indptr) - 1
-        for epoch in range(self.n_epochs):
-            order = random_state.permutation(n) if self.shuffle else np.arange(n)
-            scores, nonfinite_row = self._pass(rows, order, target, weight)
-            if epoch == 0 and nonfinite_row >= 0:
-                # the row has a missing view, and the pass is repeated; or reading raises an error
-                rows = self._read(X, reset=False)
-                self._restart()
-                scores, nonfinite_row = self._pass(rows, order, target, weight)
-            self._check_learned(nonfinite_row)
-        self._finish_fit(X, y, sample_weight, scores[order], order)
+        scores, order = fit_in_passes(self, X, y, sample_weight)
+        if self.n_epochs > 1:  # the scores of a later pass are of rows that were learned
+            self._calibrate_by_folds(X, y, sample_weight)
+            return
+        target, _ = self._targets(np.asarray(y).reshape(-1), None, None)
+        if sample_weight is not None:
+            sample_weight = row_weights(sample_weight, len(target))[order]
+        self._calibrate_in_pass(scores, target[order], sample_weight)
 
-    def _check_learned(self, nonfinite_row: int, *, alone: bool = False) -> None:
-        """Raise an error if a pass has left out a row; all others were learned."""
-        if nonfinite_row >= 0:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Make one pass over more rows, in their order.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that may occur; required in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, at least 0; see the notes of the class for its effect.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        self.score_then_learn(X, y, classes, sample_weight)
+        return self
+
+    def score_then_learn(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        return_proba: bool = False,
+    ) -> Any:
+        """Learn as `partial_fit` does, and return the score of each row before it was learned.
+
+        This is progressive validation: each row is scored by the model that has learned from the
+        rows before it.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight
+            As for `partial_fit`.
+        return_proba : bool, default=False
+            Whether to return the probabilities, too.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        p : ndarray of shape (n_samples, n_classes)
+            Only with ``return_proba``: the probabilities of each row before it was learned.
+        """
+        if return_proba:
+            check_probabilities(self)
+        self.check_params()
+        self.check_streams()
+        first = not hasattr(self, "classes_")
+        self._check_classes(first, classes)
+        check_rows(X, y=y, sample_weight=sample_weight)
+        try:
+            rows = self._read(X, reset=first)
+            y = self._labels(y, rows)
+            if first:
+                self._set_classes(np.unique(np.asarray(classes)))
+            codes, weight = self._targets(y, sample_weight, self.class_weight)
+            scores, nonfinite_row = pass_over(self, rows, np.arange(len(codes)), codes, weight)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
+        check_learned(nonfinite_row)
+        scores = scores[:, 0] if scores.shape[1] == 1 else scores
+        return (scores, p) if return_proba else scores
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            A mapping of views to mappings of features to numbers, a mapping of features to numbers
+            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
+            first row is a mapping, later rows may have new features and new views.
+        y : label
+            Its class, which may be new.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        # all checks come before a change: a row that cannot be learned leaves no trace
+        first = not hasattr(self, "_state")
+        if first:
+            self.check_params()
+        self.check_streams()
+        self._check_class_weight()
+        row_weights(sample_weight, 1)
+        labeled = not self._has_no_label(y)
+        if labeled:
+            check_label(y, getattr(self, "classes_", None))
+        elif first:
+            return self  # an unlabeled row has no effect before the first label
+        try:
+            rows = self._read_one(x, learn=True)
+            if labeled:
+                self._add_class(y)
+            codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
+            scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
+            check_learned(nonfinite_row, alone=True)
+            self._calibrate_in_pass(scores, codes, sample_weight)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        return self
+
+    # --- calibrating ------------------------------------------------------------------------
+
+    def _calibrate_in_pass(
+        self, scores: np.ndarray, target: np.ndarray, sample_weight: Any, return_proba: bool = False
+    ) -> np.ndarray:
+        """Update the calibration by rows scored before they were learned; return p before it.
+
+        Without ``return_proba`` what is returned means nothing.
+        """
+        if self.calibration == "none":
+            return self.probabilities(scores) if return_proba else scores
+        codes, weight = self._calibration_targets(target, sample_weight)
+        p = self._calibrator(self._state).update(scores, codes, weight, return_proba)
+        return np.ones((len(p), 1)) if len(self.classes_) == 1 else p
+
+    def _calibration_targets(
+        self, target: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return codes, -1 where the label is missing, and weights, without those of classes."""
+        weight = row_weights(sample_weight, len(target))
+        return target if len(self.classes_) > 2 else (target > 0.0).view(np.int8), weight
+
+    # --- classes ----------------------------------------------------------------------------
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Initialize from the labels of `fit`; return the encoded targets and the weights."""
+        y = self._labels(y, rows)
+        classes = np.unique(y)
+        if len(classes) < 2:
             raise InputError(
-                "is too large or too small to be learned: its squared norm, or the step that it "
-                "takes, is not finite"
-                + ("" if alone else "; all other rows were learned")
-                + ". Scale the columns, or leave the row out",
-                row=None if alone else int(nonfinite_row),
+                f"y has one class, {classes.tolist()[0]!r}; a classifier needs two or more"
+            )
+        if not hasattr(self, "classes_"):
+            self._set_classes(classes)
+        return self._targets(y, sample_weight, self.class_weight)
+
+    def _check_classes(self, first: bool, classes: Any) -> None:
+        """Raise an error if ``classes`` is missing in the first call or differs in a later one."""
+        self._check_class_weight()
+        if first and classes is None:
+            raise InputError(
+                "classes= is required in the first call; give all labels that may occur"
+            )
+        if not (first or classes is None or np.array_equal(np.unique(classes), self.classes_)):
+            raise InputError(
+                f"classes={classes!r} is not the same as in the first call, "
+                f"{self.classes_.tolist()!r}"
             )
 
-    def _pass(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray
-    ) -> tuple[np.ndarray, int]:
-        """Make one pass; return the scores before each update, and a nonfinite row or -1."""
-        K = self._n_scores()
-        scores = np.zeros((len(rows.indptr) - 1, K))
-        nonfinite_row = self._learn(
-            rows,
-            read_only(np.ascontiguousarray(order, dtype=np.int64)),
-            read_only(y),
-            read_only(weight),
-            scores if K > 1 else scores.reshape(-1),
-        )
-        return scores, nonfinite_row
+    def _check_class_weight(self) -> None:
+        if isinstance(self.class_weight, str):
+            raise InputError(
+                "class_weight='balanced' needs the labels of all rows; for a stream give "
+                "class_weight={label: weight, ...}"
+            )
+
+    def _add_class(self, label: Any) -> None:
+        """Add a class if it is new."""
+        if not hasattr(self, "classes_"):
+            self._set_classes(np.asarray([label]))
+            return
+        if label in self.classes_:
+            return
+        old = self.classes_
+        if len(old) == 2:
+            self.threshold_ = None  # which is for two classes
+        self.classes_ = np.sort(np.append(old, label))
+        position = int(np.searchsorted(self.classes_, label))
+        for part in self._parts(self._state):
+            part.insert_class(len(old), position)

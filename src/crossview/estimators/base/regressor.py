@@ -1,18 +1,29 @@
-"""Base class of the regressors."""
+"""Base classes of the regressors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from crossview.batch import read_only
+from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.base.scoring import IndexedScore
+from crossview.estimators.base.online import check_learned, fit_in_passes, pass_over
+from crossview.estimators.base.state import Models, Schema, State, StatePart
+from crossview.estimators.targets import read_numbers, row_weights
+from crossview.kernels.merged import merged_moments
+from crossview.kernels.moments import running_units, units_of
+from crossview.kernels.rows import Rows
+from crossview.saving.schema import MAX_FINITE, Array
+from crossview.views import check_rows
+
+__all__ = ["OnlineRegressor", "ViewRegressor"]
 
 
-class ViewRegressor(IndexedScore, RegressorMixin, ViewLearner):
+class ViewRegressor(RegressorMixin, ViewLearner):
     """Base class of the regressors: predictions in the units of the targets."""
 
     def predict(self, X: Any) -> np.ndarray:
@@ -31,6 +42,239 @@ class ViewRegressor(IndexedScore, RegressorMixin, ViewLearner):
         check_is_fitted(self, "_state")
         return self._in_units(self._joint_scores(self._read(X, reset=False))[:, 0])
 
+    def predict_one(self, x: Any) -> float | None:
+        """Return the predicted target of one row; None before the first row was learned.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            As for `learn_one`.  Unknown features are ignored.
+
+        Returns
+        -------
+        y : float or None
+            In the units of the training targets.
+        """
+        if not hasattr(self, "_state"):
+            return None
+        return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
+
+    def _n_scores(self) -> int:
+        return 1
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the R² of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets; of pandas with the index of ``X``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        check_rows(X, y=y, sample_weight=sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+
+class Units(StatePart):
+    """The moments of the targets, which standardize them: weight, mean and sum of squares."""
+
+    def start(self) -> None:
+        """Add the moments of no target."""
+        self.state["units"] = np.zeros(3)
+
+    def schema(self) -> Schema:
+        """Return what the moments look like."""
+        return {"units": Array("f8", (3,), low=np.array([0.0, -MAX_FINITE, 0.0]))}
+
+    def merged(self, models: Models) -> State:
+        """Return the moments of the rows of all models."""
+        return {"units": merged_moments(models.of("units"), models.start["units"])}
+
+
+class OnlineRegressor(ViewRegressor):
+    """Base class of the online regressors.
+
+    The learner standardizes the targets, and returns predictions in their original units.
+    `fit` uses the mean and the standard deviation of all rows; a stream uses those of all rows up
+    to and including the current one, so that the result does not depend on the batch size.
+    """
+
+    # --- to be implemented by subclasses --------------------------------------------
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        """Make one pass over the rows; see `pass_over`."""
+        raise NotImplementedError
+
+    def check_streams(self) -> None:
+        """Raise an error if these parameters do not allow `partial_fit`.
+
+        Raises
+        ------
+        InputError
+            The message names the parameter that needs all rows in memory.
+        """
+
+    # --- learning -------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        fit_in_passes(self, X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Make one pass over more rows, in their order.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, at least 0; see the notes of the class for its effect.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        self.score_then_learn(X, y, sample_weight)
+        return self
+
+    def score_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Learn as `partial_fit` does, and return each prediction before its row was learned.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `partial_fit`.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,)
+            As `predict` returns them.
+        """
+        self.check_params()
+        self.check_streams()
+        first = not hasattr(self, "_state")
+        check_rows(X, y=y, sample_weight=sample_weight)
+        try:
+            rows = self._read(X, reset=first)
+            y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+            weight = row_weights(sample_weight, len(y))
+            if first:
+                self._start_state()
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        return self._learn_in_order(rows, y, weight)
+
+    def learn_one(self, x: Any, y: float, sample_weight: float = 1.0) -> Self:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            A mapping of views to mappings of features to numbers, a mapping of features to numbers
+            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
+            first row is a mapping, later rows may have new features and new views.
+        y : float
+            Its target.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        # all checks come before a change: a row that cannot be learned leaves no trace
+        first = not hasattr(self, "_state")
+        if first:
+            self.check_params()
+        self.check_streams()
+        if np.ndim(y):
+            raise InputError(f"the target {y!r:.60} is no single number")
+        target = read_numbers([y], 1, type(self).__name__)
+        weight = row_weights(sample_weight, 1)
+        try:
+            rows = self._read_one(x, learn=True)
+            if first:
+                self._start_state()
+            self._learn_in_order(rows, target, weight, alone=True)
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        return self
+
+    def _learn_in_order(
+        self, rows: Rows, y: np.ndarray, weight: np.ndarray, *, alone: bool = False
+    ) -> np.ndarray:
+        """Make one pass, each target standardized by the rows up to it; return predictions."""
+        units = self._state["units"]
+        mean, scale, after = np.empty(len(y) + 1), np.empty(len(y) + 1), units.copy()
+        running_units(after, read_only(y), read_only(weight), mean, scale)
+        _check_units(mean[1:] + scale[1:], alone=alone)
+        before = units.copy()
+        units[:] = after  # in place: a stack shares them with its experts
+        targets = (y - mean[1:]) / scale[1:]
+        scores, nonfinite_row = pass_over(self, rows, np.arange(len(y)), targets, weight)
+        if nonfinite_row >= 0 and alone:
+            units[:] = before
+        check_learned(nonfinite_row, alone=alone)
+        return mean[:-1] + scale[:-1] * scores[:, 0]
+
+    # --- targets and their units ------------------------------------------------------
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Initialize from the targets of `fit`; return the standardized targets and the weights."""
+        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        weight = row_weights(sample_weight, len(y))
+        if not hasattr(self, "_state"):
+            self._start_state()
+            # moments of all rows; a warm start keeps the earlier ones
+            units = self._state["units"]
+            units[0] = weight.sum()
+            if units[0] > 0.0:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    units[1] = np.average(y, weights=weight)
+                    units[2] = np.sum(weight * (y - units[1]) ** 2)
+                if not np.isfinite(units).all():
+                    largest = np.abs(y) == np.abs(y[weight > 0.0]).max()
+                    _check_units(np.where(largest, np.inf, 0.0))
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray((y - mean) / scale), weight
+
+    def _parts(self, state: State) -> list[StatePart]:
+        return [*super()._parts(state), Units(state)]
+
     def _in_units(self, score: np.ndarray) -> np.ndarray:
-        """Return a score in the units of the targets."""
-        return score
+        """Return scores in the units of the targets."""
+        mean, scale = units_of(*self._state["units"])
+        return np.asarray(mean + scale * score)
+
+    def _score_scale(self) -> float:
+        return float(units_of(*self._state["units"])[1])
+
+
+def _check_units(units: np.ndarray, *, alone: bool = False) -> None:
+    """Raise an error if the mean or the variance of the targets overflows."""
+    wrong = np.flatnonzero(~np.isfinite(units))
+    if len(wrong):
+        raise InputError(
+            "the target is too large: the variance of the targets is not finite; rescale the "
+            "targets, or leave the row out",
+            row=None if alone else int(wrong[0]),
+        )

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from crossview.batch import make_rows, matrix_of, views_of
+from crossview.estimators.kernel.values import KernelFunction
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["ApproximatedKernel", "ViewApproximation", "approximation_schema", "view_matrices"]
-
-
-class ApproximatedKernel(NamedTuple):
-    """The kernel of each view, and its approximation."""
-
-    method: str  # "fourier" or "nystroem"
-    kernel: str
-    gammas: np.ndarray  # one per view
-    degree: float
-    coef0: float
+__all__ = ["ViewApproximation", "approximation_schema", "view_matrices"]
 
 
 class ViewApproximation:
@@ -31,8 +22,12 @@ class ViewApproximation:
 
     Parameters
     ----------
-    kernel : ApproximatedKernel
+    method : {"fourier", "nystroem"}
+        The approximation.
+    function : KernelFunction
         The kernel to approximate.
+    gammas : ndarray of shape (n_views,)
+        γ of each view.
 
     Attributes
     ----------
@@ -42,8 +37,8 @@ class ViewApproximation:
 
     transformers_: list[Any]
 
-    def __init__(self, kernel: ApproximatedKernel) -> None:
-        self.kernel = kernel
+    def __init__(self, method: str, function: KernelFunction, gammas: np.ndarray) -> None:
+        self.method, self.function, self.gammas = method, function, gammas
 
     def fit(self, rows: Rows, n_components: int, random_state: np.random.RandomState) -> Self:
         """Fit the transformer of each view; "nystroem" samples its landmarks from the rows.
@@ -65,7 +60,7 @@ class ViewApproximation:
         seeds = random_state.randint(2**31 - 1, size=len(rows.ptr) - 1)
         self.transformers_ = []
         for v, X in enumerate(view_matrices(rows)):
-            n = n_components if self.kernel.method == "fourier" else min(n_components, X.shape[0])
+            n = n_components if self.method == "fourier" else min(n_components, X.shape[0])
             self.transformers_.append(self._new(v, n, seeds[v]).fit(X))
         return self
 
@@ -92,7 +87,7 @@ class ViewApproximation:
     @property
     def n_features(self) -> int:
         """Number of features of all views."""
-        first = self.kernel.method == "fourier"
+        first = self.method == "fourier"
         return sum(arrays[0].shape[int(first)] for arrays in map(self._arrays, self.transformers_))
 
     # --- state: two arrays per view ------------------------------------------------------
@@ -118,9 +113,9 @@ class ViewApproximation:
             The transformer.
         """
         self.transformers_ = []
-        for v in range(len(self.kernel.gammas)):
+        for v in range(len(self.gammas)):
             one, two = state[f"map{v}"], state[f"shift{v}"]
-            if self.kernel.method == "fourier":
+            if self.method == "fourier":
                 made = self._new(v, one.shape[1])
                 made.random_weights_, made.random_offset_ = one, two
                 made.n_features_in_ = one.shape[0]
@@ -134,20 +129,20 @@ class ViewApproximation:
     def _new(self, v: int, n: int, random_state: Any = None) -> Any:
         from sklearn.kernel_approximation import Nystroem, RBFSampler  # they take long to load
 
-        gamma = float(self.kernel.gammas[v])
-        if self.kernel.method == "fourier":
+        gamma = float(self.gammas[v])
+        if self.method == "fourier":
             return RBFSampler(gamma=gamma, n_components=n, random_state=random_state)
-        shape = {"degree": self.kernel.degree, "coef0": self.kernel.coef0}
+        kernel, degree, coef0, _ = self.function
         return Nystroem(
-            kernel=self.kernel.kernel,
+            kernel=kernel,
             gamma=gamma,
             n_components=n,
             random_state=random_state,
-            **(shape if self.kernel.kernel == "poly" else {}),
+            **({"degree": degree, "coef0": coef0} if kernel == "poly" else {}),
         )
 
     def _arrays(self, transformer: Any) -> tuple[np.ndarray, np.ndarray]:
-        if self.kernel.method == "fourier":
+        if self.method == "fourier":
             return transformer.random_weights_, transformer.random_offset_
         points = transformer.components_
         points = points.toarray() if sp.issparse(points) else np.asarray(points)

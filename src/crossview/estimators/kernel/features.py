@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,68 +11,89 @@ from crossview.algorithms.kernel.quota import Stream, unlimited
 from crossview.algorithms.kernel.scores import averaged
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import read_only, rows_at
-from crossview.estimators.kernel.approximation import (
-    ApproximatedKernel,
-    ViewApproximation,
-    approximation_schema,
-)
+from crossview.errors import InputError
+from crossview.estimators.base import Models, Schema, State
+from crossview.estimators.kernel.approximation import ViewApproximation, approximation_schema
+from crossview.estimators.kernel.model import KernelModel
+from crossview.kernels.merged import total
 from crossview.kernels.rows import Rows, score_views
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["STEPS_AT_ONCE", "FeatureWeights", "explicit_schema"]
+__all__ = ["STEPS_AT_ONCE", "FeatureWeights"]
 
 # steps between two updates of the progress bar, and rows per block of features in memory
 STEPS_AT_ONCE = 4096
 
 
-class FeatureWeights:
-    """Model with explicit weights: W and the feature map.
+# what changes with the rows; all else follows from the first ones
+LEARNED = ("W", "bias", "t", "turns")
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The learner's state.
-    blocks : ViewLayout
-        Views of the rows.
-    method : {"fourier", "nystroem"} or None
-        The approximation; None: the features are the columns.
-    kernel : dict
-        ``kernel``, ``degree`` and ``coef0`` of the learner.
-    constant : float
-        Kernel value of the constant feature, whose weight is the intercept; 0 without one.
-    """
+
+class FeatureWeights(KernelModel):
+    """Model with explicit weights: W, the weights ``bias`` of a constant, and the feature map."""
 
     rows_at_once = score_at_once = STEPS_AT_ONCE
 
-    def __init__(
-        self,
-        state: dict[str, np.ndarray],
-        blocks: ViewLayout,
-        method: str | None,
-        kernel: dict[str, Any],
-        constant: float,
-    ) -> None:
-        self.state = state
-        self.blocks = blocks
-        self.method = method
-        self.kernel = kernel
-        self.constant = constant
+    # --- state -----------------------------------------------------------------------------
 
-    def start(self, K: int) -> None:
-        """Initialize the weights with 0."""
-        self.state["W"] = np.zeros((0 if self.method else self.blocks.n_columns, K))
-        self.state["bias"] = np.zeros((self.blocks.n_views, K))
+    def start(self) -> None:
+        """Add weights of 0; an approximation has features once it has seen rows."""
+        super().start()
+        n_features = 0 if self.options.approximation else self.views.n_columns
+        self.state["W"] = np.zeros((n_features, self.n_scores))
+        self.state["bias"] = np.zeros((self.views.n_views, self.n_scores))
+
+    def schema(self) -> Schema:
+        """Return what the weights and the feature map look like."""
+        method = self.options.approximation
+        maps, n_features = approximation_schema(self.state, self.views, method)
+        return super().schema() | {
+            "W": Array("f8", (n_features, self.n_scores)),
+            "bias": Array("f8", (self.views.n_views, self.n_scores)),
+            **maps,
+        }
+
+    def merged(self, models: Models) -> State:
+        """Return the mean weights of models with the same features."""
+        first = models.states[0]
+        merged = {name: first[name] for name in self.schema() if name not in LEARNED}
+        for name, value in merged.items():
+            if any(not np.array_equal(value, other) for other in models.of(name)):
+                raise InputError(
+                    f"the models have another {name!r}, which follows from their first rows; let "
+                    "them go on from copies of one model"
+                )
+        merged |= {name: models.mean(name) for name in ("W", "bias")}
+        for name in ("t", "turns"):
+            learned = len(models.start["gamma"]) > 0
+            start = models.start[name] if learned else np.zeros_like(first[name])
+            merged[name] = total(models.of(name), start)
+        return merged
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Add columns of weight 0."""
+        super().grow(moved, before)
+        old_W, old = self.state["W"], self.state["bias"]
+        W = np.zeros((self.views.n_columns, self.n_scores))
+        bias = np.zeros((self.views.n_views, self.n_scores))
+        W[moved], bias[: len(old)] = old_W, old
+        self.state |= {"W": W, "bias": bias}
+
+    def _class_axes(self) -> dict[str, int]:
+        return {"W": 1, "bias": 1}
+
+    # --- learning and scoring ----------------------------------------------------------------
 
     def prepare(
         self, rows: Rows, n_components: int, random_state: Callable[[], np.random.RandomState]
     ) -> None:
         """Fit the approximation to the first rows."""
-        if self.method is None:
+        if self.options.approximation is None:
             return
         made = self._approximation().fit(rows, n_components, random_state())
         self.state.update(made.to_state())
-        self.state["W"] = np.zeros((made.n_features, self.state["W"].shape[1]))
+        self.state["W"] = np.zeros((made.n_features, self.n_scores))
 
     def hold(self, rows: Rows, origin: np.ndarray) -> None:
         """Compute the features of the rows to learn."""
@@ -127,37 +147,12 @@ class FeatureWeights:
         out += self.constant * self.state["bias"]
         score_views(features, read_only(self.state["W"]), out, np.empty(out.shape[:2]))
 
-    def grow(self, moved: np.ndarray, K: int) -> None:
-        """Add new columns; column i moves to ``moved[i]``."""
-        W = np.zeros((self.blocks.n_columns, K))
-        W[moved] = self.state["W"]
-        old = self.state["bias"]
-        self.state |= {"W": W, "bias": np.zeros((self.blocks.n_views, K))}
-        self.state["bias"][: len(old)] = old
-
-    def class_axes(self) -> dict[str, int]:
-        """Return the arrays with a class axis, and the number of that axis."""
-        return {"W": 1, "bias": 1}
-
     def _features(self, rows: Rows) -> Rows:
-        if self.method is None:
+        if self.options.approximation is None:
             return rows
-        return self._approximation().from_state(self.state).transform(rows, self.blocks.names)
+        return self._approximation().from_state(self.state).transform(rows, self.views.names)
 
     def _approximation(self) -> ViewApproximation:
-        assert self.method is not None
-        return ViewApproximation(
-            ApproximatedKernel(self.method, gammas=self.state["gamma"], **self.kernel)
-        )
-
-
-def explicit_schema(
-    state: Mapping[str, np.ndarray], blocks: ViewLayout, method: str | None, K: int
-) -> dict[str, Array | np.ndarray]:
-    """Return what explicit weights of ``K`` scores, and the feature map of an approximation are."""
-    maps, n_features = approximation_schema(state, blocks, method)
-    return {
-        "W": Array("f8", (n_features, K)),
-        "bias": Array("f8", (blocks.n_views, K)),
-        **maps,
-    }
+        assert self.options.approximation is not None
+        method, gammas = self.options.approximation, self.state["gamma"]
+        return ViewApproximation(method, self.options.function, gammas)

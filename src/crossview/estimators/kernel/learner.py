@@ -1,30 +1,284 @@
-"""Base class of KeCo and Pegasos: learning and scoring."""
+"""Base class of KeCo and Pegasos: parameters, labels, learning and scoring."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.kernel.quota import Stream
+from crossview.algorithms.kernel.schedule import SCHEDULES
 from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
+from crossview.estimators.base import Columns, ColumnWeights, OnlineClassifier, State, StatePart
+from crossview.estimators.base.online import check_learned
+from crossview.estimators.documentation import with_parameters
+from crossview.estimators.kernel.bandwidth import view_gammas
+from crossview.estimators.kernel.features import FeatureWeights
+from crossview.estimators.kernel.model import ModelOptions
 from crossview.estimators.kernel.progress import progress_bar
-from crossview.estimators.kernel.state import KernelState
+from crossview.estimators.kernel.random_views import RandomColumns
+from crossview.estimators.kernel.supports import MAINTENANCE, SupportVectors
 from crossview.estimators.kernel.training import DrawOptions, TrainingSet, learn_drawn
-from crossview.estimators.kernel.values import ViewKernels, without_overflowing_rows
+from crossview.estimators.kernel.values import (
+    KERNELS,
+    KernelFunction,
+    ViewKernels,
+    without_overflowing_rows,
+)
+from crossview.estimators.targets import one_per_row, row_weights
+from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
+from crossview.labels import has_label
+from crossview.views import MultiView, ViewLayout
 
 __all__ = ["KernelLearner", "draw_options", "read_training_set", "training_kernels"]
 
 
-class KernelLearner(KernelState):
-    """Base class of KeCo and Pegasos: `fit` on drawn rows, passes over a stream, scores."""
+@with_parameters
+class KernelLearner(OnlineClassifier):
+    """Base class of KeCo and Pegasos: `fit` on drawn rows, passes over a stream, scores.
+
+    ``learns_unlabeled``: whether unlabeled rows are learned; otherwise they only count as steps.
+    """
+
+    learns_unlabeled: ClassVar[bool]
+
+    _parameter_constraints: ClassVar[dict] = {
+        **OnlineClassifier._parameter_constraints,
+        "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median", "scale"}), dict],
+        "degree": [Interval(Real, 0, None, closed="neither")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "lam": [Interval(Real, 0, None, closed="neither")],
+        "n_iterations": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "schedule": [StrOptions(set(SCHEDULES))],
+        "unlabeled_ratio": [Interval(Real, 0, None, closed="both")],
+        "include_self": ["boolean"],
+        "unlabeled": [str, Real, None],
+        "random_views": [tuple, list, None],
+        "budget": [Interval(Integral, 1, None, closed="left"), None],
+        "maintenance": [StrOptions(set(MAINTENANCE))],
+        "approximation": [StrOptions({"fourier", "nystroem"}), None],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+    }
+
+    views: Any = field(default=None, kw_only=False)
+    kernel: Any = "rbf"
+    gamma: Any = "median"
+    degree: float = 3
+    coef0: float = 1.0
+    lam: float = 1e-3
+    n_iterations: int | str = "auto"
+    schedule: str = "rounds"
+    unlabeled_ratio: float = 1 / 3
+    include_self: bool = True
+    average: bool = True
+    fit_intercept: bool = True
+    random_views: tuple[int, float] | None = None
+    unlabeled: Any = None
+    budget: int | None = None
+    maintenance: str = "removal"
+    approximation: str | None = None
+    n_components: int = 100
+    class_weight: Any = None
+    calibration: str = "sigmoid"
+    cache_size: float = 200
+    verbose: Any = False
+    random_state: Any = None
+
+    def _check_combination(self) -> None:
+        wrong = self._wrong_approximation() or self._wrong_budget() or self._wrong_random_views()
+        if wrong:
+            raise InputError(wrong)
+
+    def _wrong_approximation(self) -> str | None:
+        approximated = {"fourier": ("rbf",), "nystroem": ("rbf", "poly")}
+        if self.approximation is None or self.kernel in approximated[self.approximation]:
+            return None
+        return (
+            f"approximation={self.approximation!r} with kernel={self.kernel!r}; 'fourier' is "
+            "for 'rbf', and 'nystroem' for 'rbf' and 'poly'"
+        )
+
+    def _wrong_budget(self) -> str | None:
+        if self.budget is None:
+            return None
+        if self.approximation or self.kernel in ("linear", "precomputed"):
+            return (
+                "budget= bounds the support vectors, and does not apply to kernel='linear', "
+                "kernel='precomputed' or approximation=; leave it at None"
+            )
+        if self.maintenance == "merging" and self.kernel != "rbf":
+            return "maintenance='merging' is for kernel='rbf'; set 'projection' or 'removal'"
+        return None
+
+    def _wrong_random_views(self) -> str | None:
+        given: Any = self.random_views
+        if given is None:
+            return None
+        if self.views is not None:
+            return "random_views= makes the views; leave views= at None"
+        if len(given) != 2 or not (
+            isinstance(given[0], Integral) and int(given[0]) >= 1 and 0.0 < float(given[1]) <= 1.0
+        ):
+            return (
+                f"random_views={given!r}; give the number of views and the fraction of the columns "
+                "in each, such as (2, 0.75)"
+            )
+        return None
+
+    def check_streams(self) -> None:
+        """Raise an error for a precomputed kernel, which needs all rows in memory.
+
+        Raises
+        ------
+        InputError
+            The message names the parameter.
+        """
+        if self.kernel == "precomputed":
+            raise InputError("kernel='precomputed' needs all rows in memory; use fit")
+
+    def _check_columns(self, slots: ViewLayout) -> None:
+        if self.approximation is not None and hasattr(self, "_state"):
+            raise InputError(
+                "an approximation is fitted to the first rows and cannot add columns; "
+                "leave approximation= at None, or give all rows the same columns"
+            )
+
+    # --- columns and labels --------------------------------------------------------------
+
+    def _new_columns(self, X: Any) -> Columns:
+        if self.random_views is None:
+            return super()._new_columns(X)
+        n_views, fraction = self.random_views
+        width = X.layout.n_columns if isinstance(X, MultiView) else X.shape[1]
+        return RandomColumns.draw(width, n_views, fraction, self.random_state)
+
+    def _columns_from(self, header: Mapping[str, Any]) -> Columns:
+        kind = Columns if self.random_views is None else RandomColumns
+        return kind.from_json(header, type(self).__name__)
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the state that is not arrays."""
+        return {"subsets": None, **super().get_header()}
+
+    def _header_schema(self) -> dict[str, Any]:
+        subsets = None if self.random_views is None else [[int]]
+        return {**super()._header_schema(), "subsets": subsets}
+
+    def _read_one(self, x: Any, *, learn: bool) -> Rows:
+        if self.random_views is not None and isinstance(x, Mapping):
+            raise InputError("random_views= does not support rows that are mappings; give arrays")
+        return super()._read_one(x, learn=learn)
+
+    def _has_no_label(self, y: Any) -> bool:
+        return bool(self._unlabeled(np.asarray([y], dtype=object))[0])
+
+    def _unlabeled(self, y: np.ndarray) -> np.ndarray:
+        """Return which rows have no label: NaN, None or the value of ``unlabeled``."""
+        missing = ~has_label(y)
+        if self.unlabeled is not None:
+            missing |= np.asarray(y == self.unlabeled, dtype=bool)
+        return missing
+
+    def _is_labeled(self, y: np.ndarray) -> np.ndarray:
+        return ~self._unlabeled(y)
+
+    def _labels(self, y: Any, rows: Rows) -> np.ndarray:
+        y = one_per_row(y, len(rows.indptr) - 1, type(self).__name__)
+        known = _plain(y[~self._unlabeled(y)])
+        if known.dtype.kind in "fc" and not np.isfinite(known).all():
+            raise InputError("a label is infinite; leave the row out, or label it")
+        if known.dtype.kind not in "iubUS":
+            check_classification_targets(known)
+        return y
+
+    def _first_targets(
+        self, y: Any, sample_weight: Any, rows: Rows
+    ) -> tuple[np.ndarray, np.ndarray]:
+        y = self._labels(y, rows)
+        classes = np.unique(_plain(y[~self._unlabeled(y)]))
+        if len(classes) < 2:
+            seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
+            raise InputError(f"y has {seen}; a classifier needs two or more classes")
+        self._set_classes(classes)
+        return self._targets(y, sample_weight, self.class_weight)
+
+    def _targets_of_codes(self, codes: np.ndarray) -> np.ndarray:
+        """Return labels (n, K), -1 and 1, from the targets of a classifier of labeled rows."""
+        K = self._n_scores()
+        return codes[:, None] if K == 1 else np.where(np.arange(K) == codes[:, None], 1.0, -1.0)
+
+    def _targets(
+        self, y: np.ndarray, sample_weight: Any, class_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return labels (n, K): -1 and 1, 0 in unlabeled rows; and the weights of the rows."""
+        known = np.flatnonzero(~self._unlabeled(y))
+        labels_known = _plain(y[known])
+        K = self._n_scores()
+        labels = np.zeros((len(y), K))
+        weight = row_weights(sample_weight, len(y))
+        unknown = ~np.isin(labels_known, self.classes_)
+        if unknown.any():
+            row = int(np.argmax(unknown))
+            raise InputError(
+                f"label {labels_known.tolist()[row]!r} is not among the classes "
+                f"{self.classes_.tolist()!r}",
+                row=int(known[row]),
+            )
+        if len(known):
+            codes, factor = super()._targets(labels_known, 1.0, class_weight)
+            weight[known] *= factor
+            labels[known] = self._targets_of_codes(codes)
+        return labels, weight
+
+    def _calibration_targets(
+        self, target: np.ndarray, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        missing = ~target.any(axis=1)
+        codes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0] > 0.0
+        return np.where(missing, -1, codes), row_weights(sample_weight, len(target))
+
+    # --- model ---------------------------------------------------------------------------
+
+    @property
+    def _explicit(self) -> bool:
+        """Whether the model has explicit weights, and no support vectors."""
+        return self.kernel == "linear" or self.approximation is not None
+
+    def _options(self) -> ModelOptions:
+        """Return the parameters that determine the model."""
+        function = KernelFunction(self.kernel, self.degree, self.coef0, float(self.fit_intercept))
+        return ModelOptions(
+            *(function, self.gamma, self.approximation),
+            *(self.budget, self.maintenance, self.cache_size),
+        )
+
+    def _model(self, state: State) -> FeatureWeights | SupportVectors:
+        """Return the model that learns, on these arrays."""
+        kind = FeatureWeights if self._explicit else SupportVectors
+        return kind(state, self._slots, self._n_scores(), self._options())
+
+    def _parts(self, state: State) -> list[StatePart]:
+        return [self._model(state), *super()._parts(state)]
+
+    def _explain_no_merge(self, missing: Sequence[str]) -> str:
+        return (
+            "its support vectors are rows; set kernel='linear' or approximation='fourier', which "
+            "keep weights"
+        )
 
     # --- learning ------------------------------------------------------------------------
 
@@ -41,7 +295,7 @@ class KernelLearner(KernelState):
         self._prepare(rows)
         if self.schedule == "stream":
             scores = np.zeros(labels.shape)
-            self._check_learned(self._learn(rows, np.arange(len(weight)), labels, weight, scores))
+            check_learned(self._learn(rows, np.arange(len(weight)), labels, weight, scores))
             self._calibrate_in_pass(scores, labels, sample_weight)
         else:
             self._learn_draws(TrainingSet(rows, labels, weight), random_state)
@@ -62,23 +316,23 @@ class KernelLearner(KernelState):
         if state["gamma"].size:
             return
         state["dense"][0] = rows.shared
-        state["gamma"] = self._gammas(self.gamma, rows)
-        self._model().prepare(
+        state["gamma"] = _gammas(self, self.gamma, rows)
+        self._model(self._state).prepare(
             rows, int(self.n_components), lambda: check_random_state(self.random_state)
         )
 
     def _settings(self, include_self: bool) -> Settings:
         supervised = not self.learns_unlabeled
-        return Settings(float(self.lam), self._constant, include_self, supervised)
+        return Settings(float(self.lam), float(self.fit_intercept), include_self, supervised)
 
     def _learn_draws(self, data: TrainingSet, random_state: np.random.RandomState) -> None:
         """Make steps over rows that are drawn with replacement."""
         weight = without_overflowing_rows(data.rows, data.weight)
-        self._check_learned(int(np.flatnonzero(weight != data.weight).max(initial=-1)))
+        check_learned(int(np.flatnonzero(weight != data.weight).max(initial=-1)))
         unlabeled = self.learns_unlabeled or self.schedule != "rounds"
         used = np.flatnonzero((weight > 0.0) & ((data.labels[:, 0] != 0.0) | unlabeled))
         data = TrainingSet(rows_at(data.rows, used), data.labels[used], weight[used])
-        model = self._model()
+        model = self._model(self._state)
         model.hold(data.rows, used)
         with progress_bar(type(self).__name__, None, self.verbose) as advance:
             done = learn_drawn(model, data, draw_options(self), random_state, advance)
@@ -94,7 +348,7 @@ class KernelLearner(KernelState):
         self._prepare(rows)
         given, weight = weight, without_overflowing_rows(rows, weight)
         scores = scores.reshape(len(scores), -1)
-        state, model, n = self._state, self._model(), len(scores)
+        state, model, n = self._state, self._model(self._state), len(scores)
         settings = self._settings(False)
         with progress_bar(type(self).__name__, n, self.verbose) as advance:
             for lo in range(0, n, model.rows_at_once):
@@ -117,7 +371,7 @@ class KernelLearner(KernelState):
         sums = np.zeros((n, V, K))
         if self._state["t"][0] == 0:
             return sums
-        model = self._model()
+        model = self._model(self._state)
         for lo in range(0, n, model.score_at_once):
             hi = min(lo + model.score_at_once, n)
             model.add_sums(rows_at(rows, np.arange(lo, hi)), sums[lo:hi])
@@ -159,6 +413,70 @@ class KernelLearner(KernelState):
             scores[~rows.present] = np.nan
         return scores[:, :, 0] if scores.shape[2] == 1 else scores
 
+    # --- attributes ----------------------------------------------------------------------
+
+    @property
+    def n_support_(self) -> dict[str, int]:
+        """Number of support vectors of each view; empty with explicit weights."""
+        return {name: beta.shape[1] for name, beta in self.dual_coef_.items()}
+
+    @property
+    def dual_coef_(self) -> dict[str, np.ndarray]:
+        """Coefficients α z of the support vectors of each view, (n_scores, n_support)."""
+        check_is_fitted(self, "_state")
+        if self._explicit:
+            return {}
+        return {name: self._state[f"beta{v}"].copy() for v, name in enumerate(self.layout_.names)}
+
+    @property
+    def n_steps_(self) -> int:
+        """Number of steps t so far."""
+        check_is_fitted(self, "_state")
+        return int(self._state["t"][0])
+
+    @property
+    def gamma_(self) -> dict[str, float]:
+        """γ of each view; empty before the first rows."""
+        check_is_fitted(self, "_state")
+        return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=False))
+
+    def check_weights(self) -> None:
+        """Raise `InputError` if the kernel is not linear."""
+        if self.kernel != "linear":
+            what = "support rows" if self.approximation is None else "features of all columns"
+            raise InputError(
+                f"with kernel={self.kernel!r} the model has no weight per column, but {what}; "
+                "kernel='linear' has weights"
+            )
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(self.coef_)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the columns, (1 or n_classes, n_features), for ``kernel="linear"``."""
+        check_is_fitted(self, "_state")
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available for kernel='linear'")
+        W = self._state["W"] / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        return self._columns.spread(W.T / self._slots.n_views).copy()
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """The intercept of the joint score where no view is missing, (1,) or (n_classes,)."""
+        check_is_fitted(self, "_state")
+        if self._explicit:
+            sums = self._state["bias"]
+        else:
+            sums = np.stack([beta.sum(axis=1) for beta in self.dual_coef_.values()])
+        scale = float(self.lam) * max(int(self._state["t"][0]), 1)
+        return float(self.fit_intercept) * sums.mean(axis=0) / scale
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
 
 def draw_options(learner: KernelLearner) -> DrawOptions:
     """Return the parameters with which ``learner.fit`` learns drawn rows."""
@@ -177,4 +495,16 @@ def read_training_set(learner: KernelLearner, X: Any, y: Any) -> TrainingSet:
 
 def training_kernels(learner: KernelLearner, gamma: Any, rows: Rows) -> ViewKernels:
     """Return the kernels of ``learner`` for ``rows`` with this γ."""
-    return learner._kernels(learner._gammas(gamma, rows))
+    function, dense = learner._options().function, bool(learner._state["dense"][0])
+    return ViewKernels(function, _gammas(learner, gamma, rows), learner._slots.ptr, dense)
+
+
+def _gammas(learner: KernelLearner, gamma: Any, rows: Rows) -> np.ndarray:
+    """Return γ of each view; 1 for a kernel that has none."""
+    names = learner.layout_.names
+    return view_gammas(gamma, rows, names) if learner._options().has_gamma else np.ones(len(names))
+
+
+def _plain(labels: np.ndarray) -> np.ndarray:
+    """Return an object array of labels with the dtype of its values."""
+    return np.asarray(labels.tolist()) if labels.dtype.kind == "O" and len(labels) else labels

@@ -3,174 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import make_rows, matrix_of, views_of
 from crossview.errors import InputError
-from crossview.estimators.kernel.labels import SemiSupervisedClassifier
+from crossview.estimators.base import Columns
 from crossview.kernels.rows import Rows
-from crossview.views import MultiView, ViewLayout
+from crossview.views import ALL, MultiView, ViewLayout
 
-__all__ = ["RandomViews", "RandomViewsClassifier"]
+__all__ = ["RandomColumns"]
 
 
-class RandomViews(TransformerMixin, BaseEstimator):
-    """Transformer that splits a table into views of randomly drawn columns.
-
-    Parameters
-    ----------
-    n_views : int, default=2
-        Number of views.
-    fraction : float, default=0.75
-        Fraction of the columns in each view, in (0, 1].  With a lower value the views overlap less,
-        and each has less information.
-    random_state : int, RandomState or None, default=None
-        Seed of the draw.
+@dataclass(frozen=True, eq=False)
+class RandomColumns(Columns):
+    """Columns of which each view has some, drawn at random; a column may be in several views.
 
     Attributes
     ----------
-    columns_ : list of ndarray of int
-        The columns of each view.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from crossview.estimators.kernel.random_views import RandomViews
-    >>> RandomViews(random_state=0).fit_transform(np.ones((5, 8))).layout.widths
-    (6, 6)
+    subsets : tuple of ndarray of int
+        The columns of X of each view.
+    width : int
+        Number of columns of X.
     """
 
-    columns_: list[np.ndarray]
+    subsets: tuple[np.ndarray, ...] = ()
+    width: int = 0
 
-    def __init__(
-        self, n_views: int = 2, fraction: float = 0.75, *, random_state: Any = None
-    ) -> None:
-        self.n_views = n_views
-        self.fraction = fraction
-        self.random_state = random_state
+    @classmethod
+    def from_subsets(cls, subsets: Any, width: int) -> Self:
+        """Return the columns for these ones of each view."""
+        names = [f"random{v}" for v in range(len(subsets))]
+        layout = ViewLayout(names, [len(own) for own in subsets])
+        return cls(layout, layout, subsets=tuple(subsets), width=width)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the columns.
+    @classmethod
+    def draw(cls, width: int, n_views: int, fraction: float, random_state: Any) -> Self:
+        """Return views that have this fraction of the columns each, without repetition."""
+        size = max(1, round(float(fraction) * width))
+        rng = check_random_state(random_state)
+        drawn = [np.sort(rng.choice(width, size, replace=False)) for _ in range(n_views)]
+        return cls.from_subsets(drawn, width)
 
-        Parameters
-        ----------
-        X : ndarray or sparse array of shape (n_samples, n_features)
-            The table.
-        y : None
-            Ignored.
+    @property
+    def n_features(self) -> int:
+        """Number of columns of X."""
+        return self.width
 
-        Returns
-        -------
-        self : object
-            The transformer.
-        """
-        d = X.shape[1]
-        size = max(1, round(float(self.fraction) * d))
-        rng = check_random_state(self.random_state)
-        self.columns_ = [np.sort(rng.choice(d, size, replace=False)) for _ in range(self.n_views)]
-        return self
-
-    def transform(self, X: Any) -> MultiView:
-        """Return the views of a table.
-
-        Parameters
-        ----------
-        X : ndarray or sparse array of shape (n_samples, n_features)
-            The table.
-
-        Returns
-        -------
-        views : MultiView
-            The views "random0", "random1", ...
-        """
-        check_is_fitted(self)
-        return MultiView({f"random{v}": X[:, columns] for v, columns in enumerate(self.columns_)})
-
-
-class RandomViewsClassifier(SemiSupervisedClassifier):
-    """Base class of the classifiers with ``random_views=``."""
-
-    _random_views: RandomViews
-
-    def _blocks(self) -> ViewLayout:
-        """Return the layout of the rows that the learning loops read."""
-        return self._slots if self.random_views is None else self.layout_
-
-    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
-        if self.random_views is None:
-            return super()._read(X, reset=reset, checked=checked)
+    def rows(self, X: Any, names: Any, *, checked: bool = True) -> Rows:
+        """Return a matrix as rows for the learning loops."""
         if isinstance(X, MultiView):
             raise InputError(
                 "X is a MultiView, which has its own views; leave random_views= at None"
             )
-        drawn = None if reset else self.layout_
-        rows = super()._read(X, reset=reset, checked=True)
-        table = matrix_of(views_of(rows)[0], 0, self.n_features_in_)
+        rows = make_rows(X, ViewLayout([ALL], [self.width]), names=names)
+        table = matrix_of(views_of(rows)[0], 0, self.width)
         table = table.toarray() if rows.shared else table
-        if drawn is None:
-            n_views, fraction = self.random_views
-            self._random_views = RandomViews(n_views, fraction, random_state=self.random_state)
-            self._random_views.fit(table)
-        views = self._random_views.transform(table)
-        self.layout_ = views.layout
-        n_views = self.layout_.n_views
-        present = rows.present.repeat(n_views, axis=1) if len(rows.present) else None
-        return make_rows(views.matrix, views.layout, present)
+        pairs = zip(self.layout.names, self.subsets, strict=True)
+        views = MultiView({name: table[:, own] for name, own in pairs})
+        present = rows.present.repeat(len(self.subsets), axis=1) if len(rows.present) else None
+        return make_rows(views.matrix, self.slots, present)
 
-    def _read_one(self, x: Any, *, learn: bool) -> Rows:
-        if self.random_views is not None and isinstance(x, Mapping):
-            raise InputError("random_views= does not support rows that are mappings; give arrays")
-        return super()._read_one(x, learn=learn)
+    def by_view(self) -> dict[str, np.ndarray]:
+        """Return the columns of X that form each view."""
+        return dict(zip(self.layout.names, self.subsets, strict=True))
 
-    def view_columns(self) -> dict[str, np.ndarray]:
-        """Return the columns that form each view, for example to split ``coef_`` by view.
+    def of_slots(self) -> np.ndarray:
+        """Return the column of X that each column of the state is."""
+        return np.concatenate(self.subsets)
 
-        Returns
-        -------
-        columns : dict of str to ndarray of int
-            Positions of the columns of ``X``, in the order of the view.
-        """
-        if self.random_views is None:
-            return super().view_columns()
-        check_is_fitted(self, "_state")
-        return dict(zip(self.layout_.names, self._random_views.columns_, strict=True))
+    def spread(self, values: np.ndarray, absent: float = 0.0) -> np.ndarray:
+        """Return the sums over the views of values of the columns of the state."""
+        found = np.full((*values.shape[:-1], self.width), absent)
+        for own, part in zip(self.subsets, np.split(values, self.slots.ptr[1:-1], -1), strict=True):
+            found[..., own] += part
+        return found
 
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
-        columns = None
-        if self.random_views is not None:
-            columns = [part.tolist() for part in self._random_views.columns_]
-        return {"subsets": columns, **super().get_header()}
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {**super().to_json(), "subsets": [own.tolist() for own in self.subsets]}
 
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned."""
-        if isinstance(header, Mapping) and header.get("subsets") is not None:
-            self._random_views = RandomViews()
-            self._random_views.columns_ = [
-                np.asarray(part, dtype=np.int64) for part in header["subsets"]
-            ]
-        super().set_header(header)
-        if self.random_views is not None:
-            self._slots = ViewLayout(["view0"], [self.n_features_in_])
-
-    def _header_schema(self) -> dict[str, Any]:
-        subsets = None if self.random_views is None else [[int]]
-        return {**super()._header_schema(), "subsets": subsets}
-
-    def _has_consistent_columns(self) -> bool:
-        if self.random_views is None:
-            return super()._has_consistent_columns()
-        parts, d = self._random_views.columns_, self.n_features_in_
-        names = tuple(f"random{v}" for v in range(len(parts)))
-        return (
-            self._named is None
-            and self._column_map is None
-            and len(getattr(self, "feature_names_in_", range(d))) == d
-            and self.layout_ == ViewLayout(names, [len(part) for part in parts])
-            and all(0 <= part.min() <= part.max() < d for part in parts)
-        )
+    @classmethod
+    def from_json(cls, header: Mapping[str, Any], owner: str) -> Self:
+        """Undo `to_json`; `InputError` if the entries contradict each other."""
+        subsets = [np.asarray(own, dtype=np.int64) for own in header["subsets"]]
+        width, given = header["n_features_in"], header["views"]
+        self = cls.from_subsets(subsets, width)
+        in_range = all(len(own) and 0 <= own.min() <= own.max() < width for own in subsets)
+        same = ViewLayout(given["names"], given["widths"]) == self.layout
+        if not (in_range and same and header["named"] is None and header["column_map"] is None):
+            raise InputError(f"the columns of {owner} contradict each other")
+        return self

@@ -16,24 +16,24 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.kernel.held_out import area_under_curve
 from crossview.batch import views_of
 from crossview.errors import InputError
-from crossview.estimators.base.scoring import IndexedScore
 from crossview.estimators.kernel.learner import (
     KernelLearner,
     draw_options,
     read_training_set,
     training_kernels,
 )
-from crossview.estimators.kernel.support_learner import SupportLearner
+from crossview.estimators.kernel.model import ModelOptions
+from crossview.estimators.kernel.supports import SupportVectors
 from crossview.estimators.kernel.training import TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import KERNELS
 from crossview.kernels import gram
 from crossview.kernels.rows import Rows
-from crossview.views import ViewLayout, check_rows
+from crossview.views import check_rows
 
 __all__ = ["KernelSearchCV", "grams_of_gammas"]
 
 
-class KernelSearchCV(IndexedScore, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Grid search with cross-validation for ``lam`` and ``gamma`` of KeCo or Pegasos.
 
     A faster `GridSearchCV`: inner products of rows are computed once, kernel values once per γ, and
@@ -214,6 +214,26 @@ class KernelSearchCV(IndexedScore, ClassifierMixin, MetaEstimatorMixin, BaseEsti
         """
         return self._best().predict(X)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels; of pandas with the index of ``X``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        check_rows(X, y=y, sample_weight=sample_weight)
+        return float(super().score(X, y, sample_weight))
+
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the scores of the views, by ``best_estimator_``.
 
@@ -275,18 +295,19 @@ def grams_of_gammas(
         values = products.copy()
         kernels = training_kernels(learner, gamma, rows)
         for v, lengths in enumerate(sqnorms):
-            if kernels.kernel != "linear":
+            if kernels.function.kernel != "linear":
                 gram.kernel_values(kernels[v], lengths, lengths, False, values[v])
-        yield gamma, values + kernels.constant
+        yield gamma, values + kernels.function.constant
 
 
 def _scores(
     learner: KernelLearner, data: TrainingSet, gram: np.ndarray, scored: np.ndarray, seed: int
 ) -> np.ndarray:
     """Return the scores of the rows ``scored`` after learning the rows with a weight."""
-    kernels = training_kernels(learner, 1.0, data.rows)
-    blocks = ViewLayout(learner.layout_.names, np.diff(data.rows.ptr).astype(int).tolist())
-    model = SupportLearner({}, blocks, kernels, None, "removal", learner.cache_size)
+    function = learner._options().function
+    options = ModelOptions(function, cache_size=learner.cache_size)
+    state = {"gamma": np.ones(learner.layout_.n_views), "dense": learner._state["dense"]}
+    model = SupportVectors(state, learner.layout_, data.labels.shape[1], options)
     model.hold(data.rows, np.arange(len(data.weight)), gram)
     random_state = np.random.RandomState(seed % 2**32)
     done = learn_drawn(model, data, draw_options(learner), random_state, lambda n: None)

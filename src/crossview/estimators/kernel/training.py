@@ -12,7 +12,7 @@ from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import read_only
 from crossview.estimators.kernel.features import FeatureWeights
-from crossview.estimators.kernel.support_learner import SupportLearner
+from crossview.estimators.kernel.supports import SupportVectors
 from crossview.kernels.rows import Rows
 
 __all__ = ["DrawOptions", "TrainingSet", "learn_drawn"]
@@ -36,7 +36,7 @@ class DrawOptions(NamedTuple):
 
 
 def learn_drawn(
-    model: FeatureWeights | SupportLearner,
+    model: FeatureWeights | SupportVectors,
     data: TrainingSet,
     options: DrawOptions,
     random_state: np.random.RandomState,
@@ -69,7 +69,7 @@ class _Training:
 
     def __init__(
         self,
-        model: FeatureWeights | SupportLearner,
+        model: FeatureWeights | SupportVectors,
         rows: Rows,
         options: DrawOptions,
         advance: Callable[[int], None],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,18 @@ from crossview.kernels import gram
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
 
-__all__ = ["KERNELS", "ViewKernels", "without_overflowing_rows"]
+__all__ = ["KERNELS", "KernelFunction", "ViewKernels", "without_overflowing_rows"]
 
 KERNELS = {"linear": gram.LINEAR, "rbf": gram.RBF, "poly": gram.POLY}
+
+
+class KernelFunction(NamedTuple):
+    """The kernel of all views, but for γ."""
+
+    kernel: Any  # a key of `KERNELS`, "precomputed" or a function of two matrices
+    degree: float
+    coef0: float
+    constant: float  # added to each kernel value, for the intercept
 
 
 @dataclass(frozen=True)
@@ -25,32 +34,25 @@ class ViewKernels:
 
     Parameters
     ----------
-    kernel : str or callable
-        A key of `KERNELS`, "precomputed" or a function of two matrices.
+    function : KernelFunction
+        The kernel.
     gammas : ndarray of shape (n_views,)
         γ of each view.
-    coef0, degree : float
-        Parameters of the polynomial kernel.
     ptr : ndarray of shape (n_views + 1,)
         The first column of each view.
-    constant : float
-        Added to each kernel value, for the intercept.
     dense : bool
         Whether a callable kernel receives dense arrays; otherwise CSR arrays.
     """
 
-    kernel: Any
+    function: KernelFunction
     gammas: np.ndarray
-    coef0: float
-    degree: float
     ptr: np.ndarray
-    constant: float
     dense: bool
 
     def __getitem__(self, v: int) -> gram.Kernel:
         """Return the kernel of view ``v`` for the learning loops."""
-        kind = KERNELS[self.kernel]
-        return gram.Kernel(kind, float(self.gammas[v]), float(self.coef0), float(self.degree))
+        kernel, degree, coef0, _ = self.function
+        return gram.Kernel(KERNELS[kernel], float(self.gammas[v]), float(coef0), float(degree))
 
     def of_rows(self, a: Rows, b: Rows) -> np.ndarray:
         """Return the kernel values of all views.
@@ -92,20 +94,21 @@ class ViewKernels:
         """
         if out is None:
             out = np.empty((len(a.begin), len(b.begin)))
-        if not callable(self.kernel):
+        kernel, constant = self.function.kernel, self.function.constant
+        if not callable(kernel):
             gram.gram(self[v], a, b, (int(self.ptr[v]), int(self.ptr[v + 1])), out)
-            out += self.constant
+            out += constant
             return out
         x, z = self._matrix(v, a), self._matrix(v, b)
         if self.dense:
             x, z = x.toarray(), z.toarray()
-        values = np.asarray(self.kernel(x, z), dtype=np.float64)
+        values = np.asarray(kernel(x, z), dtype=np.float64)
         if values.shape != (x.shape[0], z.shape[0]):
             raise InputError(
                 f"kernel= returned the shape {values.shape} for {x.shape[0]} and {z.shape[0]} "
                 f"rows; it must return {(x.shape[0], z.shape[0])}"
             )
-        return np.add(values, self.constant, out=out)
+        return np.add(values, constant, out=out)
 
     def given(self, v: int, a: ViewRows, columns: np.ndarray) -> np.ndarray:
         """Return the values of a precomputed kernel with the rows ``columns`` of `fit`.
@@ -124,7 +127,9 @@ class ViewKernels:
         values : ndarray of shape (n_rows, n_columns)
             Contiguous.
         """
-        return np.ascontiguousarray(self._matrix(v, a).toarray()[:, columns]) + self.constant
+        return (
+            np.ascontiguousarray(self._matrix(v, a).toarray()[:, columns]) + self.function.constant
+        )
 
     def _matrix(self, v: int, view: ViewRows) -> Any:
         first, last = (int(p) for p in self.ptr[v : v + 2])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS
 from crossview.errors import InputError
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import parameters
 from crossview.estimators.machines.learner import (
     MachineClassifier,
@@ -25,14 +25,18 @@ _CONSTRAINTS: dict[str, list] = {
 }
 
 
+@with_parameters
 class _FactorizationMachine(MachineLearner):
     """The model of the classifier and the regressor."""
+
+    n_factors: int = 16
+    cross_view_only: bool = False
 
     def _model(self) -> int:
         return CROSS_PAIRS if self.cross_view_only else ALL_PAIRS
 
-    def _check_optimizer(self) -> None:
-        super()._check_optimizer()
+    def _check_combination(self) -> None:
+        super()._check_combination()
         if self.optimizer == "als" and not self.cross_view_only:
             raise InputError(
                 "optimizer='als' with cross_view_only=False; "
@@ -41,6 +45,7 @@ class _FactorizationMachine(MachineLearner):
 
 
 @document_parameters(parameters.CLASSIFIER, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """Factorization machine for classification: factorized interactions of pairs of columns.
 
@@ -106,60 +111,13 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
         **_CONSTRAINTS,
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        n_factors: int = 16,
-        cross_view_only: bool = False,
-        loss: str = "logistic",
-        penalty: str = "l2",
-        alpha: float = 0.001,
-        optimizer: str = "adagrad",
-        learning_rate: float = 0.1,
-        init_scale: float = 0.02,
-        n_epochs: int = 100,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        deterministic: bool = True,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.cross_view_only = cross_view_only
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.init_scale = init_scale
-        self.n_epochs = n_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.shuffle = shuffle
-        self.deterministic = deterministic
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.random_state = random_state
-
 
 @document_parameters(parameters.REGRESSOR, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """Factorization machine for regression: factorized interactions of pairs of columns.
 
-    Each column i has a linear weight w_i and a vector v_i of k factors.  The score is
-    ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j`` (equation 26 of the paper), where the second sum
-    runs over all pairs of columns, or over the pairs of columns of different views.  The cost is
-    linear in the number of nonzero columns and in k.
+    The score is that of `FactorizationMachineClassifier`, for a numeric target.
 
     Parameters
     ----------
@@ -185,7 +143,7 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
 
     See Also
     --------
-    FactorizationMachineClassifier : For classes.
+    FactorizationMachineClassifier : For classes; it has the references.
     MultiViewMachineRegressor : Interactions of every order between views.
 
     Notes
@@ -195,11 +153,6 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
 
     The learner standardizes the target internally.  On a stream, mean and standard deviation are
     those of all rows up to the current one, so that the result does not depend on the batch size.
-
-    References
-    ----------
-    B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (26)
-    and (27).  S. Rendle, "Factorization Machines", ICDM 2010.
 
     Examples
     --------
@@ -218,44 +171,3 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
         **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        n_factors: int = 16,
-        cross_view_only: bool = False,
-        loss: str = "squared",
-        penalty: str = "l2",
-        alpha: float = 0.001,
-        optimizer: str = "adagrad",
-        learning_rate: float = 0.1,
-        init_scale: float = 0.02,
-        n_epochs: int = 100,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        deterministic: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.cross_view_only = cross_view_only
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.init_scale = init_scale
-        self.n_epochs = n_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.shuffle = shuffle
-        self.deterministic = deterministic
-        self.warm_start = warm_start
-        self.random_state = random_state

@@ -1,7 +1,9 @@
-"""Base classes of the machines: passes with early stopping, solvers, and outputs."""
+"""Base classes of the machines: learning, scores, state and interactions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -9,19 +11,47 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import cpu_count
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import losses, optimizers
-from crossview.algorithms.machines import alternating, hogwild, init, lbfgs, online, scores
-from crossview.algorithms.machines.state import Examples, Objective
+from crossview.algorithms.machines import (
+    alternating,
+    contributions,
+    hogwild,
+    init,
+    lbfgs,
+    online,
+    scores,
+)
+from crossview.algorithms.machines.interactions import strongest, terms
+from crossview.algorithms.machines.state import (
+    ALL_PAIRS,
+    CROSS_PAIRS,
+    TENSOR,
+    Examples,
+    Machine,
+    Objective,
+)
 from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
-from crossview.estimators.base import OnlineClassifier, OnlineLearner, OnlineRegressor
+from crossview.estimators.base import (
+    ColumnWeights,
+    OnlineClassifier,
+    OnlineRegressor,
+    State,
+    StatePart,
+    ViewLearner,
+)
+from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.online import check_learned, pass_over
+from crossview.estimators.documentation import with_parameters
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
-from crossview.estimators.machines.model import MachineModel
-from crossview.estimators.machines.state import cast_state, insert_class
+from crossview.estimators.machines.interactions import Interaction
+from crossview.estimators.machines.state import Design, MachineState, part_slots, resolve_groups
 from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import Interval, StrOptions, available_if
 from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
 
 __all__ = ["MachineClassifier", "MachineLearner", "MachineRegressor"]
 
@@ -41,11 +71,12 @@ SOLVERS = {
 }
 
 
-class MachineLearner(MachineModel):
-    """Base class of the machines: passes with early stopping, and solvers."""
+@with_parameters
+class MachineLearner(ViewLearner):
+    """Base class of the machines: passes with early stopping and solvers, scores and state."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **OnlineLearner._parameter_constraints,
+        **ViewLearner._parameter_constraints,
         "penalty": [StrOptions(set(PENALTIES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -58,14 +89,33 @@ class MachineLearner(MachineModel):
         "warm_start": ["boolean"],
     }
 
+    views: Any = field(default=None, kw_only=False)
+    penalty: str = "l2"
+    alpha: float = 0.001
+    optimizer: str = "adagrad"
+    learning_rate: float = 0.1
+    init_scale: float = 0.02
+    n_epochs: int = 100
+    early_stopping: bool = True
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
+    tol: float = 1e-4
+    shuffle: bool = True
+    deterministic: bool = True
+    warm_start: bool = False
+    random_state: Any = None
+
     # --- to be implemented by subclasses --------------------------------------
+
+    def _model(self) -> int:
+        """Return MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
+        raise NotImplementedError
 
     def _loss(self) -> int:
         """Return the loss to minimize."""
         return LOSSES[self.loss]
 
-    def _check_optimizer(self) -> None:
-        """Raise `InputError` if the optimizer does not support the other parameters."""
+    def _check_combination(self) -> None:
         if self.optimizer == "als" and self.loss != "squared":
             raise InputError(f"optimizer='als' with loss={self.loss!r}; set loss='squared'")
         if self.optimizer == "als" and self.penalty != "l2":
@@ -74,7 +124,14 @@ class MachineLearner(MachineModel):
     def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
         """Initialize the intercepts of `fit`; numeric targets are already centered."""
 
+    def _output_labels(self) -> list[Any]:
+        """Return the class of each score; None if there is one score."""
+        return [None]
+
     # --- learning -------------------------------------------------------------
+
+    def _check_columns(self, slots: ViewLayout) -> None:
+        resolve_groups(getattr(self, "groups", None), slots.names)
 
     def _objective(self) -> Objective:
         alpha_bias = self.alpha if getattr(self, "penalize_bias", False) else 0.0
@@ -85,12 +142,13 @@ class MachineLearner(MachineModel):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        cast_state(self._state, self._design())
+        state = self._machine_state(self._state)
+        state.cast()
         learn = online.learn if self.deterministic else partial(hogwild.learn, cpu_count())
         nonfinite_row = learn(
             rows,
             Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight),
-            self._machine(),
+            state.machine(),
             self._objective(),
             STREAMING[self.optimizer],
             float(self.learning_rate),
@@ -111,7 +169,6 @@ class MachineLearner(MachineModel):
 
     def _minimize(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, np.ndarray]:
         """Minimize the loss; return the rows, and the positions of those held out."""
-        self._check_optimizer()
         rows = self._read(X, reset=not self._warm_starts())
         target, weight = self._first_targets(y, sample_weight, rows)
         target = np.asarray(target, dtype=np.float64)
@@ -139,18 +196,18 @@ class MachineLearner(MachineModel):
         if self.optimizer in STREAMING:
             for _ in range(self.n_epochs):
                 order = random_state.permutation(train) if self.shuffle else train
-                nonfinite_row = max(self._pass(rows, order, target, weight)[1], nonfinite_row)
+                nonfinite_row = max(pass_over(self, rows, order, target, weight)[1], nonfinite_row)
                 if stopping.after_each():
                     break
         else:
             self._solve(rows, Examples(train, target, weight), stopping)
         self._finish(stopping)
-        self._check_learned(nonfinite_row)
+        check_learned(nonfinite_row)
         return rows, held_out
 
     def _solve(self, rows: Rows, examples: Examples, stopping: EarlyStopping) -> None:
         """Run a batch solver over all examples."""
-        cast_state(self._state, self._design())
+        self._machine_state(self._state).cast()
         examples = Examples(*map(read_only, examples))
         machine = self._machine()
         init.init_touched_columns(rows, examples.order, machine)
@@ -189,15 +246,264 @@ class MachineLearner(MachineModel):
     def _warm_starts(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "_state")
 
+    # --- scores ---------------------------------------------------------------
 
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
+        scores.score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
+        return found
+
+    def _column_weights(self) -> ColumnWeights:
+        """Return the interactions of order 1, and the norms of the factors."""
+        machine, columns = self._machine(), list(self.view_columns().values())
+        shape = machine.c.shape[1], int(self.n_features_in_)
+        weights, sqnorms = np.zeros(shape), np.zeros(shape)
+        pairs = machine.model in (CROSS_PAIRS, ALL_PAIRS)
+        n_parts = np.diff(machine.ends.astype(np.intp), prepend=0)
+        for a in range(shape[0]):
+            tables, seen, terms_of_one = self._terms_of(a, 1)
+            for (p, *others), (factors, *_), constant in terms_of_one:
+                if not others:
+                    where = columns[int(machine.views[p])][seen[p]]
+                    weights[a, where] += factors @ constant
+            for p, table in enumerate(tables):
+                where = columns[int(machine.views[p])][seen[p]]
+                sqnorms[a, where] += (table[:, int(pairs) :] ** 2).sum(axis=1)
+        only_products = machine.model == TENSOR and n_parts.max() > 1
+        interact = pairs or n_parts.max() > 1
+        return ColumnWeights(
+            None if only_products else weights,
+            factor_norm=np.sqrt(sqnorms) if interact else None,
+        )
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        return contributions.contributions(rows, self._frozen())
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view alone, as if all other views were missing.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, for more than two), in the units of
+            the target for a regressor; NaN where the view is missing.
+        """
+        return scores_of_views_alone(
+            self, X, lambda rows, alone: rows._replace(present=read_only(alone))
+        )
+
+    # --- state ----------------------------------------------------------------
+
+    def _design(self) -> Design:
+        return Design(
+            self._model(),
+            resolve_groups(getattr(self, "groups", None), self.layout_.names),
+            int(getattr(self, "n_factors", 1)),
+            self.optimizer == "adagrad",
+            float(self.init_scale),
+            getattr(self, "init", "signs") == "published",
+        )
+
+    def _parts(self, state: State) -> list[StatePart]:
+        return [self._machine_state(state), *super()._parts(state)]
+
+    def _machine_state(self, state: State) -> MachineState:
+        """Return the arrays of the machine."""
+        ptr, n_scores = self._slots.ptr, self._n_scores()
+        return MachineState(state, self._design(), ptr, n_scores, self.random_state)
+
+    def _machine(self) -> Machine:
+        """Return the state for the learning loops."""
+        return self._machine_state(self._state).machine()
+
+    def _frozen(self) -> Machine:
+        """Return the machine with read-only arrays."""
+        m = self._machine()
+        return m._replace(
+            A=read_only(m.A), B=read_only(m.B), c=read_only(m.c), seen=read_only(m.seen)
+        )
+
+    def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
+        return {**super()._merged_header(models, shares), "passes": None}
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the state that is not arrays."""
+        passes = None
+        if hasattr(self, "n_iter_"):
+            passes = {"n": self.n_iter_, "validation_loss": self.validation_loss_.tolist()}
+        return {**super().get_header(), "passes": passes}
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned."""
+        super().set_header(header)
+        if passes := header["passes"]:
+            self.n_iter_ = passes["n"]
+            self.validation_loss_ = np.asarray(passes["validation_loss"])
+
+    def _header_schema(self) -> dict[str, Any]:
+        passes = (None, {"n": int, "validation_loss": [float]})
+        return {**super()._header_schema(), "passes": passes}
+
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("n_iter_", "validation_loss_"):
+            self.__dict__.pop(name, None)
+
+    # --- attributes -----------------------------------------------------------
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts (1,) or (n_classes,); of a regressor, in standard deviations of the target."""
+        check_is_fitted(self, "_state")
+        return np.array(self._state["c"][0])
+
+    @property
+    def factors_(self) -> dict[str, np.ndarray]:
+        """Weights of each view's columns, (n_columns, n_parts * n_classes * n_factors).
+
+        A view has one part per group that contains it; the columns are in the order of
+        `view_columns`.  In a factorization machine the linear weight comes before the factors.
+        """
+        check_is_fitted(self, "_state")
+        return {
+            name: np.hstack([self._part_factors(p) for p in parts])
+            for name, parts in self._parts_of_views().items()
+            if parts
+        }
+
+    @property
+    def bias_rows_(self) -> dict[str, np.ndarray]:
+        """Weights of each view's constant feature, (n_parts * n_classes * n_factors,)."""
+        check_is_fitted(self, "_state")
+        return {
+            name: self._state["B"][parts, 0].reshape(-1).astype(np.float64)
+            for name, parts in self._parts_of_views().items()
+            if parts
+        }
+
+    def view_norms(self) -> dict[str, tuple[int, float]]:
+        """Return the number of learned columns of each view, and the norm of their factors.
+
+        Returns
+        -------
+        norms : dict of str to (int, float)
+            The number of columns that were nonzero in at least one row, and the Euclidean norm of
+            their factors.
+        """
+        check_is_fitted(self, "_state")
+        norms = {}
+        for name, parts in self._parts_of_views().items():
+            seen = [self._seen(p) for p in parts]
+            sqnorm = sum(float((self._part_factors(p) ** 2).sum()) for p in parts)
+            norms[name] = int(np.count_nonzero(seen[:1])), float(np.sqrt(sqnorm))
+        return norms
+
+    def interactions(self, top: int = 10) -> list[Interaction]:
+        """Return the strongest interactions between views, of each order.
+
+        The weight of an interaction of one column i_v per view v is ``sum_f prod_v A_v[i_v, f]``,
+        times the bias rows of all other views: the coefficient of the product of the columns in
+        the score (for a regressor, in standard deviations of the target).  Order 1 is the weight
+        of a single column.  Columns that are 0 in all rows are skipped.
+
+        Parameters
+        ----------
+        top : int, default=10
+            Number of interactions per order.
+
+        Returns
+        -------
+        interactions : list of Interaction
+            By order, and within it by absolute weight.
+
+        Notes
+        -----
+        Orders 1 and 2 are exact for views of up to 1000 columns.  Higher orders and wider views use
+        a beam search over the 1000 columns, and then combinations, with the highest upper bound.
+        """
+        check_is_fitted(self, "_state")
+        found = [
+            Interaction(views, columns, weight, label)
+            for a, label in enumerate(self._output_labels())
+            for views, columns, weight in self._interactions_of(a, top)
+        ]
+        found.sort(key=lambda one: (len(one.views), -abs(one.weight)))
+        kept: list[Interaction] = []
+        for order in sorted({len(one.views) for one in found}):
+            kept += [one for one in found if len(one.views) == order][:top]
+        return kept
+
+    def _terms_of(
+        self, a: int, highest: int | None = None
+    ) -> tuple[list[np.ndarray], list[np.ndarray], Iterator[Any]]:
+        """Return for score ``a`` the factors of each part, their columns, and the interactions."""
+        machine = self._machine()
+        k = machine.B.shape[2] // machine.c.shape[1]
+        own = slice(a * k, (a + 1) * k)
+        tables, columns = [], []  # of each part: rows of the columns seen, and which these are
+        for p in range(len(machine.views)):
+            seen = np.flatnonzero(self._seen(p))
+            tables.append(self._part_factors(p)[seen, own])
+            columns.append(seen)
+        groups = np.split(np.arange(len(machine.views)), machine.ends[:-1].astype(np.intp))
+        B = machine.B[:, 0, own].astype(np.float64)
+        found = terms(machine.model, tables, B, groups, machine.views, highest)
+        return tables, columns, found
+
+    def _interactions_of(
+        self, a: int, top: int
+    ) -> list[tuple[tuple[str, ...], tuple[int, ...], float]]:
+        """Return the strongest interactions per combination of views for score ``a``."""
+        _, columns, found_terms = self._terms_of(a)
+        names, views_of_parts = self.layout_.names, self._state["views"]
+        found = []
+        for parts, factors, constant in found_terms:
+            same = len(parts) == 2 and parts[0] == parts[1]
+            views = tuple(names[int(views_of_parts[p])] for p in parts)
+            for chosen, weight in strongest(factors, constant, top, same):
+                named = tuple(int(columns[p][i]) for p, i in zip(parts, chosen, strict=True))
+                found.append((views, named, weight))
+        return found
+
+    def _part_columns(self, p: int) -> np.ndarray:
+        """Return the columns of part ``p`` in the state, in the order of `view_columns`."""
+        v = int(self._state["views"][p])
+        return self._columns.in_block(*self._slots.ptr[v : v + 2].tolist())
+
+    def _seen(self, p: int) -> np.ndarray:
+        """Return which columns of part ``p`` were nonzero in at least one row."""
+        return self._state["seen"][part_slots(self._state, p, self._part_columns(p))]
+
+    def _part_factors(self, p: int) -> np.ndarray:
+        """Return the weights of part ``p``, in the order of `view_columns`."""
+        A = self._state["A"][part_slots(self._state, p, self._part_columns(p)), 0]
+        return np.asarray(A, dtype=np.float64)
+
+    def _parts_of_views(self) -> dict[str, list[int]]:
+        views = self._state["views"].tolist()
+        return {
+            name: [p for p, view in enumerate(views) if view == v]
+            for v, name in enumerate(self.layout_.names)
+        }
+
+
+@with_parameters
 class MachineClassifier(MachineLearner, OnlineClassifier):
     """Base class of the machines for classification."""
 
     _parameter_constraints: ClassVar[dict] = {
         **MachineLearner._parameter_constraints,
-        **OnlineClassifier._parameter_constraints,
         "loss": [StrOptions({"logistic", "hinge", "squared"})],
     }
+
+    loss: str = "logistic"
+    class_weight: Any = None
+    calibration: str = "sigmoid"
 
     # as in scikit-learn: a learner that cannot stream has no partial_fit
     partial_fit = available_if(lambda self: _streams(self))(OnlineClassifier.partial_fit)
@@ -239,12 +545,8 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
         """Whether the loss makes scores log odds."""
         return bool(self.loss == "logistic")
 
-    def _insert_class(self, old: np.ndarray, position: int) -> None:
-        design = self._design()
-        cast_state(self._state, design)
-        self._state |= insert_class(self._state, design, self._slots.ptr, len(old), position)
 
-
+@with_parameters
 class MachineRegressor(MachineLearner, OnlineRegressor):
     """Base class of the machines for regression."""
 
@@ -253,17 +555,9 @@ class MachineRegressor(MachineLearner, OnlineRegressor):
         "loss": [StrOptions({"squared", "huber"})],
     }
 
+    loss: str = "squared"
+
     partial_fit = available_if(lambda self: _streams(self))(OnlineRegressor.partial_fit)
-
-    def _n_scores(self) -> int:
-        return 1
-
-    def _start_state(self) -> None:
-        super()._start_state()
-        self._state["units"] = np.zeros(3)
-
-    def _in_units(self, score: np.ndarray) -> np.ndarray:
-        return OnlineRegressor._in_units(self, score)
 
 
 def _streams(learner: Any) -> bool:

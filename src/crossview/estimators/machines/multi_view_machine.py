@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crossview.algorithms.machines.state import MULTI_VIEW, TENSOR
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import parameters
 from crossview.estimators.machines.learner import (
     MachineClassifier,
@@ -28,8 +28,15 @@ _CONSTRAINTS: dict[str, list] = {
 }
 
 
+@with_parameters
 class _MultiViewMachine(MachineLearner):
     """The model of the classifier and the regressor."""
+
+    n_factors: int = 16
+    groups: Sequence[Sequence[str]] | None = None
+    init: str = "signs"
+    penalize_bias: bool = False
+    fit_intercept: bool = True
 
     def _model(self) -> int:
         # one view alone has no interactions: a linear model, without a bias row
@@ -38,6 +45,7 @@ class _MultiViewMachine(MachineLearner):
 
 
 @document_parameters(parameters.CLASSIFIER, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """Multi-view machine for classification: factorized interactions of all orders.
 
@@ -108,67 +116,14 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
         **_CONSTRAINTS,
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        n_factors: int = 16,
-        loss: str = "logistic",
-        penalty: str = "l2",
-        alpha: float = 0.001,
-        optimizer: str = "adagrad",
-        learning_rate: float = 0.1,
-        groups: Sequence[Sequence[str]] | None = None,
-        init: str = "signs",
-        penalize_bias: bool = False,
-        fit_intercept: bool = True,
-        init_scale: float = 0.02,
-        n_epochs: int = 100,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        deterministic: bool = True,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.groups = groups
-        self.init = init
-        self.penalize_bias = penalize_bias
-        self.fit_intercept = fit_intercept
-        self.init_scale = init_scale
-        self.n_epochs = n_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.shuffle = shuffle
-        self.deterministic = deterministic
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.random_state = random_state
-
 
 @document_parameters(parameters.REGRESSOR, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     """Multi-view machine for regression: factorized interactions of all orders.
 
-    Each column i of view v has a vector A_v[i] of k factors, and each view a bias row b_v.  With
-    ``S_v = b_v + sum_i x_i A_v[i]`` the score is ``c + sum_f prod_v S_v,f`` (equation 6):
-    the interactions of one column per view, over all subsets of the views, share the
-    same factors.  The cost is linear in the number of nonzero columns, in the views and in k.  With
-    one view it is a linear model.
+    The score is that of `MultiViewMachineClassifier`, for a numeric target.  With one view it is a
+    linear model.
 
     Parameters
     ----------
@@ -197,7 +152,7 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
 
     See Also
     --------
-    MultiViewMachineClassifier : For classes.
+    MultiViewMachineClassifier : For classes; it has the references.
     FactorizationMachineRegressor : Interactions of order 2 only, with separate linear weights.
 
     Notes
@@ -207,12 +162,6 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
 
     The learner standardizes the target internally.  On a stream, mean and standard deviation are
     those of all rows up to the current one, so that the result does not depend on the batch size.
-
-    References
-    ----------
-    B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (5)
-    to (21), with products over the other views in place of the paper's division by S_v,
-    and with other initial weights (``init``).
 
     Examples
     --------
@@ -231,50 +180,3 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
         **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }
-
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        n_factors: int = 16,
-        loss: str = "squared",
-        penalty: str = "l2",
-        alpha: float = 0.001,
-        optimizer: str = "adagrad",
-        learning_rate: float = 0.1,
-        groups: Sequence[Sequence[str]] | None = None,
-        init: str = "signs",
-        penalize_bias: bool = False,
-        fit_intercept: bool = True,
-        init_scale: float = 0.02,
-        n_epochs: int = 100,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        deterministic: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.groups = groups
-        self.init = init
-        self.penalize_bias = penalize_bias
-        self.fit_intercept = fit_intercept
-        self.init_scale = init_scale
-        self.n_epochs = n_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.shuffle = shuffle
-        self.deterministic = deterministic
-        self.warm_start = warm_start
-        self.random_state = random_state

@@ -1,6 +1,6 @@
-"""Learned state of a machine as a flat dict of arrays: initialization, conversion and growth.
+"""Learned state of a machine: initialization, conversion, growth and merge.
 
-The keys are the fields of `Machine`, ``seed``, and ``ptr``, the first column of each view.
+The arrays are the fields of `Machine`, ``seed``, and ``ptr``, the first column of each view.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_random_state
 
+from crossview.algorithms import merging
 from crossview.algorithms.machines import init
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
@@ -21,22 +23,15 @@ from crossview.algorithms.machines.state import (
 )
 from crossview.batch import read_only
 from crossview.errors import InputError, closest_names
+from crossview.estimators.base import Models, Schema, State, StatePart
 from crossview.saving.schema import Array
 from crossview.saving.touched import zeros
+from crossview.views import ViewLayout
 
-__all__ = [
-    "Design",
-    "as_machine",
-    "cast_state",
-    "grow_state",
-    "insert_class",
-    "make_state",
-    "part_slots",
-    "resolve_groups",
-    "state_schema",
-]
+__all__ = ["Design", "MachineState", "as_machine", "part_slots", "resolve_groups"]
 
-State = dict[str, np.ndarray]
+# what follows from the parameters, the columns and the random numbers
+SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 
 
 class Design(NamedTuple):
@@ -122,6 +117,84 @@ def _keys(seed: int, n_parts: int) -> np.ndarray:
     return read_only(init.part_keys(seed, n_parts))
 
 
+class MachineState(StatePart):
+    """The arrays of a machine, in the layers and the precision of its optimizer.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The arrays of the learner.
+    design : Design
+        The parameters.
+    ptr : ndarray of int
+        First column of each view, and the end.
+    n_scores : int
+        Number of scores per row.
+    random_state : int, RandomState or None
+        Seed of the initial weights.
+    """
+
+    def __init__(
+        self, state: State, design: Design, ptr: np.ndarray, n_scores: int, random_state: Any
+    ) -> None:
+        super().__init__(state)
+        self.design, self.ptr, self.n_scores = design, ptr, n_scores
+        self.random_state = random_state
+
+    def start(self) -> None:
+        """Add the arrays, in which no column was seen."""
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        class_ids = np.arange(self.n_scores, dtype=np.uint64)
+        self.state |= make_state(self.design, self.ptr, seed, class_ids)
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        return state_schema(self.design, self.ptr, self.n_scores)
+
+    def saved(self) -> State:
+        """Return the arrays in the form of the optimizer."""
+        return _cast(self.state, self.design)
+
+    def machine(self) -> Machine:
+        """Return the state for the learning loops."""
+        return as_machine(self.state, self.design)
+
+    def cast(self) -> None:
+        """Convert the arrays to the form of the optimizer."""
+        self.state |= _cast(self.state, self.design)
+
+    def merged(self, models: Models) -> State:
+        """Return the mean of the parameters, and of AdaGrad's sums.
+
+        A column that some models have not seen has the mean of those that have: the others still
+        have its initial weights, which they do not store.  The mean of the sums is that of the
+        start and the mean of what each model has added.  The sum of what all have added, as of one
+        stream of all rows, would make the steps of later rounds small, where a mean over models is
+        small already.
+        """
+        merged = {name: models.states[0][name] for name in SAME}
+        for state in models.states[1:]:
+            if not all(np.array_equal(state[name], merged[name]) for name in ("class_ids", "seed")):
+                raise InputError(
+                    "machines with other initial weights have no mean; give them the same "
+                    "random_state and classes, or let them go on from copies of one model"
+                )
+        seen = models.of("seen")
+        merged["seen"] = np.logical_or.reduce(seen)
+        merged["A"] = merging.seen_mean(models.of("A"), seen, models.shares)
+        return merged | {name: models.mean(name) for name in ("B", "c")}
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Make room for more columns, as if present from the start."""
+        old = self.state | _cast(self.state, self.design)
+        self.state |= _grown(old, self.design, self.ptr, moved)
+
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class with initial weights."""
+        old = self.state | _cast(self.state, self.design)
+        self.state |= _with_class(old, self.design, self.ptr, n_classes, position)
+
+
 def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray) -> State:
     """Return an initial state, in which no column was seen."""
     schema = state_schema(design, ptr, len(class_ids))
@@ -135,7 +208,7 @@ def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray
     return state
 
 
-def state_schema(design: Design, ptr: np.ndarray, n_classes: int) -> dict[str, Array | np.ndarray]:
+def state_schema(design: Design, ptr: np.ndarray, n_classes: int) -> Schema:
     """Return what the state looks like; where its parts are follows from design and columns."""
     views = [v for group in design.groups for v in group]
     widths = [int(ptr[v + 1] - ptr[v]) for v in views]
@@ -160,11 +233,12 @@ def state_schema(design: Design, ptr: np.ndarray, n_classes: int) -> dict[str, A
     }
 
 
-def cast_state(state: State, design: Design) -> None:
-    """Convert the state in place to the layers and precision of this optimizer."""
+def _cast(state: State, design: Design) -> State:
+    """Return the arrays that have other layers or another precision than this optimizer's."""
     layers, dtype = design.layers, design.dtype
     if state["A"].dtype == dtype and state["A"].shape[1] == layers:
-        return
+        return {}
+    cast: State = {}
     for name, axis in (("A", 1), ("B", 1), ("c", 0)):
         value = state[name]
         if value.shape[axis] > layers:
@@ -172,7 +246,8 @@ def cast_state(state: State, design: Design) -> None:
         elif value.shape[axis] < layers:
             value = np.concatenate([value, np.zeros_like(value)], axis=axis)
         kind = np.float64 if name == "c" else dtype
-        state[name] = np.ascontiguousarray(value, dtype=kind)
+        cast[name] = np.ascontiguousarray(value, dtype=kind)
+    return cast
 
 
 def part_slots(state: Mapping[str, np.ndarray], p: int, columns: np.ndarray) -> np.ndarray:
@@ -192,7 +267,7 @@ def _by_class(state: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return value.reshape(*value.shape[:2], len(state["class_ids"]), -1)
 
 
-def grow_state(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -> State:
+def _grown(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -> State:
     """Return the state with more columns, as if present from the start; i moves to ``moved[i]``."""
     new = make_state(design, ptr, int(old["seed"][0]), old["class_ids"])
     old_parts = {part: p for p, part in enumerate(_parts(old))}
@@ -222,7 +297,7 @@ def grow_state(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -
     return new
 
 
-def insert_class(
+def _with_class(
     old: State, design: Design, ptr: np.ndarray, n_classes: int, position: int
 ) -> State:
     """Return the state of ``n_classes`` classes with one more class, at ``position``."""

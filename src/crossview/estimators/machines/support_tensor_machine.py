@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crossview.algorithms.machines.state import TENSOR
 from crossview.errors import InputError
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import parameters
 from crossview.estimators.machines.learner import MachineClassifier
 from crossview.estimators.validation import StrOptions
@@ -15,6 +15,7 @@ __all__ = ["SupportTensorMachineClassifier"]
 
 
 @document_parameters(parameters.CLASSIFIER, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class SupportTensorMachineClassifier(MachineClassifier):
     """Support tensor machine: interactions of the highest order, of rank one.
 
@@ -93,51 +94,14 @@ class SupportTensorMachineClassifier(MachineClassifier):
         "optimizer": [StrOptions({"alternating", "adagrad", "sgd"})],
     }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        loss: str = "hinge",
-        penalty: str = "l2",
-        alpha: float = 0.001,
-        optimizer: str = "alternating",
-        learning_rate: float = 0.1,
-        init_scale: float = 1.0,
-        n_epochs: int = 100,
-        early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        tol: float = 1e-4,
-        shuffle: bool = True,
-        deterministic: bool = True,
-        class_weight: Any = None,
-        calibration: str = "sigmoid",
-        warm_start: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.init_scale = init_scale
-        self.n_epochs = n_epochs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.shuffle = shuffle
-        self.deterministic = deterministic
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.random_state = random_state
+    loss: str = "hinge"
+    optimizer: str = "alternating"
+    init_scale: float = 1.0
 
     def _model(self) -> int:
         return TENSOR
 
-    def _check_optimizer(self) -> None:
+    def _check_combination(self) -> None:
         if self.optimizer == "alternating" and (self.penalty != "l2" or self.alpha == 0.0):
             raise InputError(
                 f"optimizer='alternating' with penalty={self.penalty!r} and alpha={self.alpha!r}; "

@@ -1,27 +1,39 @@
-"""What stacks of classifiers and of regressors share: learning and scoring."""
+"""Base class of the stacks: experts, and the combination of their scores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
-from crossview.algorithms.stacking.stack import Settings, Stack
+from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
 from crossview.batch import entries_of, make_rows, read_only, rows_at, whole_matrix
 from crossview.errors import InputError
-from crossview.estimators.base import ColumnWeights, OnlineLearner
+from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
+from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.values import without_overflowing_rows
 from crossview.estimators.stacking import state as states
-from crossview.estimators.stacking.learned import LearnedStack
+from crossview.estimators.stacking.defaults import EXPERT_CLASSES, MAX_VIEWS_ALONE, view_expert
+from crossview.estimators.stacking.experts import (
+    Experts,
+    experts_from_json,
+    experts_to_json,
+    named_entries,
+    own_layout,
+)
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
+from crossview.views import ViewLayout
 
-__all__ = ["Stacking"]
+__all__ = ["Stacking", "WeightHistory"]
 
 # rows that each expert learns before the next one does: they stay in the cache, and the
 # memory for what the experts predict is bounded
@@ -31,26 +43,146 @@ ROWS_AT_ONCE = 4096
 NO_HISTORY = history.start(0)._replace(column=read_only(np.empty(0, dtype=np.int64)))
 
 
-class Stacking(LearnedStack):
+class WeightHistory(NamedTuple):
+    """The weights of the experts over time, for pictures."""
+
+    experts: tuple[str, ...]
+    n_rows: np.ndarray  # (n_snapshots,): after how many rows
+    mixture: np.ndarray  # (n_snapshots, n_experts): weights of the mixture, which add up to 1
+    stacking: np.ndarray  # (n_snapshots, n_experts): coefficients of stacking
+    stacking_decides: np.ndarray  # bool (n_snapshots,): else the mixture decides
+
+
+@with_parameters
+class Stacking(ViewLearner):
     """Base class of the stacks: experts, and the combination of their scores."""
 
     # one pass: a row that an expert has learned says nothing about its weight
     n_epochs, learns_combination = 1, True  # False in further passes, which teach the experts
 
     _parameter_constraints: ClassVar[dict] = {
-        **{k: v for k, v in OnlineLearner._parameter_constraints.items() if k != "n_epochs"},
-        "views": [Mapping, "array-like", None],
+        **ViewLearner._parameter_constraints,
         "experts": [list, tuple, None],
         "share": [Interval(Real, 0, 1, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "prune": [Interval(Integral, 1, None, closed="left"), None],
     }
 
+    views: Any = field(default=None, kw_only=False)
+    experts: Any = None
+    share: float = 0.001
+    ridge: float = 100.0
+    prune: int | None = None
+    shuffle: bool = True
+    random_state: Any = None
+
+    _expert_kind: ClassVar[Any]  # what every expert is an instance of
+
     # --- to be implemented by subclasses ------------------------------------------------
+
+    def _default_experts(self) -> list[tuple[str, Any, str | None]]:
+        """Return the experts for the views of the data, and its classes."""
+        raise NotImplementedError
+
+    def _default_of_view(self) -> type:
+        """Return the learner that sees one view alone."""
+        raise NotImplementedError
+
+    def _n_calibrated(self) -> int | None:
+        """Return the number of scores to calibrate; None for predictions."""
+        raise NotImplementedError
 
     def _loop(self) -> Callable[..., None]:
         """Return the loop that combines the scores."""
         raise NotImplementedError
+
+    # --- experts as parameters, as in scikit-learn's ensembles -----------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; ``deep``: also the given experts and theirs, ``name__param``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the experts.
+
+        Returns
+        -------
+        params : dict of str to value
+            The parameters by name.
+        """
+        params: dict[str, Any] = super().get_params(deep=False)
+        if deep:
+            for name, learner, *_ in self._given():
+                params[name] = learner
+                for key, value in learner.get_params().items():
+                    params[f"{name}__{key}"] = value
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, an expert by its name, or a parameter of an expert, ``name__param``.
+
+        Parameters
+        ----------
+        **params
+            The values by name.
+
+        Returns
+        -------
+        self : object
+            The stack.
+        """
+        if "experts" in params:
+            self.experts = params.pop("experts")
+        names = [entry[0] for entry in self._given()]
+        for name in [name for name in params if name in names]:
+            entries, at = list(self.experts), names.index(name)
+            entries[at] = (name, params.pop(name), *entries[at][2:])
+            self.experts = entries
+        super().set_params(**params)
+        return self
+
+    def _given(self) -> list[Any]:
+        """Return the entries of ``experts=`` that name a learner; `check_params` checks them."""
+        entries = self.experts if isinstance(self.experts, list | tuple) else []
+        return [entry for entry in entries if isinstance(entry, list | tuple) and len(entry) > 1]
+
+    def check_params(self) -> None:
+        """Raise an error if a parameter, or one of an expert, is out of its range.
+
+        Raises
+        ------
+        InvalidParameterError, InputError
+            The message names the parameter or the expert.
+        """
+        super().check_params()
+        if self.experts is not None and not len(self.experts):
+            raise InputError("experts= is empty; leave it at None for the default experts")
+        for name, learner, _ in named_entries(self.experts or []):
+            if not isinstance(learner, self._expert_kind) or isinstance(learner, Stacking):
+                raise InputError(
+                    f"expert {name!r} is a {type(learner).__name__}; give learners of this package "
+                    "with score_then_learn that predict the same"
+                )
+            if getattr(learner, "views", None) is not None or getattr(
+                learner, "random_views", None
+            ):
+                raise InputError(
+                    f"expert {name!r} has views of its own; give views= to the stack, and the name "
+                    "of a view with the expert: (name, learner, view)"
+                )
+            learner.check_params()
+
+    def check_streams(self) -> None:
+        """Raise an error if an expert cannot learn from a stream.
+
+        Raises
+        ------
+        InputError
+            The message names the parameter that needs all rows in memory.
+        """
+        for _, learner, _ in named_entries(self.experts or []):
+            learner.check_streams()
 
     # --- learning and scoring -------------------------------------------------------------
 
@@ -167,21 +299,107 @@ class Stacking(LearnedStack):
             One score per view (and class, for more than two), in the units of the target for a
             regressor; NaN where the view is missing.
         """
-        check_is_fitted(self, "_state")
-        rows = self._read(X, reset=False)
-        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
-        present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
-        found = np.full((n, V, self._n_scores()), np.nan)
-        for v in range(V):
-            alone = np.zeros((n, V), dtype=np.bool_)
-            alone[:, v] = present[:, v]
-            joint = self._joint_scores(make_rows(whole_matrix(rows), self._slots, alone))
-            found[present[:, v], v] = self._in_units(joint)[present[:, v]]
-        return found[:, :, 0] if found.shape[2] == 1 else found
+        return scores_of_views_alone(
+            self, X, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
+        )
 
-    def _in_units(self, score: np.ndarray) -> np.ndarray:
-        """Return scores in the units of the target."""
-        return score
+    # --- state -----------------------------------------------------------------------------
+
+    def _start_state(self) -> None:
+        random_state = check_random_state(self.random_state)
+        given = self._default_experts() if self.experts is None else named_entries(self.experts)
+        self._experts = Experts.make(given, self, random_state)
+        super()._start_state()
+
+    def _parts(self, state: State) -> list[StatePart]:
+        return [self._stack_state(state), *super()._parts(state)]
+
+    def _stack_state(self, state: State) -> states.StackState:
+        """Return the weights of the experts."""
+        classes, n_scores = getattr(self, "classes_", None), self._n_calibrated()
+        return states.StackState(state, self._experts, classes, n_scores, float(self.ridge))
+
+    def _header_schema(self) -> dict[str, Any]:
+        entry = {"name": str, "view": (None, str), "column": int, "class": str, "params": dict}
+        return {**super()._header_schema(), "experts": {"ever": [str], "left": [entry]}}
+
+    def _check_columns(self, slots: ViewLayout) -> None:
+        if hasattr(self, "_experts"):
+            for expert in self._experts:
+                expert.learner._check_columns(own_layout(expert, slots))
+
+    def _grow_state(self, moved: np.ndarray, before: ViewLayout) -> None:
+        old, names = self._experts.names, self.layout_.names
+        self._experts.grow(self, moved, old)
+        if self.experts is not None or not len(old) < len(names) <= MAX_VIEWS_ALONE:
+            return
+        random_state = check_random_state(self.random_state)
+        for view in names if len(old) == 1 else names[len(old) :]:
+            entry = view_expert(view, self._default_of_view())
+            self._experts.add(*entry, self, random_state)
+            self._stack_state(self._state).add_expert()
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore the state that `get_state` returned."""
+        super().set_state({name: value for name, value in state.items() if "/" not in name})
+        self._experts.set_state({name: value for name, value in state.items() if "/" in name})
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the state that is not arrays."""
+        return {**super().get_header(), "experts": experts_to_json(self._experts)}
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned."""
+        super().set_header(header)
+        self._experts = experts_from_json(header["experts"], self.experts, EXPERT_CLASSES, self)
+        for expert in self._experts:
+            if not isinstance(expert.learner, self._expert_kind):
+                raise InputError(f"expert {expert.name!r} does not predict what the stack does")
+            expert.learner.check_params()
+            expert.learner.check_streams()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("_experts", None)
+
+    # --- what was learned -------------------------------------------------------------------
+
+    @property
+    def experts_(self) -> list[tuple[str, Any, str | None]]:
+        """The experts that are left: name, learner, and view; None for all views."""
+        check_is_fitted(self, "_state")
+        return [(expert.name, expert.learner, expert.view) for expert in self._experts]
+
+    @property
+    def mixture_weights_(self) -> dict[str, float]:
+        """Weight of each expert in the mixture; they add up to 1."""
+        check_is_fitted(self, "_state")
+        return self._by_name(self._state["omega"])
+
+    @property
+    def stacking_weights_(self) -> dict[str, float]:
+        """Coefficient of each expert in stacking."""
+        check_is_fitted(self, "_state")
+        return self._by_name(self._state["v"])
+
+    @property
+    def stacking_decides_(self) -> bool:
+        """Whether stacking predicts; otherwise the mixture does."""
+        check_is_fitted(self, "_state")
+        return bool(choose(self._state["losses"]) == STACKING)
+
+    @property
+    def weight_history_(self) -> WeightHistory:
+        """Weights of all experts over time, at most 512 evenly spaced snapshots."""
+        check_is_fitted(self, "_state")
+        state, n = self._state, int(self._state["clock"][2])
+        mixture, stacking = (state["weights"][:n, i].copy() for i in range(2))
+        rows, decides = state["rows"][:n].copy(), state["stacks"][:n].copy()
+        return WeightHistory(tuple(self._experts.ever), rows, mixture, stacking, decides)
+
+    def _by_name(self, weights: np.ndarray) -> dict[str, float]:
+        names = [expert.name for expert in self._experts]
+        return dict(zip(names, weights[: len(names)].tolist(), strict=True))
 
 
 def _squares_are_finite(values: np.ndarray) -> bool:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.estimators.base import OnlineClassifier
-from crossview.estimators.documentation import document_parameters
-from crossview.estimators.second_order.arow import AROWClassifier
+from crossview.estimators.documentation import document_parameters, with_parameters
+from crossview.estimators.second_order import AROWClassifier
 from crossview.estimators.stacking import parameters
-from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 
@@ -21,6 +20,7 @@ __all__ = ["OnlineStackingClassifier"]
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """Several learners in one pass, weighted by how well they predict: nothing to tune.
 
@@ -105,33 +105,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
 
     scores_are_log_odds = True
     _expert_kind = OnlineClassifier
-    _parameter_constraints: ClassVar[dict] = {
-        **{k: v for k, v in OnlineClassifier._parameter_constraints.items() if k != "n_epochs"},
-        **Stacking._parameter_constraints,
-    }
 
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        experts: Any = None,
-        share: float = 0.001,
-        ridge: float = 100.0,
-        prune: int | None = None,
-        shuffle: bool = True,
-        class_weight: Any = None,
-        calibration: str = "none",
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.experts = experts
-        self.share = share
-        self.ridge = ridge
-        self.prune = prune
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.calibration = calibration
-        self.random_state = random_state
+    class_weight: Any = None
+    calibration: str = "none"
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_classifiers(self.layout_, len(self.classes_))
@@ -177,7 +153,3 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
                 missing = ~np.isfinite(scores).all(axis=1)
                 scores = np.where(missing[:, None], 0.0, scores)
             yield scores, missing, self._state["calibrations"][k]
-
-    def _insert_class(self, old: np.ndarray, position: int) -> None:
-        self._experts.insert_class(old, self.classes_, position)
-        states.insert_class(self._state, float(self.ridge), len(old), position)

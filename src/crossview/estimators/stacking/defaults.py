@@ -23,7 +23,7 @@ from crossview.estimators.machines import (
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
 )
-from crossview.estimators.second_order.arow import AROWClassifier
+from crossview.estimators.second_order import AROWClassifier
 from crossview.views import ViewLayout
 
 __all__ = ["EXPERT_CLASSES", "default_classifiers", "default_regressors", "view_expert"]

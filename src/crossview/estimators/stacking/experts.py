@@ -11,7 +11,8 @@ from sklearn.base import clone
 
 from crossview.batch import entries_of, rows_of_view
 from crossview.errors import InputError, closest_names
-from crossview.estimators.base import OnlineLearner
+from crossview.estimators.base import Columns, Models, State, ViewLearner
+from crossview.estimators.base.online import pass_over
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
@@ -63,13 +64,13 @@ class Experts(list[Expert]):
     of one view, and only learn and score.
     """
 
-    def __init__(self, stack: OnlineLearner) -> None:
+    def __init__(self, stack: ViewLearner) -> None:
         super().__init__()
         self.names = stack.layout_.names  # of the views
         self.ever: list[str] = []  # names of all experts that there have been, by column
 
     @classmethod
-    def make(cls, entries: Any, stack: OnlineLearner, random_state: Any) -> Experts:
+    def make(cls, entries: Any, stack: ViewLearner, random_state: Any) -> Experts:
         """Return new experts from (name, learner, view), with the columns of the stack."""
         self = cls(stack)
         for name, learner, view in entries:
@@ -77,7 +78,7 @@ class Experts(list[Expert]):
         return self
 
     def add(
-        self, name: str, learner: Any, view: str | None, stack: OnlineLearner, random_state: Any
+        self, name: str, learner: Any, view: str | None, stack: ViewLearner, random_state: Any
     ) -> None:
         """Add an expert that has learned nothing."""
         new = clone(learner)
@@ -93,6 +94,7 @@ class Experts(list[Expert]):
                 f"{closest_names(str(view), stack.layout_.names)}"
             )
         take_columns(expert, stack)
+        new._check_columns(new._slots)
         new._start_state()
         self.append(expert)
         self.ever.append(name)
@@ -107,7 +109,7 @@ class Experts(list[Expert]):
             # KeCo takes the classes in another form
             encode = getattr(learner, "_targets_of_codes", None)
             targets = y if encode is None else encode(y)
-            found[:, k], _ = learner._pass(own, order, targets, own_weight)
+            found[:, k], _ = pass_over(learner, own, order, targets, own_weight)
             if missing is not None:
                 found[missing, k] = np.nan
         return found
@@ -151,31 +153,26 @@ class Experts(list[Expert]):
 
     # --- columns and classes ----------------------------------------------------------------
 
-    def grow(self, stack: OnlineLearner, moved: np.ndarray, old_names: tuple[str, ...]) -> None:
+    def grow(self, stack: ViewLearner, moved: np.ndarray, old_names: tuple[str, ...]) -> None:
         """Add the new columns of the stack; column i of its state moves to ``moved[i]``."""
-        named = stack._named
-        assert named is not None  # only named columns grow
         self.names = stack.layout_.names
         for expert in self:
             learner = expert.learner
             if getattr(learner, "groups", None) == [[view] for view in old_names]:
                 # a linear model has one group per view
                 learner.set_params(groups=[[view] for view in stack.layout_.names])
-            if expert.view is not None:
-                old_width = learner._slots.n_columns
-                if learner.layout_.widths == own_layout(expert, stack.layout_).widths:
-                    continue
-                learner._named = named.select(expert.view)
-                learner._grow(np.arange(old_width))
-            else:
-                learner._named = named
-                learner._grow(moved)
+            columns = own_columns(expert, stack._columns)
+            if expert.view is None:
+                learner._grow(columns, moved)
+            elif learner.layout_.widths != columns.layout.widths:
+                learner._grow(columns, np.arange(learner._slots.n_columns))
 
-    def insert_class(self, old: np.ndarray, classes: np.ndarray, position: int) -> None:
-        """Add a class to each expert."""
+    def insert_class(self, classes: Any, n_classes: int, position: int) -> None:
+        """Add a class to each expert, at this position of the classes."""
         for expert in self:
             expert.learner.classes_ = classes
-            expert.learner._insert_class(old, position)
+            for part in expert.learner._parts(expert.learner._state):
+                part.insert_class(n_classes, position)
 
     # --- state ------------------------------------------------------------------------------
 
@@ -185,6 +182,14 @@ class Experts(list[Expert]):
             f"{k}/{name}": array
             for k, expert in enumerate(self)
             for name, array in expert.learner.get_state().items()
+        }
+
+    def merged(self, models: Models) -> State:
+        """Return the merged arrays of all experts."""
+        return {
+            f"{k}/{name}": value
+            for k, expert in enumerate(self)
+            for name, value in expert.learner._merged(models.select(f"{k}/")).items()
         }
 
     def set_state(self, state: dict[str, np.ndarray]) -> None:
@@ -219,7 +224,7 @@ def experts_to_json(experts: Experts) -> dict[str, Any]:
 
 
 def experts_from_json(
-    value: dict[str, Any], given: Any, kinds: dict[str, type], stack: OnlineLearner
+    value: dict[str, Any], given: Any, kinds: dict[str, type], stack: ViewLearner
 ) -> Experts:
     """Undo `experts_to_json`; ``given`` are those of the user, ``kinds`` the other classes."""
     own = {name: learner for name, learner, _ in named_entries(given or [])}
@@ -242,20 +247,21 @@ def experts_from_json(
     return experts
 
 
-def take_columns(expert: Expert, stack: OnlineLearner) -> None:
+def take_columns(expert: Expert, stack: ViewLearner) -> None:
     """Give the expert the columns of the stack, or those of its view."""
     learner = expert.learner
-    learner.layout_ = own_layout(expert, stack.layout_)
+    learner._columns = own_columns(expert, stack._columns)
     learner.n_features_in_ = learner.layout_.n_columns
-    learner._slots = own_layout(expert, stack._slots)
-    learner._column_map = None
-    learner._named = None
-    if stack._named is not None and stack._named.fixed is None:
-        named = stack._named
-        learner._named = named if expert.view is None else named.select(expert.view)
-        learner._column_map = learner._named.column_map
     if hasattr(stack, "classes_"):
         learner.classes_ = stack.classes_
+
+
+def own_columns(expert: Expert, columns: Columns) -> Columns:
+    """Return the columns of the stack that the expert has, which are in the order of its views."""
+    named = columns.named
+    if named is not None and named.fixed is None:
+        return Columns.of_names(named if expert.view is None else named.select(expert.view))
+    return Columns(own_layout(expert, columns.layout), own_layout(expert, columns.slots))
 
 
 def own_layout(expert: Expert, layout: ViewLayout) -> ViewLayout:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from crossview.algorithms.stacking import numbers
 from crossview.estimators.base import OnlineRegressor
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import MultiViewMachineRegressor
 from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_regressors
+from crossview.views import ViewLayout
 
 __all__ = ["OnlineStackingRegressor"]
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
+@with_parameters
 class OnlineStackingRegressor(Stacking, OnlineRegressor):
     """Several learners in one pass, weighted by how well they predict numbers: nothing to tune.
 
@@ -86,26 +88,6 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     """
 
     _expert_kind = OnlineRegressor
-    _parameter_constraints: ClassVar[dict] = Stacking._parameter_constraints
-
-    def __init__(
-        self,
-        views: Any = None,
-        *,
-        experts: Any = None,
-        share: float = 0.001,
-        ridge: float = 100.0,
-        prune: int | None = None,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.experts = experts
-        self.share = share
-        self.ridge = ridge
-        self.prune = prune
-        self.shuffle = shuffle
-        self.random_state = random_state
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_regressors(self.layout_)
@@ -121,7 +103,6 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
 
     def _start_state(self) -> None:
         super()._start_state()
-        self._state["units"] = np.zeros(3)
         self._share_units()
 
     def _share_units(self) -> None:
@@ -129,14 +110,11 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
         for expert in self._experts:
             expert.learner._state["units"] = self._state["units"]
 
-    def _grow_state(self, moved: np.ndarray) -> None:
-        super()._grow_state(moved)
+    def _grow_state(self, moved: np.ndarray, before: ViewLayout) -> None:
+        super()._grow_state(moved, before)
         self._share_units()
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore the state that `get_state` returned."""
         super().set_state(state)
         self._share_units()
-
-    def _in_units(self, score: np.ndarray) -> np.ndarray:
-        return OnlineRegressor._in_units(self, score)

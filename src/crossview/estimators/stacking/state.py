@@ -1,6 +1,6 @@
-"""Learned state of a combination as a flat dict of arrays: new and dropped experts, new classes.
+"""Learned state of a combination: new and dropped experts, new classes.
 
-The keys are the fields of `Stack` and `History`, and ``calibrations``, one row per expert.  The
+The arrays are the fields of `Stack` and `History`, and ``calibrations``, one row per expert.  The
 first K entries of ``v`` belong to the experts, the others are offsets.
 """
 
@@ -8,26 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from crossview.algorithms import calibration, merging
+from crossview.algorithms import calibration
+from crossview.algorithms.merging import calibrations
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import MAX_SNAPSHOTS, History
 from crossview.algorithms.stacking.stack import Stack
-from crossview.estimators.base import Parts
-from crossview.estimators.base.probabilities import calibration_schema
+from crossview.estimators.base import Models, Schema, State, StatePart
+from crossview.estimators.base.calibration import calibration_schema
+from crossview.estimators.stacking.experts import Experts
 from crossview.saving.schema import MAX_COUNT, Array
 
-__all__ = [
-    "as_history",
-    "as_stack",
-    "insert_class",
-    "keep_experts",
-    "make_state",
-    "merged_state",
-    "state_schema",
-    "with_expert",
-]
-
-State = dict[str, np.ndarray]
+__all__ = ["StackState", "as_history", "as_stack", "keep_experts", "make_state"]
 
 _HISTORY = ("clock", "rows", "weights", "stacks")
 
@@ -50,26 +41,114 @@ def make_state(K: int, n_offsets: int, ridge: float, n_scores: int | None) -> St
     }
 
 
-def state_schema(
-    K: int, n_offsets: int, n_ever: int, n_scores: int | None
-) -> dict[str, Array | np.ndarray]:
-    """Return what the state of K experts looks like, of ``n_ever`` that there have been."""
-    D, n = K + n_offsets, MAX_SNAPSHOTS
-    # rows learned, rows between snapshots, number of snapshots
-    clock = np.array([0, 1, 0]), np.array([MAX_COUNT, MAX_COUNT, n - 1])
-    own = Array("f8", (K, 0))
-    return {
-        "calibrations": own if n_scores is None else calibration_schema(n_scores, each=(K,)),
-        "v": Array("f8", (D,)),
-        "A_inv": Array("f8", (D, D)),
-        "omega": Array("f8", (K,), low=0.0),
-        "losses": Array("f8", (3,), low=0.0),
-        "idle": Array("i8", (K,), 0, MAX_COUNT),
-        "clock": Array("i8", (3,), *clock),
-        "rows": Array("i8", (n,), low=0),
-        "weights": Array("f8", (n, 2, n_ever)),
-        "stacks": Array("b1", (n,)),
-    }
+class StackState(StatePart):
+    """The weights of the experts, their calibrations, and the weights over time.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The arrays of the stack.
+    experts : Experts
+        The experts that are left.
+    classes : ndarray or None
+        The classes of a classifier.
+    n_scores : int or None
+        Number of scores to calibrate; None for predictions, which need no calibration.
+    ridge : float
+        Curvature of the weights before the first row.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        experts: Experts,
+        classes: np.ndarray | None,
+        n_scores: int | None,
+        ridge: float,
+    ) -> None:
+        super().__init__(state)
+        self.experts, self.classes, self.n_scores, self.ridge = experts, classes, n_scores, ridge
+
+    def start(self) -> None:
+        """Add equal weights."""
+        K, n_offsets = len(self.experts), self.n_scores or 1
+        self.state |= make_state(K, n_offsets, self.ridge, self.n_scores)
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        K, n, n_scores = len(self.experts), MAX_SNAPSHOTS, self.n_scores
+        D = K + (n_scores or 1)
+        # rows learned, rows between snapshots, number of snapshots
+        clock = np.array([0, 1, 0]), np.array([MAX_COUNT, MAX_COUNT, n - 1])
+        own = Array("f8", (K, 0))
+        return {
+            "calibrations": own if n_scores is None else calibration_schema(n_scores, each=(K,)),
+            "v": Array("f8", (D,)),
+            "A_inv": Array("f8", (D, D)),
+            "omega": Array("f8", (K,), low=0.0),
+            "losses": Array("f8", (3,), low=0.0),
+            "idle": Array("i8", (K,), 0, MAX_COUNT),
+            "clock": Array("i8", (3,), *clock),
+            "rows": Array("i8", (n,), low=0),
+            "weights": Array("f8", (n, 2, len(self.experts.ever))),
+            "stacks": Array("b1", (n,)),
+        }
+
+    def saved(self) -> State:
+        """Return the arrays of all experts."""
+        return self.experts.get_state()
+
+    def merged(self, models: Models) -> State:
+        """Return the mean weights of stacks with the same experts, and the history of the first.
+
+        Losses and A forget, so what a part has learned since the start may be less than it has
+        forgotten: they do not add up as counts do.
+        """
+        merged = {name: models.states[0][name] for name in _HISTORY}
+        merged |= {name: models.mean(name) for name in ("v", "omega", "losses", "A_inv")}
+        merged["idle"] = np.minimum.reduce(models.of("idle"))
+        of_experts = zip(*models.of("calibrations"), strict=True)
+        start = models.start["calibrations"]
+        merged["calibrations"] = np.stack(
+            [
+                own[0] if self.n_scores is None else calibrations(own, models.shares, first)
+                for own, first in zip(of_experts, start, strict=True)
+            ]
+        )
+        return merged | self.experts.merged(models)
+
+    def add_expert(self) -> None:
+        """Add an expert that has learned nothing, with weight 0 in stacking."""
+        state, K = self.state, len(self.state["omega"])
+        new = make_state(1, 0, self.ridge, self.n_scores)
+        state["v"] = np.insert(state["v"], K, 0.0)
+        state["A_inv"] = _insert(state["A_inv"], K, self.ridge)
+        state["omega"] = np.append(state["omega"] * K, 1.0) / (K + 1)
+        for name in ("calibrations", "idle"):
+            state[name] = np.concatenate([state[name], new[name]])
+        empty = np.zeros((*state["weights"].shape[:2], 1))
+        state["weights"] = np.concatenate([state["weights"], empty], axis=2)
+
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class to those of the combination and of the experts; their weights stay."""
+        self.experts.insert_class(self.classes, n_classes, position)
+        state, K = self.state, len(self.state["omega"])
+        state["calibrations"] = np.stack(
+            [calibration.insert_class(own, n_classes, position) for own in state["calibrations"]]
+        )
+        v, A_inv = state["v"], state["A_inv"]
+        if n_classes == 1:
+            if position == 1:  # the only class so far is no longer the positive one
+                v[K:] *= -1.0
+                A_inv[:K, K:] *= -1.0
+                A_inv[K:, :K] *= -1.0
+            return
+        if n_classes == 2:  # log odds b of the second class: half for it, half against the first
+            v = np.append(v[:K], [-v[K] / 2, v[K] / 2])
+            A_inv = _insert(A_inv[:K, :K], K, self.ridge)
+            A_inv = _insert(A_inv, K, self.ridge)
+        state["v"] = np.insert(v, K + position, 0.0)
+        state["A_inv"] = _insert(A_inv, K + position, self.ridge)
 
 
 def as_stack(state: State, alive: np.ndarray) -> Stack:
@@ -83,26 +162,6 @@ def as_history(state: State, column: np.ndarray) -> History:
     return History(column=column, **{name: state[name] for name in _HISTORY})
 
 
-def merged_state(parts: Parts, n_scores: int | None) -> State:
-    """Return one state for those of stacks with the same experts, and the history of the first.
-
-    Losses and A forget, so what a part has learned since the start may be less than it has
-    forgotten: they do not add up as counts do.
-    """
-    merged = {name: parts.states[0][name] for name in _HISTORY}
-    merged |= {name: parts.mean(name) for name in ("v", "omega", "losses", "A_inv")}
-    merged["idle"] = np.minimum.reduce(parts.of("idle"))
-    of_experts = zip(*parts.of("calibrations"), strict=True)
-    start = parts.start["calibrations"]
-    merged["calibrations"] = np.stack(
-        [
-            own[0] if n_scores is None else merging.calibrations(own, parts.shares, first)
-            for own, first in zip(of_experts, start, strict=True)
-        ]
-    )
-    return merged
-
-
 def keep_experts(state: State, kept: np.ndarray) -> None:
     """Delete the experts at all other positions; their weights are 0."""
     K = len(state["omega"])
@@ -110,40 +169,6 @@ def keep_experts(state: State, kept: np.ndarray) -> None:
     state["v"], state["A_inv"] = state["v"][rows], state["A_inv"][np.ix_(rows, rows)]
     for name in ("calibrations", "omega", "idle"):
         state[name] = state[name][kept]
-
-
-def with_expert(state: State, ridge: float, n_scores: int | None) -> None:
-    """Add an expert that has learned nothing, with weight 0 in stacking."""
-    K = len(state["omega"])
-    new = make_state(1, 0, ridge, n_scores)
-    state["v"] = np.insert(state["v"], K, 0.0)
-    state["A_inv"] = _insert(state["A_inv"], K, ridge)
-    state["omega"] = np.append(state["omega"] * K, 1.0) / (K + 1)
-    for name in ("calibrations", "idle"):
-        state[name] = np.concatenate([state[name], new[name]])
-    empty = np.zeros((*state["weights"].shape[:2], 1))
-    state["weights"] = np.concatenate([state["weights"], empty], axis=2)
-
-
-def insert_class(state: State, ridge: float, n_classes: int, position: int) -> None:
-    """Add a class to the ``n_classes`` ones, at ``position``; weights of experts stay."""
-    K = len(state["omega"])
-    state["calibrations"] = np.stack(
-        [calibration.insert_class(own, n_classes, position) for own in state["calibrations"]]
-    )
-    v, A_inv = state["v"], state["A_inv"]
-    if n_classes == 1:
-        if position == 1:  # the only class so far is no longer the positive one
-            v[K:] *= -1.0
-            A_inv[:K, K:] *= -1.0
-            A_inv[K:, :K] *= -1.0
-        return
-    if n_classes == 2:  # log odds b of the second class: half for it, half against the first
-        v = np.append(v[:K], [-v[K] / 2, v[K] / 2])
-        A_inv = _insert(A_inv[:K, :K], K, ridge)
-        A_inv = _insert(A_inv, K, ridge)
-    state["v"] = np.insert(v, K + position, 0.0)
-    state["A_inv"] = _insert(A_inv, K + position, ridge)
 
 
 def _insert(A_inv: np.ndarray, position: int, ridge: float) -> np.ndarray:

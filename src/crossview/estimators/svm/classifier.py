@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import field
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
 from crossview.algorithms.performance.disagreement import ViewBlocks
 from crossview.algorithms.performance.inverse import make_metric
 from crossview.algorithms.performance.joint import cutting_planes
-from crossview.algorithms.performance.problem import Problem, published_price
+from crossview.algorithms.performance.problem import Problem, make_problem, published_price
 from crossview.algorithms.performance.solution import Solution, Stopping
 from crossview.algorithms.performance.working_set import WorkingSet
 from crossview.batch import rows_at
 from crossview.errors import InputError
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.base import LinearClassifier, Schema, State, StatePart
+from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
-from crossview.estimators.svm.attributes import SVMPerfAttributes
 from crossview.estimators.svm.constants import ConstantFeatures
+from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
 from crossview.estimators.targets import row_weights
+from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
+from crossview.labels import choose_positive
+from crossview.saving.schema import Array
+from crossview.views import ViewLayout
 
 __all__ = ["MultiViewSVMPerf"]
 
@@ -67,8 +75,29 @@ class _TrainingRows:
         return problem
 
 
+class _SolutionState(StatePart):
+    """The weights of a solution, and how the solver came to them, per class."""
+
+    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
+        super().__init__(state)
+        self.layout, self.n_scores = layout, n_scores
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        K = self.n_scores
+        return {
+            "W": Array("f8", (self.layout.n_columns, K)),
+            "b": Array("f8", (self.layout.n_views, K)),
+            "n_iter": Array("i8", (K,), low=0),
+            "gap": Array("f8", (K,), -np.inf, np.inf),
+            "size": Array("i8", (K,), low=0),
+            "history": Array("f8", (int(self.state["n_iter"].sum()), 2), -np.inf, np.inf),
+        }
+
+
 @document_parameters(VIEWS, {"calibration": CALIBRATION}, attributes=ATTRIBUTES)
-class MultiViewSVMPerf(SVMPerfAttributes):
+@with_parameters
+class MultiViewSVMPerf(LinearClassifier):
     """Linear SVMs, one per view, jointly trained for F1, precision at k, ROC AUC and others.
 
     A measure such as F1 is a function of all rows together, and not a sum over rows.  With scores
@@ -203,6 +232,72 @@ class MultiViewSVMPerf(SVMPerfAttributes):
     >>> round(model.score(scale(X), y), 2), model.dual_gap_ < 1e-3
     (0.98, True)
     """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **LinearClassifier._parameter_constraints,
+        "measure": [StrOptions(set(MEASURES)), Measure, callable],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "k": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="neither"),
+        ],
+        "C1": [Interval(Real, 0, None, closed="neither")],
+        "C2": [Interval(Real, 0, None, closed="left")],
+        "solver": [StrOptions({"joint", "published"})],
+        "scaling": [StrOptions({"rows", "published"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    views: Any = field(default=None, kw_only=False)
+    measure: Any = "f1"
+    beta: float = 1.0
+    k: float = 0.1
+    C1: float = 1.0
+    C2: float = 0.1
+    solver: str = "joint"
+    scaling: str = "rows"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    pos_label: Any = None
+    calibration: str = "sigmoid"
+
+    # --- learned state -----------------------------------------------------------
+
+    def _per_view(self) -> bool:
+        return True
+
+    def _parts(self, state: State) -> list[StatePart]:
+        return [_SolutionState(state, self._slots, self._n_scores()), *super()._parts(state)]
+
+    def _per_class(self, name: str) -> Any:
+        """Return one number, or an array with one number per class."""
+        check_is_fitted(self, "_state")
+        values = self._state[name]
+        return values if len(values) > 1 else values.tolist()[0]
+
+    @property
+    def n_iter_(self) -> Any:
+        """Number of iterations; an array for more than two classes."""
+        return self._per_class("n_iter")
+
+    @property
+    def dual_gap_(self) -> Any:
+        """Relative gap between the objective and its lower bound; an array for several classes."""
+        return self._per_class("gap")
+
+    @property
+    def working_set_size_(self) -> Any:
+        """Number of constraints in the last quadratic program; an array for several classes."""
+        return self._per_class("size")
+
+    @property
+    def objective_history_(self) -> Any:
+        """Lower bound and best objective after each iteration; a list for several classes."""
+        check_is_fitted(self, "_state")
+        parts = np.split(self._state["history"], np.cumsum(self._state["n_iter"])[:-1])
+        return parts if len(parts) > 1 else parts[0]
 
     # --- learning ----------------------------------------------------------------
 
@@ -349,6 +444,61 @@ class MultiViewSVMPerf(SVMPerfAttributes):
             "size": np.array([one.solution.size for one in found]),
             "history": np.concatenate(history),
         }
+
+    # --- the problem ---------------------------------------------------------------
+
+    def _problem(self, signs: np.ndarray, weight: np.ndarray) -> Problem:
+        """Return the problem of the measure for these labels."""
+        n, P = len(signs), int((signs > 0).sum())
+        if isinstance(self.measure, str):
+            name = "fbeta" if self.measure == "f1" else self.measure
+            beta = float(self.beta) if self.measure == "fbeta" else 1.0
+            k = self.k if isinstance(self.k, Integral) else max(1, round(float(self.k) * n))
+            if name in AT_K and k > n:
+                raise InputError(
+                    f"k={k} is more than the {n} rows; give a smaller k, or a fraction of the rows"
+                )
+            return make_problem(name, signs, weight, beta=beta, k=int(k))
+        measure = self.measure if isinstance(self.measure, Measure) else Measure(self.measure)
+        measure.check(P, n - P)
+        return make_problem("custom", signs, weight, delta=measure.loss, concave=measure.concave)
+
+    def _check_weights(self, weight: np.ndarray) -> None:
+        if self.measure not in WEIGHTED and np.ptp(weight) > 0.0:
+            raise InputError(
+                f"sample_weight is not defined for measure={self.measure!r}, which is not a sum "
+                f"over rows; leave it out, or set measure to one of: {', '.join(WEIGHTED)}"
+            )
+
+    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the classes of labels; `InputError` for what cannot be learned."""
+        classes = np.unique(y)
+        if len(classes) < 2:
+            what = (
+                f"one class, {classes.tolist()[0]!r}"
+                if len(classes)
+                else "no row with a positive weight"
+            )
+            raise InputError(f"y has {what}; a classifier needs two or more")
+        self._check_weights(weight)
+        return classes
+
+    def _positive_classes(self, classes: np.ndarray, y: np.ndarray) -> list[int]:
+        """Return the codes of the classes for one-against-rest problems."""
+        if self.pos_label is None:
+            if len(classes) > 2:
+                return list(range(len(classes)))
+            return [choose_positive(classes, np.unique(y, return_counts=True)[1])[0]]
+        if len(classes) > 2:
+            raise InputError(
+                f"pos_label requires two classes, and y has {len(classes)}; leave it out"
+            )
+        found = np.flatnonzero(classes == self.pos_label)
+        if not len(found):
+            raise InputError(
+                f"pos_label={self.pos_label!r} is not among the classes {classes.tolist()!r}"
+            )
+        return [int(found[0])]
 
 
 def _threshold(problem: Problem, f: Any) -> float:

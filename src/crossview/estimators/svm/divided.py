@@ -27,7 +27,7 @@ __all__ = ["Parts", "fit_divided"]
 
 
 class Parts(Protocol):
-    """Where the parts are."""
+    """The parts of the rows, in this process or on workers."""
 
     def each(self, method: str, values: list[tuple]) -> list[Any]:
         """Return what a method of each `ScoredPart` returns for its arguments."""
@@ -132,7 +132,7 @@ class _Blocks(NamedTuple):
 
 
 class _TrainingRows:
-    """What `MultiViewSVMPerf` asks of its training rows."""
+    """The training rows of `MultiViewSVMPerf`, for rows in parts."""
 
     def __init__(
         self, model: MultiViewSVMPerf, labels: list[Labels], parts: Parts, constants: Any

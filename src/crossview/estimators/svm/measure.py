@@ -1,4 +1,4 @@
-"""Custom performance measures."""
+"""The performance measures that the SVM optimizes: their names, and custom ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,25 @@ import numpy as np
 
 from crossview.errors import InputError
 
-__all__ = ["Measure"]
+__all__ = ["AT_K", "MEASURES", "WEIGHTED", "Measure"]
+
+MEASURES = (
+    "f1",
+    "fbeta",
+    "error_rate",
+    "balanced_accuracy",
+    "g_mean",
+    "prbep",
+    "precision_at_k",
+    "recall_at_k",
+    "precision_at_k:exact",
+    "recall_at_k:exact",
+    "roc_auc",
+    "average_precision",
+)
+# sums over rows or pairs, which support sample weights
+WEIGHTED = ("error_rate", "balanced_accuracy", "roc_auc")
+AT_K = ("precision_at_k", "recall_at_k", "precision_at_k:exact", "recall_at_k:exact")
 
 # number of random contingency tables on which a custom measure is checked
 TABLES_TO_CHECK = 1000

@@ -18,7 +18,7 @@ __all__ = ["Labels", "PartOfRows", "ScoredPart", "is_coupled", "labels_of", "par
 
 
 class Labels(NamedTuple):
-    """What a part tells of its rows before they are learned."""
+    """The labels of a part, its weights, and the columns that occur in it."""
 
     y: np.ndarray
     weight: np.ndarray

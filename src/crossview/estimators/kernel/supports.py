@@ -1,4 +1,4 @@
-"""Learning with support vectors: from drawn rows, and from a stream."""
+"""Support vectors: their coefficients, and learning them from drawn rows and from a stream."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.algorithms.kernel.budget import MERGING, Budget
+from crossview.algorithms.kernel.budget import MERGING, PROJECTION, REMOVAL, Budget
 from crossview.algorithms.kernel.gram import Draws, learn_from_gram
 from crossview.algorithms.kernel.quota import Stream
 from crossview.algorithms.kernel.scores import averaged, support_sums
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.algorithms.kernel.stream import Pool, learn_stream
 from crossview.batch import (
+    flat_view,
     matrix_of,
     read_only,
     rows_at,
@@ -22,18 +23,153 @@ from crossview.batch import (
     view_of_matrix,
     views_of,
 )
+from crossview.errors import InputError
+from crossview.estimators.base import Schema
 from crossview.estimators.kernel.features import STEPS_AT_ONCE
-from crossview.estimators.kernel.support_vectors import SupportVectors
+from crossview.estimators.kernel.model import KernelModel
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
+from crossview.saving.schema import Array
+from crossview.views import ViewLayout
 
-__all__ = ["SupportLearner"]
+__all__ = ["MAINTENANCE", "SupportVectors"]
+
+# rows per block of kernel values in memory
+ROWS_AT_ONCE = 256
+
+MAINTENANCE = {"removal": REMOVAL, "projection": PROJECTION, "merging": MERGING}
 
 
-class SupportLearner(SupportVectors):
-    """Kernel model that learns support vectors."""
+class SupportVectors(KernelModel):
+    """Model with support vectors of each view, their coefficients β = α z.
+
+    With a budget also their Gram matrix.
+    """
+
+    score_at_once = ROWS_AT_ONCE
+
+    @property
+    def budget(self) -> int:
+        """Maximum number of support vectors per view; 0: none."""
+        return int(self.options.budget or 0)
+
+    @property
+    def maintenance(self) -> int:
+        """The rule by which the budget is kept."""
+        return MAINTENANCE[self.options.maintenance]
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows per block of a stream; smaller with a budget, which needs their Gram matrix."""
+        if not self.budget:
+            return ROWS_AT_ONCE
+        return max(ROWS_AT_ONCE // 4, min(ROWS_AT_ONCE, self.budget))
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether the rows are kernel values."""
+        kernel = self.options.function.kernel
+        return isinstance(kernel, str) and kernel == "precomputed"
+
+    # --- state -----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Add arrays without support vectors."""
+        super().start()
+        for v in range(self.views.n_views):
+            self._start_view(v)
+
+    def _start_view(self, v: int) -> None:
+        wide = self.views.n_columns > np.iinfo(np.int32).max
+        self.state |= {
+            f"data{v}": np.empty(0),
+            f"indices{v}": np.empty(0, dtype=np.uint64 if wide else np.uint32),
+            f"indptr{v}": np.zeros(1, dtype=np.int64),
+            f"beta{v}": np.empty((self.n_scores, 0)),
+        }
+        if self.budget:
+            self.state[f"gram{v}"] = np.empty((0, 0))
+
+    def schema(self) -> Schema:
+        """Return what the support vectors of each view look like."""
+        schema = super().schema()
+        views, K = self.views, self.n_scores
+        wide = views.n_columns > np.iinfo(np.int32).max
+        for v in range(views.n_views):
+            n, entries = f"supports of view {v}", f"entries of view {v}"
+            if self.precomputed:  # the rows of `fit`, whose kernel values are given
+                schema[f"rows{v}"] = Array("i8", (n,), 0, views.widths[v] - 1)
+            schema |= {
+                f"data{v}": Array("f8", (entries,)),
+                f"indices{v}": Array(
+                    "u8" if wide else "u4", (entries,), views.ptr[v], views.ptr[v + 1] - 1
+                ),
+                f"indptr{v}": Array("i8", (1 if self.precomputed else f"{n}+1",), cuts=entries),
+                f"beta{v}": Array("f8", (K, n)),
+            }
+            if self.budget:
+                schema[f"gram{v}"] = Array("f8", (n, n))
+        return schema
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Move the columns of the support vectors."""
+        super().grow(moved, before)
+        for v in range(self.views.n_views):
+            if f"data{v}" in self.state:
+                old = self.state[f"indices{v}"]
+                self.state[f"indices{v}"] = moved[old.astype(np.intp)].astype(old.dtype)
+            else:
+                self._start_view(v)
+
+    def _class_axes(self) -> dict[str, int]:
+        return {f"beta{v}": 0 for v in range(self.views.n_views)}
+
+    def support_vectors(self, v: int) -> ViewRows:
+        """Return the support vectors of view ``v``."""
+        s = self.state
+        indptr = s[f"indptr{v}"].astype(np.uint64)
+        return ViewRows(
+            read_only(s[f"data{v}"]),
+            read_only(s[f"indices{v}"]),
+            read_only(indptr[:-1]),
+            read_only(indptr[1:]),
+            read_only(np.zeros(len(indptr) - 1, dtype=np.uint64)),
+        )
+
+    def store(self, v: int, rows: ViewRows, beta: np.ndarray) -> None:
+        """Set the support vectors of view ``v`` and their coefficients β."""
+        data, indices, indptr = flat_view(rows)
+        self.state |= {
+            f"data{v}": data,
+            f"indices{v}": indices,
+            f"indptr{v}": indptr,
+            f"beta{v}": np.ascontiguousarray(beta),
+        }
+
+    # --- scores ----------------------------------------------------------------------------
+
+    def add_sums(self, rows: Rows, out: np.ndarray) -> None:
+        """out[i, v] <- sum_k β_v[k] K_v(x_i, x_k)."""
+        for v, view in enumerate(views_of(rows)):
+            if self.precomputed:
+                values = self.kernels.given(v, view, self.state[f"rows{v}"])
+            else:
+                values = self.kernels.between(v, view, self.support_vectors(v))
+            support_sums(values, read_only(self.state[f"beta{v}"]), out[:, v])
 
     # --- drawn rows ------------------------------------------------------------------------
+
+    def prepare(
+        self, rows: Rows, n_components: int, random_state: Callable[[], np.random.RandomState]
+    ) -> None:
+        """Check that precomputed kernels are square matrices."""
+        n = len(rows.indptr) - 1
+        for name, width in zip(self.views.names, self.views.widths, strict=True):
+            if self.precomputed and width != n:
+                raise InputError(
+                    f"kernel='precomputed': view {name!r} has {n} rows and {width} columns; in fit "
+                    "it must be a square matrix of kernel values"
+                )
 
     def hold(self, rows: Rows, origin: np.ndarray, gram: np.ndarray | None = None) -> None:
         """Keep the rows to learn, which are the rows ``origin`` of `fit`, and their kernel values.
@@ -57,7 +193,7 @@ class SupportLearner(SupportVectors):
     ) -> int:
         """Learn the held rows ``drawn`` from the start, by steps ``draws``; return their number."""
         rows = rows_at(self.held, drawn)
-        memory = init_memory(self.blocks.n_views, examples.labels.shape[1], len(drawn))
+        memory = init_memory(self.views.n_views, examples.labels.shape[1], len(drawn))
         t = 0
         for part, gram in self._gram_of_draws(rows, drawn, draws):
             t = learn_from_gram(gram, part, examples, memory, settings, t)
@@ -85,7 +221,7 @@ class SupportLearner(SupportVectors):
 
     def _n_cached(self, n: int) -> int:
         """Return the number of rows whose kernel values with n rows the cache holds."""
-        return int(self.cache_size * 2**20 / (8.0 * self.blocks.n_views * max(n, 1)))
+        return int(self.options.cache_size * 2**20 / (8.0 * self.views.n_views * max(n, 1)))
 
     def _gram_of_draws(
         self, rows: Rows, drawn: np.ndarray, draws: np.ndarray
@@ -151,16 +287,16 @@ class SupportLearner(SupportVectors):
         V, n_old = len(new), max(len(view.begin) for view in old)
         size = n_old + len(new[0].begin)
         merging = bool(self.budget) and self.maintenance == MERGING
-        vectors = np.zeros((V, size, max(self.blocks.widths)) if merging else (V, 1, 1))
+        vectors = np.zeros((V, size, max(self.views.widths)) if merging else (V, 1, 1))
         for v in range(V if merging else 0):
-            width = self.blocks.widths[v]
+            width = self.views.widths[v]
             for view, begin in ((old[v], 0), (new[v], n_old)):
-                dense = matrix_of(view, int(self.blocks.ptr[v]), width).toarray()
+                dense = matrix_of(view, int(self.views.ptr[v]), width).toarray()
                 vectors[v, begin : begin + len(dense), :width] = dense
         gammas = read_only(np.asarray(self.kernels.gammas, dtype=np.float64))
-        widths = read_only(np.asarray(self.blocks.widths, dtype=np.uint64))
+        widths = read_only(np.asarray(self.views.widths, dtype=np.uint64))
         merged = np.zeros((V, size), dtype=bool)
-        given = self.budget, self.maintenance, self.kernels.constant, gammas
+        given = self.budget, self.maintenance, self.constant, gammas
         return Budget(*given, widths, vectors, merged)
 
     def _keep(self, v: int, rows: tuple[ViewRows, ViewRows], pool: Pool, budget: Budget) -> None:
@@ -173,8 +309,8 @@ class SupportLearner(SupportVectors):
             return
         both = stack_views(list(rows))
         if merged:
-            dense = budget.vectors[v, keep, : self.blocks.widths[v]]
-            first, kind = int(self.blocks.ptr[v]), both.indices.dtype
+            dense = budget.vectors[v, keep, : self.views.widths[v]]
+            first, kind = int(self.views.ptr[v]), both.indices.dtype
             kept = view_of_matrix(sp.csr_array(dense), first, kind)
         else:
             kept = take_rows(both, np.where(keep < n_old, keep, keep - n_old + len(old.begin)))

@@ -1,0 +1,134 @@
+"""Probabilities of classes, from calibrated scores."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from crossview.algorithms import calibration, merging
+from crossview.batch import rows_at
+from crossview.estimators.base.state import Models, Schema, State, StatePart
+from crossview.estimators.targets import class_codes
+from crossview.labels import known_labels
+from crossview.saving.schema import MAX_FINITE, Array
+
+__all__ = ["Calibrator", "calibration_schema", "out_of_fold_scores"]
+
+# inner folds whose scores calibrate a batch learner
+FOLDS = 3
+
+
+class Calibrator(StatePart):
+    """The map from scores to probabilities: an array of the state, which online learners update.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The arrays of the learner.
+    n_scores : int
+        Number of scores per row: 1 for two classes, otherwise one per class.
+    log_odds : bool
+        Whether the scores are log odds; without a calibration the others have no probabilities.
+    """
+
+    def __init__(self, state: State, n_scores: int, log_odds: bool) -> None:
+        super().__init__(state)
+        self.n_scores, self.log_odds = n_scores, log_odds
+
+    def start(self) -> None:
+        """Add the calibration before the first row."""
+        self.state["calibration"] = calibration.start(self.n_scores)
+
+    def schema(self) -> Schema:
+        """Return what the calibration looks like."""
+        return {"calibration": calibration_schema(self.n_scores)}
+
+    def merged(self, models: Models) -> State:
+        """Return the mean calibration, where all models have one."""
+        if not all("calibration" in state for state in models.states):
+            return {}
+        own = models.of("calibration")
+        start = models.start.get("calibration", np.zeros_like(own[0]))
+        return {"calibration": merging.calibrations(own, models.shares, start)}
+
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class."""
+        old = self.state["calibration"]
+        self.state["calibration"] = calibration.insert_class(old, n_classes, position)
+
+    def fit(self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
+        """Fit to the scores of rows that were not learned."""
+        scores = scores.reshape(len(codes), self.n_scores)
+        given = {"log_odds": self.log_odds}
+        self.state["calibration"] = calibration.fit(scores, codes, weight, **given)
+
+    def update(
+        self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, return_proba: bool
+    ) -> np.ndarray:
+        """Learn from rows scored before they were learned; return their probabilities before it.
+
+        A row whose score is NaN was left out.  Without ``return_proba`` what is returned means
+        nothing.
+        """
+        learned = np.isfinite(scores).all(axis=1)
+        if not learned.all():
+            scores, weight = np.where(learned[:, None], scores, 0.0), np.where(learned, weight, 0.0)
+        state = self.state["calibration"]
+        p = calibration.calibrate(scores, codes, weight, state, return_proba=return_proba)
+        return np.hstack([1.0 - p, p]) if return_proba and p.shape[1] == 1 else p
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the probabilities of the classes, (n_samples, n_classes)."""
+        if "calibration" in self.state:
+            return calibration.probabilities(scores, self.state["calibration"])
+        return calibration.of_log_odds(scores)
+
+
+def calibration_schema(n_scores: int, *, each: tuple[int, ...] = ()) -> Array:
+    """Return the schema of one calibration, or of one of each; its scale may be infinite."""
+    K, size = n_scores, len(calibration.start(n_scores))
+    low, high = np.full(size, -MAX_FINITE), np.full(size, MAX_FINITE)
+    low[calibration.ERROR :] = low[1 + K] = low[2 + 2 * K : 4 + 3 * K] = 0.0
+    low[4 + 3 * K] = low[5 + 4 * K : 7 + 5 * K] = 0.0  # the same sums of the block
+    high[calibration.SCALE], high[calibration.SKIP] = np.inf, 3 * calibration.ROWS_OF_BLOCK
+    return Array("f8", (*each, size), low, high, holds=_can_continue)
+
+
+def _can_continue(states: np.ndarray) -> bool:
+    """Return True if a pass can go on from the rows of the block, and those to leave out."""
+    N, rows, skip = (states[..., at] for at in (calibration.N, calibration.ROWS, calibration.SKIP))
+    counts = np.stack([rows, skip])
+    most = np.vectorize(calibration.rows_of_block, otypes=[float])(N)
+    return bool((counts == np.floor(counts)).all() and (rows < most).all())
+
+
+def out_of_fold_scores(
+    learner: Any, X: Any, y: np.ndarray, weight: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """Return the scores of the rows ``known``, each by a learner of the other folds.
+
+    If a class has one row, there are no folds, and they are the scores of ``learner`` itself.
+    """
+    codes = class_codes(known_labels(y[known]), learner.classes_)
+    n_folds = min(FOLDS, int(np.bincount(codes, minlength=len(learner.classes_)).min()))
+    if n_folds < 2:
+        return learner._joint_scores(rows_at(learner._read(X, reset=False), known))
+    scores = np.empty((len(known), learner._n_scores()))
+    from sklearn.model_selection import StratifiedKFold  # it takes long to load
+
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
+    for _, test in folds.split(codes, codes):
+        others = weight.copy()
+        others[known[test]] = 0.0  # all rows stay, for kernels that are given as a matrix
+        model = clone(learner)
+        for name, value in learner._fold_params().items():
+            setattr(model, name, value)
+        with warnings.catch_warnings():  # `fit` itself has warned
+            warnings.simplefilter("ignore")
+            model.fit(X, y, sample_weight=others)
+        rows = rows_at(model._read(X, reset=False), known[test])
+        scores[test] = model._joint_scores(rows)
+    return scores

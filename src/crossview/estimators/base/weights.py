@@ -1,0 +1,403 @@
+"""The learned state of the linear classifiers: weights, their averages, and their covariance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview.algorithms import merging, online
+from crossview.algorithms.couplings import Coupling
+from crossview.algorithms.geometries import changes
+from crossview.algorithms.geometries import covariance as forms
+from crossview.algorithms.geometries.covariance import Covariance
+from crossview.algorithms.rules import Rule
+from crossview.batch import read_only
+from crossview.errors import InputError
+from crossview.estimators.base.state import Models, Schema, State, StatePart
+from crossview.kernels.rows import Rows, score_views
+from crossview.saving.schema import MAX_COUNT, Array
+from crossview.saving.touched import zeros
+from crossview.views import ViewLayout
+
+__all__ = [
+    "DIAGONALS",
+    "CovarianceOptions",
+    "LinearWeights",
+    "WeightCovariance",
+    "check_memory",
+]
+
+
+class LinearWeights(StatePart):
+    """A weight per column, an intercept or one per view, and sums that give their averages.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The arrays of the learner: ``W`` and ``b``; ``U`` and ``c``, empty without averaging; ``t``,
+        the number of rows; and ``lengths``, moments of the lengths of the rows.
+    n_columns, n_biases, n_scores : int
+        Number of columns, of intercepts per score, and of scores.
+    average : bool
+        Whether the averages are learned, too.
+    """
+
+    def __init__(
+        self, state: State, n_columns: int, n_biases: int, n_scores: int, average: bool
+    ) -> None:
+        super().__init__(state)
+        self.columns, self.biases = (n_columns, n_scores), (n_biases, n_scores)
+        self.average = average
+
+    def start(self) -> None:
+        """Add weights of 0."""
+        empty = (0, self.columns[1])
+        self.state |= {
+            "W": zeros(self.columns),
+            "b": np.zeros(self.biases),
+            "U": zeros(self.columns if self.average else empty),
+            "c": np.zeros(self.biases if self.average else empty),
+            "t": np.zeros(1, dtype=np.int64),
+            "lengths": np.zeros((self.biases[0], 2)),
+        }
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like; averages or not, whatever was set since."""
+        empty, averages = (0, self.columns[1]), len(self.state["U"]) > 0
+        return {
+            "W": Array("f8", self.columns),
+            "b": Array("f8", self.biases),
+            "U": Array("f8", self.columns if averages else empty),
+            "c": Array("f8", self.biases if averages else empty),
+            "t": Array("i8", (1,), 0, MAX_COUNT),
+            "lengths": Array("f8", (self.biases[0], 2)),
+        }
+
+    def merged(self, models: Models) -> State:
+        """Return the mean weights."""
+        merged = {name: models.mean(name) for name in "Wb"}
+        merged |= {name: models.total(name) for name in ("t", "lengths")}
+        return merged | self.merged_averages(models, merged)
+
+    def merged_averages(self, models: Models, merged: Mapping[str, np.ndarray]) -> State:
+        """Return the sums of averaging for the merged weights."""
+        found = {}
+        for name, of in (("U", "W"), ("c", "b")):
+            if not len(models.states[0][name]):
+                found[name] = models.states[0][name]
+                continue
+            *each, start = (
+                (state[of], state[name], int(state["t"][0]))
+                for state in [*models.states, models.start]
+            )
+            t = int(merged["t"][0])
+            found[name] = merging.averaged_weights(merged[of], each, start, t)
+        return found
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Add columns and views of weight 0."""
+        lengths = self.state["lengths"]
+        self.state["lengths"] = np.zeros((self.biases[0], 2))
+        self.state["lengths"][: len(lengths)] = lengths
+        for name in "WUbc":
+            old = self.state[name]
+            if name in "Uc" and not len(old):
+                continue
+            new = np.zeros(self.columns if name in "WU" else self.biases)
+            new[moved if name in "WU" else np.arange(len(old))] = old
+            self.state[name] = new
+
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class of weight 0."""
+        for name in "WbUc":
+            value = self.state[name]
+            if n_classes == 1:
+                # the only class so far is the positive one
+                value = -value if position == 1 else value
+            elif n_classes == 2:
+                # w·x > 0 predicts the second class: half of w for it, half against the first
+                value = np.insert(np.hstack([-value / 2, value / 2]), position, 0.0, axis=1)
+            else:
+                value = np.insert(value, position, 0.0, axis=1)
+            self.state[name] = np.ascontiguousarray(value)
+
+    # --- use --------------------------------------------------------------------------
+
+    def for_loops(self) -> online.Weights:
+        """Return the arrays for the learning loops: without the class axis for two classes."""
+        model = online.Weights(*(self.state[name] for name in online.Weights._fields))
+        if self.columns[1] > 1:
+            return model
+        return model._replace(**{name: getattr(model, name).reshape(-1) for name in "WbUc"})
+
+    def predicting(self, name: str) -> np.ndarray:
+        """Return ``W`` or ``b`` to predict with: the last ones, or their mean over the rows."""
+        if not self._averages():
+            return self.state[name]
+        return self.state[name] - self.state["U" if name == "W" else "c"] / self.state["t"][0]
+
+    def add_scores(self, rows: Rows, scores: np.ndarray, norms: np.ndarray) -> None:
+        """Write the scores of each view without intercepts, and the squared norms of its rows."""
+        score_views(rows, read_only(self.state["W"]), scores, norms)
+        if self._averages():
+            past = np.zeros_like(scores)
+            score_views(rows, read_only(self.state["U"]), past, norms)
+            scores -= past / self.state["t"][0]
+
+    def _averages(self) -> bool:
+        return len(self.state.get("U", ())) > 0 and bool(self.state["t"][0] > 0)
+
+
+# --- covariance ---------------------------------------------------------------------------
+
+DIAGONALS = {"precision": forms.DIAGONAL, "covariance": forms.DIAGONAL_COVARIANCE}
+
+# "auto" is full from the start up to this number of columns ...
+MAX_COLUMNS_FULL_AT_ONCE = 64
+# ... and low-rank beyond.  If the full form takes at most this memory, it becomes full after as
+# many rows as there are columns, ...
+MAX_FULL_BYTES = 256 * 2**20
+# ... otherwise diagonal after this number of rows
+MAX_ROWS_BEFORE_DIAGONAL = 1024
+
+# relative to the initial variance; rows along which it is less change nothing.  CW would let it
+# fall to 1e-163 on 10^8 rows with noisy labels; 10^12 rows of length 10^6 lead to 1e-24
+LEAST_VARIANCE = 1e-30
+
+STORED = [name for name in Covariance._fields if name not in ("form", "ptr")]
+
+
+class CovarianceOptions(NamedTuple):
+    """The parameters of a learner that determine its covariance."""
+
+    covariance: str
+    rank: int
+    diagonal: str
+    initial_variance: float
+    intercept_scaling: float
+    fit_intercept: bool
+
+
+class WeightCovariance(StatePart):
+    """The covariance of the weights, whose form may change while they learn.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The arrays of the learner; those of the covariance begin with "S.".
+    slots : ViewLayout
+        The columns of the state.
+    per_view : bool
+        Whether each view has its own covariance; otherwise there is one for all columns.
+    options : CovarianceOptions
+        The parameters.
+    weights : LinearWeights
+        The weights that have the covariance.
+    grows : bool
+        Whether columns may be added.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        slots: ViewLayout,
+        per_view: bool,
+        options: CovarianceOptions,
+        weights: LinearWeights,
+        grows: bool,
+    ) -> None:
+        super().__init__(state)
+        self.options, self.weights, self.grows = options, weights, grows
+        self.per_view = per_view
+        self.ptr = self._ptr_of(slots)
+        self.bias = float(options.fit_intercept)
+
+    @property
+    def S(self) -> Covariance:  # noqa: N802 - the symbol of the papers
+        """The covariance for the learning loops."""
+        return self._of(self.state)
+
+    @S.setter
+    def S(self, S: Covariance) -> None:  # noqa: N802
+        self.state |= _as_state(S)
+
+    def _ptr_of(self, slots: ViewLayout) -> np.ndarray:
+        """Return the first column of each covariance, and the end."""
+        return np.array(slots.ptr if self.per_view else slots.ptr[[0, -1]])
+
+    def _of(self, state: Mapping[str, np.ndarray]) -> Covariance:
+        arrays = {name: state[f"S.{name}"] for name in STORED}
+        return Covariance(form=int(state["S.form"][0]), ptr=self.ptr, **arrays)
+
+    def start(self) -> None:
+        """Add the initial variances, in the form that the first rows need."""
+        options, widths = self.options, np.diff(self.ptr).tolist()
+        is_small = not self.grows and max(widths) <= MAX_COLUMNS_FULL_AT_ONCE
+        if options.covariance == "full" or (options.covariance == "auto" and is_small):
+            form = forms.FULL
+        elif options.covariance == "diagonal":
+            form = DIAGONALS[options.diagonal]
+        else:
+            form = forms.LOW_RANK
+        variance, scaling = options.initial_variance, options.intercept_scaling
+        self.S = forms.init_covariance(form, self.ptr, variance, scaling=scaling)
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like in their form."""
+        state, ptr = self.state, self.ptr
+        form = int(state["S.form"][0])
+        sizes = [
+            forms.full_bytes([w]) // 8 if form == forms.FULL else 0 for w in np.diff(ptr).tolist()
+        ]
+        V, n = len(ptr) - 1, int(ptr[-1])
+        room = state["S.begin"].shape[1] if form == forms.LOW_RANK else 0
+        entries = state["S.values"].shape[0] if form == forms.LOW_RANK else 0
+        index = forms.no_rows(0, 0, n)["columns"].dtype.str[1:]
+        return {
+            "S.form": Array("i8", (1,), 0, forms.LOW_RANK),
+            "S.D": Array("f8", (n,), low=0.0),
+            "S.d": Array("f8", (V,), low=0.0),
+            "S.T": Array("f8", (sum(sizes),)),
+            "S.triangle_ptr": np.cumsum([0, *sizes]),
+            "S.kept": Array("i8", (V,), 0, room),
+            "S.begin": Array("i8", (V, room), 0, entries),
+            "S.end": Array("i8", (V, room), 0, entries),
+            "S.rho": Array("f8", (V, room), low=0.0),
+            "S.L": Array("f8", (V, room * (room + 1) // 2)),
+            "S.values": Array("f8", (entries,)),
+            "S.columns": Array(index, (entries,), 0, max(n - 1, 0)),
+            "S.used": np.array([entries]),
+        }
+
+    def check(self) -> None:
+        """Raise `InputError` if a row that is kept has columns of another view."""
+        S, total = self.S, 0
+        for v, kept in enumerate(S.kept.tolist()):
+            begin, end = S.begin[v, :kept], S.end[v, :kept]
+            total += int((end - begin).sum())
+            fits = not (begin > end).any() and total <= S.used[0]  # an entry belongs to one row
+            if fits:
+                rows = [S.columns[b:e] for b, e in zip(begin.tolist(), end.tolist(), strict=True)]
+                columns = np.concatenate([S.columns[:0], *rows])
+                fits = not len(columns) or (
+                    S.ptr[v] <= columns.min() <= columns.max() < S.ptr[v + 1]
+                )
+            if not fits:
+                raise InputError(
+                    "a row that the low-rank covariance keeps has columns of another view"
+                )
+
+    def saved(self) -> State:
+        """Return the arrays without room for more rows."""
+        return _as_state(forms.trimmed(self.S))
+
+    def merged(self, models: Models) -> State:
+        """Return the covariance of the rows of all models, and the weights that go with it."""
+        each = [self._of(state) for state in [*models.states, models.start]]
+        *own, start = merging.same_form(each, self.bias)
+        S = merging.covariances(own, start, self.bias)
+        merged: State = {}
+        if models.product:
+            weights = [(state["W"], state["b"]) for state in models.states]
+            gaussians = [(one, *w) for one, w in zip(own, weights, strict=True)]
+            first = (start, models.start["W"], models.start["b"])
+            merged["t"] = models.total("t")
+            merged["W"], merged["b"] = merging.product(S, gaussians, first, self.bias)
+            merged |= self.weights.merged_averages(models, merged)
+        if S.form == forms.LOW_RANK:
+            S = self._within_rank(S)
+        return merged | _as_state(forms.trimmed(S))
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Add columns with the initial variance."""
+        S, options = self._of(self.state)._replace(ptr=self._ptr_of(before)), self.options
+        too_large = forms.full_bytes(np.diff(self.ptr).tolist()) > MAX_FULL_BYTES
+        if S.form == forms.FULL and options.covariance != "full" and too_large:
+            S = changes.to_diagonal(S, self.bias)
+        variance, scaling = options.initial_variance, options.intercept_scaling
+        self.S = changes.rearranged(S, moved, self.ptr, variance, scaling)
+
+    # --- use --------------------------------------------------------------------------
+
+    def learn(self, examples: online.Examples, rule: Rule, coupling: Coupling) -> int:
+        """Make one pass; return the last nonfinite row that was left out, or -1."""
+        rows, order, y, weight, scores = examples
+        model = online.Weights(*(self.state[name] for name in online.Weights._fields))
+        if len(self.ptr) < len(rows.ptr):  # one covariance for all views
+            everywhere = read_only(np.empty((0, 1), dtype=bool))
+            rows = rows._replace(ptr=read_only(self.ptr.view(np.uint64)), present=everywhere)
+        y, scores = read_only(y.astype(np.float64)), scores.reshape(len(scores), -1)
+        least = LEAST_VARIANCE * float(self.options.initial_variance)
+        rule, nonfinite_row = rule._replace(least_variance=least), -1
+        while True:
+            examples = online.Examples(rows, order, y, weight, scores)
+            learned, nonfinite = online.learn_with_covariance(
+                examples, model, self.S, self.bias, rule, coupling
+            )
+            nonfinite_row = max(nonfinite_row, nonfinite)
+            order = order[learned:]
+            if len(order) == 0:
+                return int(nonfinite_row)
+            row = order[0]
+            self._make_room(int(rows.indptr[row + 1] - rows.indptr[row]))
+
+    def variances(self) -> np.ndarray:
+        """Return the variance of each weight."""
+        S = self.S
+        return np.concatenate([changes.variances(S, v) for v in range(len(S.d))])
+
+    def _make_room(self, entries: int) -> None:
+        """Make room for one more row with this number of entries in a low-rank covariance."""
+        S, rank = self.S, self._rank()
+        room = S.begin.shape[1]
+        if S.used[0] + entries > len(S.values):
+            self.S = forms.with_room(S, entries=entries)
+        elif room < rank:
+            rows = min(max(2 * room, MAX_COLUMNS_FULL_AT_ONCE), rank)
+            self.S = forms.with_room(S, rows=rows)
+        elif self.options.covariance == "low-rank":
+            self.S = changes.forget_older_half(S, self.bias, rank)
+        else:
+            self.S = self._without_rows(S)
+
+    def _rank(self) -> int:
+        """Return the number of rows to keep; "auto" then becomes full or diagonal."""
+        if self.options.covariance == "low-rank":
+            return self.options.rank
+        widths = np.diff(self.ptr).tolist()
+        if forms.full_bytes(widths) > MAX_FULL_BYTES:
+            return MAX_ROWS_BEFORE_DIAGONAL
+        return max(*widths, MAX_COLUMNS_FULL_AT_ONCE)
+
+    def _without_rows(self, S: Covariance) -> Covariance:
+        is_small = forms.full_bytes(np.diff(self.ptr).tolist()) <= MAX_FULL_BYTES
+        return (changes.to_full if is_small else changes.to_diagonal)(S, self.bias)
+
+    def _within_rank(self, S: Covariance) -> Covariance:
+        """Return a low-rank covariance with no more rows than there may be."""
+        rank = self._rank()
+        while self.options.covariance == "low-rank" and S.kept.max() > rank:
+            S = changes.forget_older_half(S, self.bias, rank)
+        return S if S.kept.max() <= rank else self._without_rows(S)
+
+
+def _as_state(S: Covariance) -> State:
+    """Return a covariance as arrays of the state."""
+    arrays = {f"S.{name}": getattr(S, name) for name in STORED}
+    return arrays | {"S.form": np.full(1, S.form, dtype=np.int64)}
+
+
+def check_memory(widths: list[int]) -> None:
+    """Raise `InputError` if a full covariance takes more than half of the machine's memory."""
+    size = forms.full_bytes(widths)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # Linux and macOS
+    if size > memory / 2:
+        columns = " + ".join(f"{w:,}" for w in widths)
+        raise InputError(
+            f"covariance='full' of {columns} columns needs {size / 2**30:,.1f} GiB, more than "
+            f"half of the {memory / 2**30:,.1f} GiB of this machine; set covariance='diagonal', "
+            "'low-rank' or 'auto'"
+        )

@@ -1,0 +1,106 @@
+"""The learned state that explicit weights and support vectors have in common."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from crossview.estimators.base import Schema, State, StatePart
+from crossview.estimators.kernel.bandwidth import later_gammas
+from crossview.estimators.kernel.values import KernelFunction, ViewKernels
+from crossview.saving.schema import MAX_COUNT, Array
+from crossview.views import ViewLayout
+
+__all__ = ["KernelModel", "ModelOptions"]
+
+
+class ModelOptions(NamedTuple):
+    """The parameters of a learner that determine its model."""
+
+    function: KernelFunction
+    gamma: Any = "median"
+    approximation: str | None = None
+    budget: int | None = None
+    maintenance: str = "removal"
+    cache_size: float = 200.0  # MB of kernel values
+
+    @property
+    def has_gamma(self) -> bool:
+        """Whether the kernel depends on γ."""
+        kernel = self.function.kernel
+        return not callable(kernel) and kernel not in ("linear", "precomputed")
+
+
+class KernelModel(StatePart):
+    """Base class of the models: the number of steps, and γ.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The arrays of the learner.
+    views : ViewLayout
+        Views of the rows.
+    n_scores : int
+        Number of scores per row.
+    options : ModelOptions
+        The parameters.
+    """
+
+    def __init__(
+        self, state: State, views: ViewLayout, n_scores: int, options: ModelOptions
+    ) -> None:
+        super().__init__(state)
+        self.views, self.n_scores, self.options = views, n_scores, options
+        self.constant = options.function.constant
+
+    @property
+    def kernels(self) -> ViewKernels:
+        """The kernel of each view."""
+        gammas, dense = self.state["gamma"], bool(self.state["dense"][0])
+        return ViewKernels(self.options.function, gammas, self.views.ptr, dense)
+
+    def start(self) -> None:
+        """Add the counts before the first step."""
+        self.state |= {
+            "t": np.zeros(1, dtype=np.int64),
+            "turns": np.zeros(3),  # of a stream: labeled, unlabeled rows; labeled scored right
+            "gamma": np.empty(0),
+            "dense": np.zeros(1, dtype=bool),
+        }
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        return {
+            "t": Array("i8", (1,), 0, MAX_COUNT),
+            "turns": Array("f8", (3,), low=0.0),
+            "gamma": Array("f8", (self.views.n_views,), low=0.0),
+            "dense": Array("b1", (1,)),
+        }
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Add γ of new views."""
+        gamma = self.state["gamma"]
+        if gamma.size:
+            later = np.ones(self.views.n_views)
+            if self.options.has_gamma:
+                later = later_gammas(self.options.gamma, self.views.names, self.views.widths)
+            self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
+
+    def _class_axes(self) -> dict[str, int]:
+        """Return the arrays with a class axis, and the number of that axis."""
+        raise NotImplementedError
+
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class without coefficients."""
+        for name, axis in self._class_axes().items():
+            value = np.moveaxis(self.state[name], axis, 0)
+            if n_classes == 1:
+                # the only class so far is the positive one; its sign changes if it becomes first
+                value = -value if position == 1 else value
+            elif n_classes == 2:
+                # half of the score for the second class, half against the first
+                value = np.insert(np.concatenate([-value / 2, value / 2]), position, 0.0, axis=0)
+            else:
+                value = np.insert(value, position, 0.0, axis=0)
+            self.state[name] = np.ascontiguousarray(np.moveaxis(value, 0, axis))

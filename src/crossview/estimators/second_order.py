@@ -1,0 +1,392 @@
+"""Classifiers with a covariance: PAM, AROW, CW, SCW and the second-order perceptron."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+
+from crossview.algorithms import rules
+from crossview.algorithms.rules import Rule
+from crossview.estimators.covariance import CovarianceClassifier, normal_quantile
+from crossview.estimators.documentation import document_parameters, with_parameters
+from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
+from crossview.estimators.validation import Interval, StrOptions
+
+__all__ = [
+    "AROWClassifier",
+    "ConfidenceWeightedClassifier",
+    "PAMClassifier",
+    "SecondOrderPerceptron",
+    "SoftConfidenceWeightedClassifier",
+]
+
+PAM_SLACKS = {"PAM": rules.HARD, "PAM-I": rules.LINEAR, "PAM-II": rules.QUADRATIC}
+KINDS = {"stdev": rules.CW_STDEV, "variance": rules.CW_VARIANCE}
+SCW_SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}
+
+
+@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
+class PAMClassifier(CovarianceClassifier):
+    """Passive-aggressive learning in Mahalanobis geometry (PAM).
+
+    Each row solves ``min ½ (w - w_t)' S^-1 (w - w_t)`` subject to ``y w·x >= 1`` (PAM), or adds the
+    slack term C ξ (PAM-I) or C ξ² (PAM-II) and relaxes the constraint to ``y w·x >= 1 - ξ``.  With
+    loss ``l = max(0, 1 - y w_t·x)`` and ``n = x'S x`` the solution is ``w <- w_t + P y S x`` with
+    ``P = l / n`` (PAM), ``min(C, l / n)`` (PAM-I) or ``l / (n + 1/(2C))`` (PAM-II), equations 8 to
+    10 of the paper.  A row with a positive loss then updates ``S <- S - S x x' S / (1 + n)``, which
+    is ``S^-1 <- S^-1 + x x'``: changes in directions that earlier rows covered become more costly.
+
+    Parameters
+    ----------
+    variant : {"PAM", "PAM-I", "PAM-II"}, default="PAM-II"
+        Slack term for a loss ξ that remains after the update: not allowed ("PAM"), C ξ ("PAM-I") or
+        C ξ² ("PAM-II").  With noisy labels do not use "PAM".
+
+    Attributes
+    ----------
+    covariance_form_
+    variance_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``covariance="full"`` would take more than half of the memory.
+
+    See Also
+    --------
+    PassiveAggressiveClassifier : The same with S fixed to the identity.
+    AROWClassifier : The step of PAM-II with r = 1/(2C), which also scales the covariance update.
+    MultiViewPAClassifier : One covariance per view, with a disagreement penalty.
+
+    Notes
+    -----
+    The sample weight c of a row multiplies C, and the covariance update is
+    ``S^-1 <- S^-1 + c x x'``.  All classes share one covariance.
+
+    References
+    ----------
+    T. T. Nguyen, K. Chang, S. C. Hui, "Distribution-Aware Online Classifiers",
+    IJCAI 2011, 1427-1432.  The paper's Algorithm 1 mixes S before and after the row;
+    here n and the step use S before it.  More than two classes are an extension.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import PAMClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = PAMClassifier(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.99
+    >>> model.covariance_form_
+    'full'
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CovarianceClassifier._parameter_constraints,
+        "variant": [StrOptions(set(PAM_SLACKS))],
+    }
+
+    variant: str = "PAM-II"
+    C: float = 1.0
+
+    def _rule(self) -> Rule:
+        return Rule(rules.PAM, PAM_SLACKS[self.variant], float(self.C), 0.0)
+
+
+@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
+class AROWClassifier(CovarianceClassifier):
+    """Adaptive regularization of weight vectors (AROW).
+
+    Keeps a mean w and a covariance S of the weights.  A row with loss ``l = max(0, 1 - y w·x) > 0``
+    and ``n = x'S x`` updates ``w <- w + l y S x / (n + r)`` and ``S <- S - S x x' S / (n + r)``
+    (figure 1 of the paper), which is ``S^-1 <- S^-1 + x x' / r``.  This is recursive ridge
+    regression on the rows with a positive loss.  Because each row changes the weights only in
+    part, AROW is robust to label noise.
+
+    Parameters
+    ----------
+    r : float, default=1.0
+        Regularization, the noise variance of a row, in (0, inf).  A higher value takes smaller
+        steps and shrinks the covariance more slowly.  Typical values: 0.1 to 100.
+
+    Attributes
+    ----------
+    covariance_form_
+    variance_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``covariance="full"`` would take more than half of the memory.
+
+    See Also
+    --------
+    PAMClassifier : C affects the step, and not the covariance.
+    ConfidenceWeightedClassifier : The predecessor, which fits each row exactly.
+
+    Notes
+    -----
+    The sample weight of a row divides r; with a full covariance a row of weight 2 equals two
+    updates with the row.  All classes share one covariance.
+
+    References
+    ----------
+    K. Crammer, A. Kulesza, M. Dredze, "Adaptive Regularization of Weight
+    Vectors", NIPS 2009, 414-422.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import AROWClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AROWClassifier(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    >>> model.covariance_form_
+    'full'
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CovarianceClassifier._parameter_constraints,
+        "r": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    r: float = 1.0
+
+    def _rule(self) -> Rule:
+        return Rule(rules.AROW, rules.HARD, 1.0 / float(self.r), 0.0)
+
+
+@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
+class ConfidenceWeightedClassifier(CovarianceClassifier):
+    """Confidence-weighted learning (CW): a normal distribution over the weights.
+
+    Each row solves ``min KL(N(w, S) || N(w_t, S_t))`` such that a weight vector drawn from N(w, S)
+    classifies the row correctly with probability ``confidence``.  With the normal quantile ``phi``
+    of this probability the constraint is ``y w·x >= phi sqrt(x'S x)``, or ``y w·x >= phi x'S x`` in
+    the variance form.  The solution is in closed form.  The constraint is hard, so a single
+    mislabeled row can do much harm; for noisy labels use `SoftConfidenceWeightedClassifier` or
+    `AROWClassifier`.
+
+    Parameters
+    ----------
+    confidence : float, default=0.7
+        Probability with which the row just learned is classified correctly, in (0.5, 1).  A higher
+        value takes larger steps and shrinks the covariance faster.  Typical values: 0.55 to 0.9.
+    form : {"stdev", "variance"}, default="stdev"
+        Constraint on the standard deviation of the margin ("Exact Convex CW", 2008), or on its
+        variance (ICML 2008).
+
+    Attributes
+    ----------
+    covariance_form_
+    variance_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``covariance="full"`` would take more than half of the memory.
+
+    See Also
+    --------
+    SoftConfidenceWeightedClassifier : A slack term in place of the hard constraint.
+    AROWClassifier : A squared loss in place of the hard constraint.
+
+    Notes
+    -----
+    Sample weights have no effect, except that rows of weight 0 are skipped.  All classes share one
+    covariance.
+
+    References
+    ----------
+    M. Dredze, K. Crammer, F. Pereira, "Confidence-Weighted Linear
+    Classification", ICML 2008 (variance).  K. Crammer, M. Dredze, F. Pereira,
+    "Exact Convex Confidence-Weighted Learning", NIPS 2008 (standard deviation).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import ConfidenceWeightedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ConfidenceWeightedClassifier(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    >>> model.covariance_form_
+    'full'
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CovarianceClassifier._parameter_constraints,
+        "form": [StrOptions(set(KINDS))],
+    }
+
+    confidence: float = 0.7
+    form: str = "stdev"
+
+    def _rule(self) -> Rule:
+        return Rule(KINDS[self.form], rules.HARD, np.inf, normal_quantile(self.confidence))
+
+
+@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
+class SoftConfidenceWeightedClassifier(CovarianceClassifier):
+    """Soft confidence-weighted learning (SCW).
+
+    Confidence-weighted learning with a slack term in place of the hard constraint.  Each row
+    minimizes ``KL(N(w, S) || N(w_t, S_t)) + C l`` (SCW-I) or ``+ C l²`` (SCW-II) with the loss
+    ``l = max(0, phi sqrt(x'S x) - y w·x)`` and the normal quantile ``phi`` of ``confidence``.  The
+    solutions are in closed form (propositions 1 and 2 of the paper).
+
+    Parameters
+    ----------
+    variant : {"SCW-I", "SCW-II"}, default="SCW-I"
+        Slack term: C l ("SCW-I") or C l² ("SCW-II").
+    confidence : float, default=0.7
+        Probability with which a row should be classified correctly, in (0.5, 1).  A higher value
+        takes larger steps and shrinks the covariance faster.  Typical values: 0.55 to 0.9.
+
+    Attributes
+    ----------
+    covariance_form_
+    variance_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``covariance="full"`` would take more than half of the memory.
+
+    See Also
+    --------
+    ConfidenceWeightedClassifier : The limit of an infinite C.
+
+    Notes
+    -----
+    The sample weight of a row multiplies C.  All classes share one covariance.
+
+    References
+    ----------
+    J. Wang, P. Zhao, S. C. H. Hoi, "Exact Soft Confidence-Weighted Learning",
+    ICML 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import SoftConfidenceWeightedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SoftConfidenceWeightedClassifier(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    >>> model.covariance_form_
+    'full'
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CovarianceClassifier._parameter_constraints,
+        "variant": [StrOptions(set(SCW_SLACKS))],
+    }
+
+    variant: str = "SCW-I"
+    confidence: float = 0.7
+    C: float = 1.0
+
+    def _rule(self) -> Rule:
+        phi = normal_quantile(self.confidence)
+        return Rule(rules.SCW, SCW_SLACKS[self.variant], float(self.C), phi)
+
+
+@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@with_parameters
+class SecondOrderPerceptron(CovarianceClassifier):
+    """The second-order perceptron (SOP): a perceptron in the geometry of its mistakes.
+
+    Each mistake updates ``v <- v + y x`` and ``S^-1 <- S^-1 + x x'``, from v = 0 and S = I.  The
+    prediction for a row x is the sign of ``v'(S^-1 + x x')^-1 x``, which is the sign of ``v'S x``.
+
+    Parameters
+    ----------
+    initial_variance : float, default=1.0
+        Initial variance a of each weight, S = a I, in (0, inf).  A higher value takes larger steps
+        on the first mistakes.  It is the only parameter to tune.  Typical values: 0.01 to 100.
+
+    Attributes
+    ----------
+    covariance_form_
+    variance_
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        ``covariance="full"`` would take more than half of the memory.
+
+    See Also
+    --------
+    Perceptron : The same with S fixed to the identity.
+    AROWClassifier : Updates on each row with a positive hinge loss.
+
+    Notes
+    -----
+    ``coef_`` is ``S v``, and the scores are ``v'S x``.  The sample weight of a row multiplies its
+    terms in v and in ``S^-1``.  With a diagonal covariance the term ``x x'`` of the row to predict
+    is still the full matrix; the SOL library uses its diagonal, so that predictions may differ for
+    scores near 0.  All classes share one covariance.
+
+    References
+    ----------
+    N. Cesa-Bianchi, A. Conconi, C. Gentile, "A Second-Order Perceptron
+    Algorithm", SIAM Journal on Computing 34 (2005), 640-668.
+    :doi:`10.1137/S0097539703432542`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import SecondOrderPerceptron
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SecondOrderPerceptron(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    >>> model.covariance_form_
+    'full'
+    """
+
+    def _rule(self) -> Rule:
+        return Rule(rules.SOP, rules.HARD, np.inf, 0.0)
