@@ -28,7 +28,7 @@ from crossview.data.read_labels import check_seed
 from crossview.data.row_columns import read_groups
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
-from crossview.scoring.problems import make_task
+from crossview.scoring.problems import make_problem
 from crossview.scoring.shared_parameters import SHARED
 from crossview.scoring.specification import Scoring
 from crossview.views import check_rows
@@ -278,7 +278,7 @@ def compare(
     )
     if ablate and source.layout.n_views == 1:
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
-    predicted = make_task(task, source.classes, scoring, class_rows=source.class_rows)
+    predicted = make_problem(task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     if progressive:

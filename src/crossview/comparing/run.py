@@ -13,7 +13,7 @@ from crossview.catalog.learner import OF_COMPARE, Learner
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.scoring.metrics import least_rows, signed_score
-from crossview.scoring.problems import Scored, Task
+from crossview.scoring.problems import Problem, Scored
 
 __all__ = ["Run"]
 
@@ -26,7 +26,7 @@ class Run:
     ----------
     learners : list of Learner
         What is compared.
-    problem : Task
+    problem : Problem
         What is predicted, and the metric that decides.
     seed : int
         Of folds and shuffling.
@@ -41,7 +41,7 @@ class Run:
     """
 
     learners: list[Learner]
-    problem: Task
+    problem: Problem
     seed: int
     epochs: int | None
     grid: Mapping[str, Sequence[Any]]

@@ -21,7 +21,7 @@ from crossview.distributed.sources import check_blocks, cut_evenly
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
-from crossview.scoring.problems import Task
+from crossview.scoring.problems import Problem
 from crossview.views import MultiView
 
 __all__ = ["HeldOut", "Part", "RowWork", "label_counts", "parts_of"]
@@ -128,7 +128,7 @@ class RowWork:
 
     Attributes
     ----------
-    task : Task
+    task : Problem
         What is predicted.
     seed : int
         Of the order of the rows.
@@ -136,7 +136,7 @@ class RowWork:
         Whether they are learned in the order of the files.
     """
 
-    task: Task
+    task: Problem
     seed: int
     in_order: bool
 

@@ -22,7 +22,7 @@ from crossview.scoring.drift import DriftCounter, scores_of_views
 from crossview.scoring.fitted_model import FittedModel, ModelRows
 from crossview.scoring.metrics import running_sum
 from crossview.scoring.metrics.probability import log_losses
-from crossview.scoring.problems import Scored, Task
+from crossview.scoring.problems import Problem, Scored
 from crossview.scoring.row_values import cells_of_row, strong_columns
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
@@ -304,7 +304,7 @@ def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:
     return hidden
 
 
-def _losses(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
+def _losses(task: Problem, y: np.ndarray, scored: Scored) -> np.ndarray:
     """The log loss of each row; without probabilities its hinge loss, or its squared error."""
     if scored.probabilities is not None:
         return log_losses(task.encode(y), scored.probabilities)

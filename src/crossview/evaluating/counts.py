@@ -12,7 +12,7 @@ from crossview.catalog.metrics import metric_names, metric_of
 from crossview.evaluating.evaluation import CalibrationBin, Estimate
 from crossview.scoring.metrics import is_bounded
 from crossview.scoring.metrics.probability import CALIBRATION_BINS
-from crossview.scoring.problems import Classification, Scored, Task
+from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import jackknife_posterior
 
 __all__ = ["ROWS_FOR_SCALE", "AllMetrics", "OneMetric", "shown_metrics"]
@@ -24,7 +24,7 @@ ROWS_FOR_SCALE = 1000
 MOST_CLASSES_IN_ORDER = 20
 
 
-def shown_metrics(task: Task, *, probabilities: bool) -> list[str]:
+def shown_metrics(task: Problem, *, probabilities: bool) -> list[str]:
     """Return the metrics that can be measured: that of the task, and those without parameters."""
     names = [task.metric]
     for name in metric_names(task.name):
@@ -45,7 +45,7 @@ class OneMetric:
 
     Parameters
     ----------
-    task : Task
+    task : Problem
         What is predicted, and the metric.
     typical : Scored
         Rows that say where the scores are.
@@ -58,7 +58,7 @@ class OneMetric:
         The counts.
     """
 
-    def __init__(self, task: Task, typical: Scored, metric: str | None = None) -> None:
+    def __init__(self, task: Problem, typical: Scored, metric: str | None = None) -> None:
         self.task, self.metric = task, metric or task.metric
         self.blocks = task.block_tally(typical, self.metric)
 
@@ -125,7 +125,7 @@ class AllMetrics:
         Rows that say where the scores are.
     """
 
-    def __init__(self, task: Task, typical: Scored, names: list[str]) -> None:
+    def __init__(self, task: Problem, typical: Scored, names: list[str]) -> None:
         self.task, self.names = task, names
         self.typical = typical.take(slice(ROWS_FOR_SCALE))
         self.tally: Any = task.tally()

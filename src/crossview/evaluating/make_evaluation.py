@@ -18,7 +18,7 @@ from crossview.evaluating.slices import ByValue
 from crossview.evaluating.spec import WINDOW, EvaluationSpec
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
 from crossview.scoring.fitted_model import ModelRows
-from crossview.scoring.problems import Task
+from crossview.scoring.problems import Problem
 
 __all__ = ["make_evaluation", "nothing_to_evaluate"]
 
@@ -76,7 +76,7 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
     )
 
 
-def _trained_value(info: Mapping[str, Any], task: Task) -> float | None:
+def _trained_value(info: Mapping[str, Any], task: Problem) -> float | None:
     """The same metric in training, where the model file says it."""
     before = info.get("metric")
     same = isinstance(before, dict) and before.get("name") == task.metric

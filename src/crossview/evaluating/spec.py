@@ -20,10 +20,10 @@ from crossview.evaluating.windows import ByRows, ByTime, parse_window
 from crossview.scoring.fitted_model import FittedModel, ModelRows
 from crossview.scoring.problems import (
     Classification,
+    Problem,
     Scored,
-    Task,
     gives_probabilities,
-    make_task,
+    make_problem,
 )
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView, check_rows
@@ -49,7 +49,7 @@ class EvaluationSpec:
     ----------
     fitted : FittedModel
         The model.
-    task : Task
+    task : Problem
         What it predicts, and the metric that decides.
     views : bool
         Whether to predict again with each view missing.
@@ -62,7 +62,7 @@ class EvaluationSpec:
     """
 
     fitted: FittedModel
-    task: Task
+    task: Problem
     views: bool = True
     label: str | None = None
     slices: list[ByValue] = field(default_factory=list)
@@ -134,7 +134,7 @@ def resolve(model: Any, scoring: Any = None, views: bool = True) -> EvaluationSp
     return EvaluationSpec(fitted, _task(fitted, scoring), views)
 
 
-def _task(fitted: FittedModel, scoring: Scoring) -> Task:
+def _task(fitted: FittedModel, scoring: Scoring) -> Problem:
     """The kind of prediction, and the metric that decides."""
     name = "regression" if fitted.classes is None else "classification"
     scoring = replace(scoring, threshold=None)
@@ -147,7 +147,7 @@ def _task(fitted: FittedModel, scoring: Scoring) -> Task:
         scoring = replace(scoring, metric=metric)
     about = {} if fitted.classes is None else fitted.positive_class(scoring.positive)
     scoring = replace(scoring, positive=about.pop("positive", None))
-    task = make_task(name, np.asarray(fitted.classes), scoring, **about)
+    task = make_problem(name, np.asarray(fitted.classes), scoring, **about)
     if isinstance(task, Classification) and metric_of(task.metric).kind in (
         "probability",
         "calibration",

@@ -21,7 +21,7 @@ from crossview.scoring.diagnostics import (
     most_differing,
     n_sampled,
 )
-from crossview.scoring.problems import Classification, Scored, Task, errors_of
+from crossview.scoring.problems import Classification, Problem, Scored, errors_of
 
 __all__ = ["DiagnosticsCollector"]
 
@@ -33,7 +33,7 @@ class DiagnosticsCollector:
 
     Parameters
     ----------
-    task : Task
+    task : Problem
         What is predicted.
     views : sequence of str
         Names of the views.
@@ -58,7 +58,7 @@ class DiagnosticsCollector:
 
     def __init__(
         self,
-        task: Task,
+        task: Problem,
         views: Sequence[str],
         most_rows: int = MOST_ROWS,
         *,

@@ -26,13 +26,13 @@ from crossview.scoring.specification import Scoring, check_threshold
 
 __all__ = [
     "Classification",
+    "Problem",
     "Regression",
     "Scored",
-    "Task",
     "errors_of",
     "gives_probabilities",
     "join",
-    "make_task",
+    "make_problem",
 ]
 
 
@@ -443,10 +443,10 @@ class Regression:
         return model_selection.ShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
-Task = Classification | Regression
+Problem = Classification | Regression
 
 
-def make_task(name: str, classes: Any, scoring: Scoring, **options: Any) -> Task:
+def make_problem(name: str, classes: Any, scoring: Scoring, **options: Any) -> Problem:
     """Return the problem to solve, and how it is scored.
 
     Parameters
@@ -468,7 +468,7 @@ def make_task(name: str, classes: Any, scoring: Scoring, **options: Any) -> Task
     return Classification(classes, scoring.positive, metric=chosen, threshold=threshold, **options)
 
 
-def errors_of(task: Task, y: np.ndarray, scored: Scored) -> np.ndarray:
+def errors_of(task: Problem, y: np.ndarray, scored: Scored) -> np.ndarray:
     """Return 1 for each row that is predicted wrong and 0 for the others, or squared errors."""
     if isinstance(task, Regression):
         return task.losses(y, scored)

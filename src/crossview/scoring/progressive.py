@@ -20,10 +20,10 @@ from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.metrics.resumable import COUNT, Resumable, sum_of
 from crossview.scoring.problems import (
+    Problem,
     Regression,
-    Task,
     gives_probabilities,
-    make_task,
+    make_problem,
 )
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView
@@ -120,13 +120,13 @@ def progressive(
     >>> round(records[-1].accuracy, 2)
     0.95
     """
-    task: Task
+    task: Problem
     scoring = Scoring.of(scoring)
     if is_regressor(model):
         if classes is not None or scoring.positive is not None:
             raise InputError("a regressor has no classes; leave classes= and positive= out")
         scoring.check_task("regression")
-        task = make_task("regression", np.empty(0), scoring)
+        task = make_problem("regression", np.empty(0), scoring)
     else:
         classes = np.unique(np.asarray([] if classes is None else classes))
         if len(classes) < 2:
@@ -135,7 +135,7 @@ def progressive(
             )
         if scoring.metric is None and scoring.cost is None:
             scoring = replace(scoring, metric="accuracy")
-        task = make_task("classification", classes, scoring)
+        task = make_problem("classification", classes, scoring)
     labels = LabelOrder(task.classes)
     counted = labels.watch((X, np.asarray(y)) for X, y in batches)
     yield from ProgressiveValidation(model, task).records(counted)
@@ -157,7 +157,7 @@ class Windows(Resumable):
 
     Parameters
     ----------
-    task : Task
+    task : Problem
         What is predicted, and the metric.
     every : int
         Rows of a window.
@@ -167,7 +167,7 @@ class Windows(Resumable):
         ``metric`` and its ``value``.
     """
 
-    def __init__(self, task: Task, every: int, tell: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, task: Problem, every: int, tell: Callable[[dict[str, Any]], None]) -> None:
         self.task, self.every, self._tell = task, every, tell
         self.n_rows = 0
         self.tally: Any = task.tally()
@@ -219,7 +219,7 @@ class ProgressiveValidation:
     ----------
     model : online classifier or regressor
         As for `progressive`.
-    task : Task
+    task : Problem
         What is predicted, and the metric.
 
     Attributes
@@ -234,7 +234,7 @@ class ProgressiveValidation:
         Diagnostics of this stream; None: they are not asked for.
     """
 
-    def __init__(self, model: Any, task: Task) -> None:
+    def __init__(self, model: Any, task: Problem) -> None:
         self.model, self.task = model, task.for_model(model)
         self.tally: Any = self.task.tally()
         self.threshold = self.task.running_threshold()

@@ -11,7 +11,7 @@ from crossview.labels import has_label
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import Diagnostics, DifferingRow, expert_weights
 from crossview.scoring.drift import scores_of_views
-from crossview.scoring.problems import Task
+from crossview.scoring.problems import Problem
 from crossview.scoring.progressive import ProgressiveValidation
 from crossview.scoring.row_values import cells_of_row, numbers_of, strong_columns
 from crossview.scoring.weights import ColumnNames
@@ -22,7 +22,7 @@ __all__ = ["diagnose"]
 
 def diagnose(
     source: LabeledSource,
-    task: Task,
+    task: Problem,
     learner: Any,
     encoder: Any,
     last: LastRows,
@@ -35,7 +35,7 @@ def diagnose(
     ----------
     source : LabeledSource
         Where the rows came from.
-    task : Task
+    task : Problem
         What is predicted.
     learner, encoder : estimator
         As trained; the encoder may be None.
@@ -72,7 +72,9 @@ def diagnose(
     return found
 
 
-def _differing(task: Task, learner: Any, names: ColumnNames, last: LastRows) -> list[DifferingRow]:
+def _differing(
+    task: Problem, learner: Any, names: ColumnNames, last: LastRows
+) -> list[DifferingRow]:
     """Return the rows in which the views differ most, of those whose cells were kept."""
     read = last.read
     if last.X is None or read is None or not len(read) or last.X.layout.n_views < 2:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.labels import has_label, known_labels
-from crossview.scoring.problems import Classification, Task
+from crossview.scoring.problems import Classification, Problem
 from crossview.views import MultiView
 
 __all__ = ["can_hold_out", "held_out_scores", "threshold_of", "tune"]
@@ -64,7 +64,7 @@ def tune(
     return np.bincount(task.encode(learner.decide(scores)), minlength=len(task.classes))
 
 
-def threshold_of(learner: Any, task: Task) -> dict[str, Any]:
+def threshold_of(learner: Any, task: Problem) -> dict[str, Any]:
     """The positive class and its threshold, as a probability, and what chose them."""
     threshold = getattr(learner, "threshold_", None)
     return {

@@ -14,7 +14,7 @@ from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
 from crossview.errors import InputError
 from crossview.saving.pipelines import steps
-from crossview.scoring.problems import Task, make_task
+from crossview.scoring.problems import Problem, make_problem
 from crossview.scoring.specification import Scoring
 from crossview.training.start import Start
 
@@ -34,7 +34,7 @@ class Job(NamedTuple):
         New ones, or those of ``start``; the encoder may be None.
     source : LabeledSource
         The rows.
-    task : Task
+    task : Problem
         What is predicted.
     about : dict
         Name, task, label and seed, for `Trained`.
@@ -47,7 +47,7 @@ class Job(NamedTuple):
     learner: Any
     encoder: Any
     source: LabeledSource
-    task: Task
+    task: Problem
     about: dict[str, Any]
     start: Start | None = None
 
@@ -89,7 +89,7 @@ def new_job(
     source = open_labeled(X, y, encoder=encoder, task=task, unlabeled=unlabeled, **of_rows)
     entry = baseline or find_learner(model, task, source.layout.names)
     rows = source.class_rows if class_rows is None else class_rows
-    problem = make_task(task, source.classes, scoring, class_rows=rows)
+    problem = make_problem(task, source.classes, scoring, class_rows=rows)
     if task == "classification":
         entry = entry.for_metric(problem.metric, problem.positive_label)
     if entry.view is not None:
@@ -147,7 +147,7 @@ def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: i
         )
     metric, positive = info["metric"]["name"], info["positive"]
     scoring = Scoring(metric, positive=positive, threshold=start.threshold)
-    problem = make_task(task, classes, scoring, positive_by=info["positive_by"])
+    problem = make_problem(task, classes, scoring, positive_by=info["positive_by"])
     about = {"name": entry.name, "task": task, "label": info["label"], "seed": seed}
     return Job(entry, True, learner, encoder, source, problem, about, start)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from crossview.errors import InputError
 from crossview.saving.files import LOG, check_writable, naming
-from crossview.scoring.problems import Task
+from crossview.scoring.problems import Problem
 from crossview.scoring.progressive import Windows
 
 __all__ = ["TrainingLog"]
@@ -50,12 +50,12 @@ class TrainingLog:
         check_writable(path, LOG)
         self.path, self.every = Path(path), every
 
-    def windows(self, task: Task, n_rows: int) -> Windows:
+    def windows(self, task: Problem, n_rows: int) -> Windows:
         """Return the windows of a run, which write themselves.
 
         Parameters
         ----------
-        task : Task
+        task : Problem
             The kind of prediction.
         n_rows : int
             Rows of the source.
