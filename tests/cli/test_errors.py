@@ -50,7 +50,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["compare", "bc.json"], "bc.json: holds no JSON; name a file of crossview compare --json"),
         (["compare", "list.json"], "list.json: holds no comparison; write one with crossview com"),
         (["compare", "rows.json"], "rows.json: holds a comparison of another version of crossview"),
-        (["compare", "cut.json"], "cut.json: holds no comparison of this version of crossview"),
+        (["compare", "cut.json"], "cut.json: holds a comparison of another version of crossview"),
         ([*BC, "--model", "pa:squared", *AT_K, "0"], "--k 0; give a whole number of rows"),
         ([*BC, "--model", "pa:squared", *AT_K, "1.0"], "--k 1.0; give a whole number of rows"),
         ([*BC, "--model", "pa:squared", *AT_K, "ten"], "--k ten; give a whole number of rows"),

@@ -197,8 +197,9 @@ def test_a_regressor_of_a_table_is_trained_saved_and_explained(tmp_path):
     table, _, score = make_table()
     table = table.append_column("score", pa.array(score))
     path = tmp_path / "model.safetensors"
-    options = {"views": VIEWS, "text": ["page_text"], "task": "regression", "output": path}
-    trained = crossview.train(table, "score", model="trees", **options)
+    options = {"task": "regression", "output": path}
+    encoder = ViewEncoder(VIEWS, text=["page_text"])
+    trained = crossview.train(table, "score", encoder=encoder, model="trees", **options)
     np.testing.assert_array_equal(
         trained.fitted.predict(table), crossview.load(path).predict(table)
     )

@@ -22,7 +22,6 @@ from comparing import make_numbers, make_views, thorough
 from crossview import (
     InputError,
     MultiView,
-    Scoring,
     ViewEncoder,
     datasets,
     load,
@@ -495,7 +494,7 @@ def test_the_code_fits_with_weights(name, tmp_path):
     entry, data = named(name), Shape(("mean", "worst"), 569, 2)
     where = {"source": path, "label": "diagnosis", "weight": "mean__w", "encoding": encoding}
     setting = entry.candidates()[-1]
-    cut = {"scoring": Scoring(positive="malignant", threshold=0.9)}
+    cut = {"positive": "malignant", "threshold": 0.9}
     names = run(training_code(entry, setting, data, **where, **cut))
     assert "mean__w" not in names["X"].column_names
     X = ViewEncoder(**encoding).fit_transform(names["X"])
@@ -524,7 +523,7 @@ def test_the_code_places_the_threshold():
         "balanced_accuracy": "make_scorer(balanced_accuracy_score)",
         "g_mean": "# compare tuned its threshold for g_mean: this has none",
     }.items():
-        tuned = {"scoring": Scoring(metric, positive="yes", threshold="tuned")}
+        tuned = {"metric": metric, "positive": "yes", "threshold": "tuned"}
         code = training_code(entry, {"C": 1.0}, data, **tuned)
         assert words in code
         if metric == "f1":

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from comparing import ONE, make_noisy, make_views, thorough
-from crossview import PassiveAggressiveClassifier
+from crossview import PassiveAggressiveClassifier, Scoring
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.plan import LEVELS, Cost, in_words, make_plan
 from crossview.comparing.budget.planner import Planner
@@ -295,6 +295,7 @@ def test_what_a_level_leaves_out_in_words():
 # --- comparing ------------------------------------------------------------------
 
 MODELS = ["view:weak", "view:strong", "pa:squared"]
+UNTUNED = {"scoring": Scoring(threshold=None)}
 
 
 @pytest.fixture
@@ -369,7 +370,7 @@ def test_inner_folds_are_left_out_and_named(costs):
     """Until it turns out that it takes less than the slice said."""
     X, y = make_noisy(600)
     grid = [0.001, 0.1, 1000.0]
-    given = {"grid": ONE | {"C": grid}, "cv": 2, "threshold": None, "models": ["view:strong"]}
+    given = {"grid": ONE | {"C": grid}, "cv": 2, "models": ["view:strong"], **UNTUNED}
     # an inner fit of 200 rows takes 20 s, and the final one 30
     costs["view:strong"] = 10.0, 0.5, 0.0
     answer = thorough(X, y, budget=2 * 100 / 0.75, **given)
@@ -436,7 +437,7 @@ def test_a_row_of_an_earlier_comparison_has_the_folds_of_what_is_added(costs):
 def test_a_model_that_was_left_out_comes_back_if_time_is_left(costs, monkeypatch):
     """The slice said that three are too many, and two then took next to nothing."""
     X, y = make_noisy(300)
-    given = {"grid": ONE, "cv": 3, "threshold": None, "models": MODELS}
+    given = {"grid": ONE, "cv": 3, "models": MODELS, **UNTUNED}
     # at its least an inner fit of 133 rows and the final one of 200, for each fold
     costs |= dict.fromkeys(MODELS, (100.0, 0.5, 0.0))
     costs["view:strong"] = 100.0, 0.4, 0.0

@@ -283,19 +283,19 @@ def test_missing_views_are_compared_as_they_are():
     [
         ({"cv": 1}, "cv=1; give 2 folds or more"),
         ({"cv": 76}, r"class 'no' has \d+ row\(s\), too few for 76 folds"),
-        ({"metric": "g2"}, "no metric 'g2'"),
-        ({"k": 5}, "leave it out where the metric is 'f1'"),
-        ({"metric": "recall_at_k", "k": 1.5}, "k=1.5; give a whole number of rows"),
+        ({"scoring": {"metric": "g2"}}, "no metric 'g2'"),
+        ({"scoring": {"k": 5}}, "leave it out where the metric is 'f1'"),
+        ({"scoring": {"metric": "recall_at_k", "k": 1.5}}, "k=1.5; give a whole number of rows"),
         # four in five of 150 rows choose parameters by three folds; of the test folds each has 30
         (
-            {"metric": "recall_at_k", "k": 31},
+            {"scoring": {"metric": "recall_at_k", "k": 31}},
             "recall_at_31 needs 31 rows, and a test fold, or a .* has 30; give a smaller k",
         ),
         (
-            {"metric": "recall_at_k", "k": 136, "progressive": True},
+            {"scoring": {"metric": "recall_at_k", "k": 136}, "progressive": True},
             "recall_at_136 needs 136 rows, and the stream, after .* has 135; give a smaller k",
         ),
-        ({"positive": "maybe"}, r"no class 'maybe' \(there are: no, yes\)"),
+        ({"scoring": {"positive": "maybe"}}, r"no class 'maybe' \(there are: no, yes\)"),
         ({"grid": {"c": [1]}}, "grid= names 'c'"),
         ({"epochs": 0}, "epochs=0"),
         ({"rope": -0.1}, "rope=-0.1; give 0 or more"),
@@ -341,9 +341,10 @@ def test_missing_views_are_compared_as_they_are():
 )
 def test_compare_refuses(change, message):
     X, y = make_views()
-    given = {"X": X, "y": y, "grid": ONE} | change
+    given = {"X": X, "y": y, "grid": ONE, "scoring": {}} | change
+    X, y, scoring = (given.pop(name) for name in ("X", "y", "scoring"))
     with pytest.raises(InputError, match=message):
-        thorough(given.pop("X"), given.pop("y"), **given)
+        thorough(X, y, scoring=Scoring(**scoring), **given)
 
 
 def test_rows_sorted_by_label_are_no_stream():
@@ -500,7 +501,7 @@ def test_further_parameters_are_tried_from_the_best_setting_on(monkeypatch):
 
     monkeypatch.setattr(Run, "make", recording)
     grid = {"C": [10.0], "average": [True], "epochs": [3, 10], "bins": []}
-    given = {"cv": 2, "threshold": None, "models": ["view:strong"]}
+    given = {"cv": 2, "scoring": Scoring(threshold=None), "models": ["view:strong"]}
     answer = thorough(X, y, grid=grid, **given)
 
     def value(train, setting):

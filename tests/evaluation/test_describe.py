@@ -243,7 +243,7 @@ def test_rows_with_views_are_described_view_by_view(tmp_path):
     assert set(answer.to_dict()) == {"files", "n_rows", "labels", "unlabeled", "views"}
     for options, what in (
         ({"y": "y"}, "leave the label out"),
-        ({"text": ["a"]}, "text= is about columns"),
+        ({"encoder": ViewEncoder(text=["a"])}, "text= is about columns"),
     ):
         with pytest.raises(InputError, match=what):
             describe(str(path), **options)

@@ -13,6 +13,7 @@ from comparing import OF_MACHINES, ONE, make_numbers, make_numbers_frame, thorou
 from crossview import (
     InputError,
     MultiView,
+    Scoring,
     open_table,
 )
 from crossview.baselines import baselines
@@ -116,7 +117,7 @@ def test_mae_may_decide():
 def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
     X, y = make_numbers()
     models = ["linear", "fm", "mvm"]
-    given = {"task": "regression", "progressive": True, "metric": metric, "models": models}
+    given = {"task": "regression", "progressive": True, "scoring": metric, "models": models}
     answer = thorough(X, y, grid=OF_MACHINES, **given)
     assert (answer.n_rows, answer.n_scored) == (300, 270)
     errors = {}
@@ -148,12 +149,15 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"metric": "f1"}, "metric 'f1' is about classes, and numbers are predicted; .* rmse, mae"),
-        ({"metric": "rsme"}, "no metric 'rsme'; did you mean 'rmse'"),
-        ({"task": "classification", "metric": "mae"}, "metric 'mae' is about numbers"),
+        (
+            {"scoring": "f1"},
+            "metric 'f1' is about classes, and numbers are predicted; .* rmse, mae",
+        ),
+        ({"scoring": "rsme"}, "no metric 'rsme'; did you mean 'rmse'"),
+        ({"task": "classification", "scoring": "mae"}, "metric 'mae' is about numbers"),
         ({"task": "classification"}, "is not a class.*task='regression'"),
         ({"task": "regresion"}, "no task 'regresion'; did you mean 'regression'"),
-        ({"positive": 1}, "positive= is about classes"),
+        ({"scoring": Scoring(positive=1)}, "positive= is about classes"),
         (
             {"models": ["pa:squared", "mvm"]},
             "model 'pa:squared' predicts classes; .*there are: view:user, view:item, lin",

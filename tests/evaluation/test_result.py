@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from comparing import ONE, made_answer, made_row, make_noisy, make_views, thorough
-from crossview import InputError
+from crossview import InputError, Scoring, ViewEncoder
 from crossview.comparing.answer import estimate_selection
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import LeftOut
@@ -254,9 +254,9 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     assert other_rows[1][7] != y[7]
     noisy = make_noisy(150)
     for change, words in (
-        ({"metric": "accuracy"}, "metric='f1', and this one 'accuracy'; give the same, or"),
-        ({"positive": "no"}, "positive='yes', and this one 'no'"),
-        ({"threshold": 0.3}, "threshold='tuned', and this one 0.3"),
+        ({"scoring": "accuracy"}, "metric='f1', and this one 'accuracy'; give the same, or"),
+        ({"scoring": Scoring(positive="no")}, "positive='yes', and this one 'no'"),
+        ({"scoring": Scoring(threshold=0.3)}, "threshold='tuned', and this one 0.3"),
         ({"seed": 1}, "seed=0, and this one 1"),
         ({"epochs": 2}, "epochs=None, and this one 2"),
     ):
@@ -267,7 +267,7 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
         ((X, y), {"repeats": 2}),
         ((X, y), {"in_order": True}),
         ((X, y), {"groups": np.arange(150)}),
-        ((X, y), {"scale_views": True}),
+        ((X, y), {"encoder": ViewEncoder(scale_views=True)}),
         (other_rows, {}),
         (noisy, {}),
     ):

@@ -48,7 +48,8 @@ def test_every_metric_is_trained_for(metric, fixed, title):
     names = [m.name for m in compared_learners(X.layout, 90, metric=metric)]
     assert ("svmperf:error_rate" in names) == (metric != "accuracy")
     # the learner has it, and the class that is asked for
-    given = {"metric": metric, "positive": "no", "cv": 2, "grid": ONE, "threshold": None}
+    scoring = Scoring(metric, positive="no", threshold=None)
+    given = {"scoring": scoring, "cv": 2, "grid": ONE}
     answer = thorough(X, y, models=["svmperf", "view:weak"], **given)
     model = MultiViewSVMPerf(C1=0.1, C2=0.01, **fixed, pos_label="no")
     task = Classification(np.unique(y), "no")

@@ -46,7 +46,7 @@ def test_keco_by_hand():
     X, y, known = make_few()
     settings = [{"kernel": k, "lam": lam} for k in ("rbf", "linear") for lam in (1e-4, 10.0)]
     grid = {"lam": [1e-4, 10.0]}
-    given = {"metric": "accuracy", "threshold": None, "grid": grid}
+    given = {"scoring": Scoring("accuracy", threshold=None), "grid": grid}
     answer = thorough(X, y, cv=3, models=["keco", "pegasos"], **given)
     places, others = np.flatnonzero(known), np.flatnonzero(~known)
 

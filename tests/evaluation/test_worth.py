@@ -7,7 +7,13 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from comparing import ONE, made_answer, made_row, make_frame, make_views, thorough
-from crossview import InputError, MultiView, PassiveAggressiveClassifier, ViewEncoder
+from crossview import (
+    InputError,
+    MultiView,
+    PassiveAggressiveClassifier,
+    Scoring,
+    ViewEncoder,
+)
 from crossview.catalog.learners import find_learner
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.jobs import Jobs
@@ -19,7 +25,12 @@ from crossview.reporting.tables import class_table, comparison_notes
 from crossview.scoring.problems import Classification
 from crossview.scoring.significance import correlated_t_posterior
 
-GIVEN = {"grid": ONE, "cv": 2, "threshold": None, "models": ["pa:concatenated"]}
+GIVEN = {
+    "grid": ONE,
+    "cv": 2,
+    "scoring": Scoring(threshold=None),
+    "models": ["pa:concatenated"],
+}
 
 
 def folds(y):

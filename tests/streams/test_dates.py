@@ -306,7 +306,7 @@ def test_times_of_csv_and_json(tmp_path, text, format, n_files):
         found = stream.find_dates(["a__t"])
         if format is not None:
             assert found["a__t"].format == format
-        values = next(iter(stream)).data.column("a__t")
+        values = next(iter(stream)).X.column("a__t")
         assert as_times("a__t", values, format or "")[0] == expected
 
 

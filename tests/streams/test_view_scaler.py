@@ -161,5 +161,5 @@ def test_one_c_suits_views_of_any_scale(tmp_path):
     )
     unscaled = crossview.train(X, y, model="pa:squared", encoder=ViewEncoder(scale_views=False))
     assert isinstance(unscaled.fitted, MultiViewPAClassifier)
-    with pytest.raises(InputError, match="encoded already; leave bins= at None"):
+    with pytest.raises(InputError, match="encoded already; leave bins= out"):
         crossview.train(X, y, encoder=ViewEncoder(bins=5))
