@@ -40,6 +40,7 @@ __all__ = [
     "insert_class",
     "of_log_odds",
     "probabilities",
+    "slope",
     "start",
 ]
 
@@ -365,6 +366,11 @@ def _inputs(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
 def probabilities(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Return the probability of each class, (n_samples, 2 or n_scores)."""
     return of_log_odds(state[0] * _inputs(scores, state) + state[1 : 1 + scores.shape[1]])
+
+
+def slope(state: np.ndarray, K: int) -> float:
+    """Return what the log odds of K scores grow by where a score grows by 1."""
+    return float(state[0] / scale_of(state[2 + 3 * K], state[3 + 3 * K]))
 
 
 def of_log_odds(eta: np.ndarray) -> np.ndarray:

@@ -71,7 +71,7 @@ class Learner:
         ``pos_label``.
     divided : bool
         Whether it learns all rows of a cluster at once, each where it is: `crossview.distributed`.
-    explained_by : {"weights", "interactions", "importances", "support rows", "experts"}
+    explained_by : {"weights", "interactions", "importances", "support rows", "experts", "members"}
         What ``crossview inspect`` shows of it.
     quadratic : bool
         Whether a pass costs the square of the number of columns (or rows, if fewer).

@@ -11,6 +11,7 @@ from crossview.catalog.names import unknown_name
 from crossview.errors import InputError
 
 __all__ = [
+    "ENSEMBLE",
     "LEARNERS",
     "describe_models",
     "find_learner",
@@ -19,6 +20,8 @@ __all__ = [
     "model_names",
 ]
 
+# the name of the entry whose members `compare` chooses
+ENSEMBLE = "ensemble"
 # C and disagreement have the unit of one over a squared norm: their best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
 DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
@@ -73,6 +76,7 @@ _KERNEL = "crossview.estimators.kernel"
 _STACKING = "crossview.estimators.stacking"
 _SVMPERF = "crossview.estimators.svm.classifier"
 _TREES = "crossview.estimators.trees.learner"
+_ENSEMBLE = "crossview.estimators.ensemble"
 
 _VIEW = "one view alone"
 
@@ -286,6 +290,22 @@ def _stacking(task: str) -> Learner:
     )
 
 
+def _ensemble(task: str) -> Learner:
+    """Some of the others on all rows, blended; `compare` makes its members and weights."""
+    return Learner(
+        ENSEMBLE,
+        "several models, blended",
+        f"{_ENSEMBLE}:Ensemble{'Regressor' if task == 'regression' else 'Classifier'}",
+        "several of the others, each on all rows, blended by how they predict held-out rows",
+        task,
+        settable=("cv", "intercept", "members", "weights", "without_bins"),
+        streams=False,
+        explained_by="members",
+        effort=8,
+        compared="never",
+    )
+
+
 def _kernels() -> Iterator[Learner]:
     """Rows of `compare` where some have no label: they differ in what they make of those."""
     pegasos = Learner(
@@ -357,6 +377,7 @@ LEARNERS: list[Learner] = [
     *_kernels(),
     _linear("classification"),
     _stacking("classification"),
+    _ensemble("classification"),
     replace(
         _linear("regression"),
         name="view:NAME",
@@ -369,6 +390,7 @@ LEARNERS: list[Learner] = [
     *_machines("regression"),
     *_trees("regression"),
     _stacking("regression"),
+    _ensemble("regression"),
 ]
 
 

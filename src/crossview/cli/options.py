@@ -1,6 +1,5 @@
 """Options of the commands, each declared once, and the objects that several of them make."""
 
-import ast
 import functools
 import inspect
 import os
@@ -15,6 +14,7 @@ from crossview.catalog.learners import describe_models, find_learner, model_name
 from crossview.catalog.metrics import describe_metrics, metric_names
 from crossview.catalog.names import TASKS
 from crossview.catalog.readers import READERS
+from crossview.catalog.settings import literal_value
 from crossview.errors import InputError
 from crossview.scoring.specification import Scoring
 
@@ -27,9 +27,7 @@ __all__ = [
     "TableSource",
     "as_callback",
     "check_models",
-    "literal_value",
     "parse_seconds",
-    "parse_settings",
 ]
 
 # as SOURCE and as the file to write
@@ -633,27 +631,6 @@ def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
     if found is None or not (zero or float(found[1]) > 0.0):
         raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
-
-
-def parse_settings(settings: Sequence[str] | None) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` options as parameters."""
-    parsed: dict[str, Any] = {}
-    for setting in settings or []:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise InputError(f"--set {setting!r}: give a name and a value, such as --set C=0.1")
-        # "none" is the name of an option, None is no value
-        parsed[name] = text if text == "none" else literal_value(text)
-    return parsed
-
-
-def literal_value(text: str) -> Any:
-    """Return the value of an option: a number, a Boolean, None, or text, such as PA-II."""
-    try:
-        words = {"true": "True", "false": "False", "none": "None"}
-        return ast.literal_eval(words.get(text.lower(), text))
-    except (ValueError, SyntaxError):
-        return text
 
 
 def check_models(

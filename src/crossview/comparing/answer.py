@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crossview.comparing.comparison import Comparison
-from crossview.comparing.ranking import ComparisonRow, SelectionEstimate
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import is_bounded, signed_score
 from crossview.scoring.significance import (
@@ -22,7 +22,13 @@ from crossview.scoring.significance import (
 )
 from crossview.views import ViewLayout
 
-__all__ = ["estimate_selection", "fingerprint", "fold_difference", "make_answer", "posterior_of"]
+__all__ = ["fingerprint", "fold_difference", "make_answer", "posterior_of"]
+
+
+# a row is shown to be equal where it is worse by more than the rope with at most this probability
+MOST_WORSE = 0.1
+# with this one a row is worse
+SURELY = 0.95
 
 
 def make_answer(
@@ -56,14 +62,18 @@ def make_answer(
         The answer.
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
+    rope = _width(run.metric, rope, rows[0].value)
+    # the mean of a row that is above that of the ensemble is noisier than the ensemble is risky
+    ensembles = [row for row in rows if row.members and not _loses(row, rows, difference, rope)]
+    rows.sort(key=lambda row: row not in ensembles)  # all others keep their order
     best = rows[0]
-    rope = _width(run.metric, rope, best.value)
     best.equal, best.difference, best.p, best.p_adjusted = True, None, None, None
     for row in rows[1:]:
         row.difference = difference(row, best)
         row.p = None if math.isnan(row.difference.p) else row.difference.p
-        # more likely than not, it is not worse by more than the rope
-        row.equal = not row.difference.location < -rope
+        row.equal = row.difference.areas(rope).worse <= MOST_WORSE and not _ranks_worse(
+            row, best, rope
+        )
     for row, p in zip(rows[1:], _adjusted(rows, difference, known["mode"]), strict=True):
         row.p_adjusted = p
     answer = Comparison(
@@ -86,6 +96,22 @@ def make_answer(
     if (pair := answer.unlabeled_pair) and answer.unlabeled:
         answer.unlabeled_benefit_p = difference(*pair).p
     return answer
+
+
+def _loses(
+    row: ComparisonRow,
+    rows: Sequence[ComparisonRow],
+    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
+    rope: float,
+) -> bool:
+    """Return whether a row is surely worse than another one by more than the rope."""
+    others = [one for one in rows if one is not row]
+    return any(difference(row, one).areas(rope).worse >= SURELY for one in others)
+
+
+def _ranks_worse(row: ComparisonRow, best: ComparisonRow, rope: float) -> bool:
+    """Return whether a row has a lower area under the curve, whatever the metric says."""
+    return row.roc_auc < best.roc_auc - rope
 
 
 def _width(metric: str, rope: float, best: float) -> float:
@@ -145,46 +171,6 @@ def posterior_of(
     first = np.array([signed_score(metric, score) for score in scores])
     second = np.array([signed_score(metric, score) for score in others])
     return correlated_t_posterior(first - second, test_share)
-
-
-def estimate_selection(
-    metric: str, rows: Sequence[ComparisonRow], rope: float, test_share: float
-) -> SelectionEstimate | None:
-    """Return the expected score of choosing the model, too, in each training part.
-
-    The rule is that of the recommendation, on the rows held out by the inner validation: the
-    cheapest of the models within the rope of the best.
-
-    Parameters
-    ----------
-    metric : str
-        The metric.
-    rows : sequence of ComparisonRow
-        All models, with ``inner`` and ``scores``.
-    rope : float
-        As for `make_answer`; a share is one of the best value on the rows held out.
-    test_share : float
-        Rows of a test fold, by the rows of a fold.
-
-    Returns
-    -------
-    expected : SelectionEstimate or None
-        None for a single model.
-    """
-    if len(rows) < 2:
-        return None
-    scores, models = [], []
-    for f in range(len(rows[0].scores)):
-        best = max(row.inner[f] for row in rows)
-        near = [row for row in rows if not row.inner[f] < best - _width(metric, rope, best)]
-        chosen = min(near, key=lambda row: (row.effort, -row.inner[f], row.model))
-        scores.append(chosen.scores[f])
-        models.append(chosen.model)
-    low, high = correlated_t_posterior(scores, test_share).interval()
-    interval = (max(0.0, low), min(1.0, high)) if is_bounded(metric) else (low, high)
-    return SelectionEstimate(
-        float(np.mean(scores)), float(np.std(scores, ddof=1)), interval, scores, models
-    )
 
 
 def fingerprint(*parts: Any) -> str:

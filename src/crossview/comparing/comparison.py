@@ -6,12 +6,13 @@ import base64
 import math
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from crossview.catalog.learner import OF_COMPARE
+from crossview.catalog.members import member_in_words
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import SYMMETRIC, TASKS
 from crossview.comparing.ranking import (
@@ -20,7 +21,6 @@ from crossview.comparing.ranking import (
     LearningCurve,
     LeftOut,
     Ranking,
-    SelectionEstimate,
 )
 from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
 from crossview.errors import InputError
@@ -30,7 +30,7 @@ from crossview.scoring.plot_mixin import PlotMixin
 __all__ = ["Comparison", "ComparisonObserver"]
 
 # of the JSON form: a file of another one is refused
-FORMAT = 3
+FORMAT = 4
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
 
@@ -85,9 +85,6 @@ class Comparison(Ranking, PlotMixin):
         Number of labeled rows of each class.
     unlabeled_benefit_p : float or None
         p of the test of a learner that uses unlabeled rows against the same without them.
-    expected : SelectionEstimate or None
-        Expected score of this procedure, with the choice of the model; None in progressive mode,
-        and for a single model.
     left_out : list of LeftOut
         What the budget did not allow.
     in_order : bool
@@ -132,7 +129,6 @@ class Comparison(Ranking, PlotMixin):
     class_rows: list[int] | None = None
     unlabeled: int = 0
     unlabeled_benefit_p: float | None = None
-    expected: SelectionEstimate | None = None
     left_out: list[LeftOut] = field(default_factory=list)
     in_order: bool = False
     planned_folds: int = 0
@@ -158,6 +154,10 @@ class Comparison(Ranking, PlotMixin):
             return []
         options = ["--task", self.task] if self.task == "regression" else []
         options += ["--model", row.model]
+        for member in row.members:
+            options += ["--member", member_in_words(*astuple(member))]
+        if row.members:
+            options += ["--set", f"intercept={','.join(f'{b:.4g}' for b in row.intercept)}"]
         for name, value in row.setting.items():
             if name in OF_COMPARE:
                 continue
@@ -175,13 +175,17 @@ class Comparison(Ranking, PlotMixin):
         if entry.trained_for_metric or (two and self.metric != default):
             options += ["--metric", self.metric]
         # train reads the name as well, and needs no guess for a metric of both classes
+        fixed = fixed or bool(row.members)
         needed = not guessed or fixed or metric_of(self.metric).scope == "class"
         if two and needed and self.positive_by != "name":
             options += ["--positive", str(self.positive)]
-        if two and self.threshold != "tuned":
+        if two and row.members and not math.isnan(row.threshold):
+            options += ["--threshold", f"{row.threshold:.4g}"]
+        elif two and self.threshold != "tuned":
             options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
-        if row.setting.get("bins"):
-            options += ["--bins", str(row.setting["bins"])]
+        bins = [one.get("bins") for one in (row.setting, *(m.setting for m in row.members))]
+        if known := [one for one in bins if one]:
+            options += ["--bins", str(known[0])]
         passes = row.setting.get("epochs", row.epochs)
         return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
 

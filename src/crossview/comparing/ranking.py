@@ -13,7 +13,8 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
 from crossview.scoring.metric_words import SaysMetric
-from crossview.scoring.significance import Posterior
+from crossview.scoring.metrics import is_bounded
+from crossview.scoring.significance import Posterior, correlated_t_posterior
 
 __all__ = [
     "Ablation",
@@ -21,12 +22,34 @@ __all__ = [
     "CurvePoint",
     "LearningCurve",
     "LeftOut",
+    "Member",
     "Ranking",
-    "SelectionEstimate",
 ]
 
 # what a row has fold by fold
 BY_FOLD = ("scores", "inner", "chosen", "thresholds", "untuned_scores", "passes", "shares")
+
+
+@dataclass(frozen=True)
+class Member:
+    """A model in an ensemble.
+
+    Attributes
+    ----------
+    model : str
+        Its name for ``crossview train --model``.
+    weight : float
+        Its weight in the blend.
+    setting : dict
+        Its parameters; ``bins`` is that of the encoder.
+    epochs : int
+        Passes over the training rows; 1: one, or as many as it needs.
+    """
+
+    model: str
+    weight: float
+    setting: dict[str, Any]
+    epochs: int = 1
 
 
 @dataclass
@@ -74,8 +97,8 @@ class ComparisonRow:
         Of the test against the best row, and adjusted by Holm for the number of tests: by folds
         those against the best row, on a stream those of all pairs.
     equal : bool
-        Whether it is practically equal to the best row: more likely than not, the difference is
-        smaller than the rope.
+        Whether it is shown to be equal to the best row: with a probability of 0.9 or more it is
+        not worse by more than the rope.
     scores : list of float
         The metric fold by fold.
     inner : list of float
@@ -94,6 +117,10 @@ class ComparisonRow:
         Over all folds, or of the stream: rows of each class (in a line) that were predicted as each
         class.  None where a number is predicted, and for a row of an earlier comparison that
         had more folds.
+    members : list of Member
+        Of an ensemble, the largest weight first.
+    intercept : list of float
+        Of an ensemble.
     """
 
     model: str
@@ -126,6 +153,8 @@ class ComparisonRow:
     passes: list[int] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
     confusion: list[list[int]] | None = None
+    members: list[Member] = field(default_factory=list)
+    intercept: list[float] = field(default_factory=list)
 
     def by_folds(self, n: int) -> ComparisonRow:
         """Return the row with its means, medians and lists over its first ``n`` folds."""
@@ -143,32 +172,6 @@ class ComparisonRow:
         if n < len(self.scores):
             row.confusion = None  # it was added up over more folds
         return row
-
-
-@dataclass(frozen=True)
-class SelectionEstimate:
-    """Expected score of the whole procedure, which chooses the model, too, in each training part.
-
-    The mean of the best row is too good, because the row was chosen by it.  Here the rows that
-    score a model have no part in choosing it, as in nested cross-validation.
-
-    Attributes
-    ----------
-    value, std : float
-        The metric: mean and standard deviation over the folds.
-    interval : tuple of float
-        The mean lies in it with a probability of 0.95.
-    scores : list of float
-        Fold by fold.
-    models : list of str
-        The model that was chosen.
-    """
-
-    value: float
-    std: float
-    interval: tuple[float, float]
-    scores: list[float]
-    models: list[str]
 
 
 @dataclass(frozen=True)
@@ -259,9 +262,9 @@ class Ranking(SaysMetric):
     views: dict[str, int]
     rows: list[ComparisonRow]
     rope: float
+    test_share: float
     unlabeled: int
     unlabeled_benefit_p: float | None
-    expected: SelectionEstimate | None
 
     @property
     def predicted_rows(self) -> list[int] | None:
@@ -271,18 +274,49 @@ class Ranking(SaysMetric):
 
     @property
     def best(self) -> ComparisonRow:
-        """The first row."""
+        """The first row: the ensemble, or the row with the best value."""
         return self.rows[0]
 
     @property
     def equals(self) -> list[ComparisonRow]:
-        """The best row, and those that are practically equal to it."""
+        """The best row, and those that are shown to be equal to it."""
         return [row for row in self.rows if row.equal]
 
     @property
-    def recommended(self) -> ComparisonRow:
-        """The cheapest of the rows that are practically equal to the best: the least effort."""
+    def cheapest(self) -> ComparisonRow:
+        """The row of the least effort of those that are shown to be equal to the best."""
         return min(self.equals, key=lambda row: row.effort)
+
+    @property
+    def recommended(self) -> ComparisonRow:
+        """The ensemble; without one the cheapest row that is shown to be equal to the best."""
+        return self.best if self.best.members else self.cheapest
+
+    @property
+    def explained(self) -> ComparisonRow:
+        """The recommended row; of an ensemble the best single model that `train` knows."""
+        if not self.recommended.members:
+            return self.recommended
+        singles = (row for row in self.rows if not row.members and not row.baseline)
+        return next(singles, self.recommended)
+
+    def interval(self, row: ComparisonRow) -> tuple[float, float] | None:
+        """Return the interval in which the mean of a row lies with a probability of 0.95.
+
+        Parameters
+        ----------
+        row : ComparisonRow
+            One of ``rows``.
+
+        Returns
+        -------
+        interval : (float, float) or None
+            None for fewer than two folds.
+        """
+        if len(row.scores) < 2:
+            return None
+        low, high = correlated_t_posterior(row.scores, self.test_share).interval()
+        return (max(0.0, low), min(1.0, high)) if is_bounded(self.metric) else (low, high)
 
     def row(self, model: str) -> ComparisonRow:
         """Return the row of a model."""

@@ -9,6 +9,7 @@ __all__ = [
     "CONSTANT",
     "best_baseline",
     "is_clear",
+    "learns_nothing",
     "name_of",
     "short_value",
     "unlabeled_benefit",
@@ -35,44 +36,79 @@ def verdict(c: Ranking) -> list[str]:
         The first one names a model.
     """
     if len(c.rows) == 1:
-        return [f"{c.best.model}: {c.metric} {short_value(c, c.best.value)}"]
-    sentences = [_recommendation(c), *_about_baselines(c)]
-    if c.expected is not None:
-        low, high = (short_value(c, end) for end in c.expected.interval)
-        sentences.append(
-            f"expected score of this procedure: {c.metric} {short_value(c, c.expected.value)} (95 "
-            f"% interval {low} to {high}), with the model, too, chosen anew in each training part"
-        )
-    return sentences
+        return [f"{c.best.model}: {_value(c, c.best)}"]
+    return [_answer(c), *_cheapest(c), *_about_baselines(c)]
 
 
-def _recommendation(c: Ranking) -> str:
-    best, chosen = c.best, c.recommended
-    others = len(c.equals) - 1
-    value = f"{c.metric} {short_value(c, best.value)}"
-    if not others:
-        return f"best: {best.model} ({value}), {_lead(c, c.rows[1])}"
-    few = "1 other model is" if others == 1 else f"{others} other models are"
-    if chosen is best:
-        return f"best: {best.model} ({value}); {few} practically equal to it, and not cheaper"
+def _answer(c: Ranking) -> str:
+    """Return what to use, and how much better that is than scikit-learn alone."""
+    chosen = c.recommended
+    if chosen.members:
+        of = ", ".join(f"{one.model} ({one.weight:.2f})" for one in chosen.members)
+        return f"answer: an ensemble of {of}: {_value(c, chosen)}{_beside_baseline(c, chosen)}"
+    if chosen is c.best:
+        return f"best: {chosen.model}, {_value(c, chosen)}; {_lead(c, c.rows[1])}"
     return (
-        f"recommended: {chosen.model} ({c.metric} {short_value(c, chosen.value)}), the cheapest of "
-        f"{others + 1} models that are practically equal to the best, {best.model} "
-        f"({short_value(c, best.value)}); {_chance(c, chosen, 'it')}"
+        f"recommended: {chosen.model}, {_value(c, chosen)}: the cheapest of {len(c.equals)} models "
+        f"that are shown to be equal to the best, {c.best.model} "
+        f"({short_value(c, c.best.value)}); {_chance(c, chosen, 'it')}"
     )
 
 
+def _value(c: Ranking, row: ComparisonRow) -> str:
+    """Return the metric of a row with its interval."""
+    value = f"{c.metric} {short_value(c, row.value)}"
+    interval = c.interval(row)
+    if interval is None:
+        return value
+    low, high = (short_value(c, end) for end in interval)
+    return f"{value} (95 % interval {low} to {high})"
+
+
+def _beside_baseline(c: Ranking, row: ComparisonRow) -> str:
+    """Return what the best of scikit-learn alone gives."""
+    theirs = best_baseline(c)
+    if theirs is None:
+        return ""
+    assert theirs.difference is not None
+    worse = theirs.difference.areas(0.0).worse
+    sure = "" if worse != worse else f", worse with probability {worse:.2f}"
+    return f"; scikit-learn alone ({theirs.title}): {short_value(c, theirs.value)}{sure}"
+
+
+def _cheapest(c: Ranking) -> list[str]:
+    """Return the single model that is shown to be as good as the ensemble."""
+    if not c.best.members:
+        return []
+    chosen, nearest = c.cheapest, c.rows[1]
+    if chosen is not c.best:
+        return [
+            f"cheapest model that is shown to be equal to it: {chosen.model} "
+            f"({short_value(c, chosen.value)}); {_chance(c, chosen, 'it')}"
+        ]
+    return [
+        f"no single model is shown to be equal to it; the nearest, {nearest.model} "
+        f"({short_value(c, nearest.value)}): {_chance(c, nearest, 'it')}"
+    ]
+
+
 def _lead(c: Ranking, row: ComparisonRow) -> str:
-    """Return by how much the best row leads one that is not practically equal to it."""
+    """Return by how much the best row leads another one."""
     away = short_value(c, abs(c.best.value - row.value))
     if is_clear(c, row):
         return f"ahead of {row.model} by {away}; {_chance(c, row, row.model)}"
-    return f"but not clearly: {row.model} is {away} behind; {_chance(c, row, 'it')}"
+    return f"not clearly ahead: {row.model} is {away} behind; {_chance(c, row, 'it')}"
 
 
 def is_clear(c: Ranking, row: ComparisonRow) -> bool:
     """Return whether a row is worse than the best by more than the rope, as good as surely."""
     return row.difference is not None and row.difference.areas(c.rope).worse >= CLEAR
+
+
+def learns_nothing(c: Ranking) -> bool:
+    """Return whether always predicting the same is not behind the best row by more than chance."""
+    constant = [row for row in c.rows if row.model in CONSTANT]
+    return any(row.difference is None or not row.difference.location < -c.rope for row in constant)
 
 
 def best_baseline(c: Ranking) -> ComparisonRow | None:
@@ -82,6 +118,8 @@ def best_baseline(c: Ranking) -> ComparisonRow | None:
 
 def name_of(row: ComparisonRow) -> str:
     """Return what a row is, in words: a model of scikit-learn, or the title of the catalog."""
+    if row.members:
+        return "the ensemble"
     if row.model in CONSTANT:
         what = "most frequent class" if row.model == CONSTANT[0] else "mean"
         return f"always the {what}"
@@ -113,7 +151,7 @@ def _about_baselines(c: Ranking) -> list[str]:
             f"a baseline is best{'' if is_clear(c, ours) else ', but not clearly'}: the best model "
             f"of Crossview, {ours.model}, is {away} behind {c.best.model}; {_chance(c, ours, 'it')}"
         )
-    elif theirs not in (None, c.best) and not (theirs is c.rows[1] and len(c.equals) == 1):
+    elif theirs not in (None, c.best, c.rows[1]) and not c.best.members:
         assert theirs is not None
         value = f"{theirs.model}, {c.metric} {short_value(c, theirs.value)}"
         told = "is ahead of" if is_clear(c, theirs) else "cannot be told from"
@@ -124,7 +162,7 @@ def _about_baselines(c: Ranking) -> list[str]:
     if less:
         names = ", ".join(f"{row.model} from {row.learned:.0%} of the rows" for row in less)
         sentences.append(f"to keep within the budget, baselines learned from fewer rows: {names}")
-    if any(row.model in CONSTANT for row in c.equals):
+    if learns_nothing(c):
         what = "mean" if c.task == "regression" else "most frequent class"
         sentences.append(f"no model is clearly better than always predicting the {what}")
     return sentences

@@ -47,6 +47,8 @@ def model_tables(
         yield from _machine_tables(learner, encoder, top)
     elif explained_by == "experts":
         yield from _stack_tables(learner, info)
+    elif explained_by == "members":
+        yield from _ensemble_tables(learner, info)
     elif explained_by == "importances":
         yield from _importance_tables(learner, encoder, info, top)
     elif explained_by == "support rows" and not hasattr(learner, "coef_"):
@@ -191,8 +193,8 @@ def _importance_tables(
 SHARES_OF_ROWS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 
 
-def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
-    """Views with their share of the score, and what each expert weighed over time."""
+def _view_shares(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
+    """Views with their share of the score."""
     layout, shares = learner.layout_, info.get("view_shares")
     yield FittingTable(
         ["view", "columns", "share of score"],
@@ -204,6 +206,27 @@ def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Fitti
     if shares:
         yield f"share of score: {_shares(info, {})[1]}"
     yield ""
+
+
+def _ensemble_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
+    """Views with their share of the score, and the members with their weights."""
+    yield from _view_shares(learner, info)
+    weights = learner.weights_
+    yield FittingTable(
+        ["member", "weight", "view", "learner"],
+        [
+            [name, f"{weights[name]:.3f}", view or "all", " ".join(repr(one).split())]
+            for name, one, view in learner.members_
+        ],
+        texts=2,
+        wrapped=["learner"],
+    )
+    yield f"added to the blend: {', '.join(f'{b:.3f}' for b in learner.intercept_)}"
+
+
+def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
+    """Views with their share of the score, and what each expert weighed over time."""
+    yield from _view_shares(learner, info)
     past = learner.weight_history_
     if not len(past.n_rows):
         return

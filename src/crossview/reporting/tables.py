@@ -134,7 +134,7 @@ def _about_curve(c: Comparison) -> list[str]:
         else "more rows would bring little"
     )
     return [
-        f"{what}: {c.recommended.model} by the number of training rows: {values}; the last "
+        f"{what}: {c.explained.model} by the number of training rows: {values}; the last "
         f"doubling gains {short_value(c, gain.location)} ({short_value(c, low)} to "
         f"{short_value(c, high)})"
     ]
@@ -143,8 +143,8 @@ def _about_curve(c: Comparison) -> list[str]:
 def _about_views(c: Comparison) -> list[str]:
     """Say how much each view contributes."""
     notes = []
-    if c.recommended.model.startswith("view:"):
-        notes.append(f"{c.recommended.model} uses one view: nothing is lost without the others")
+    if c.explained.model.startswith("view:"):
+        notes.append(f"{c.explained.model} uses one view: nothing is lost without the others")
     for one in c.ablation:
         parts = []
         for what, value, change in (
@@ -156,7 +156,7 @@ def _about_views(c: Comparison) -> list[str]:
                 f"{what} {short_value(c, value)} ({short_value(c, change.location)}, 95 % interval "
                 f"{short_value(c, low)} to {short_value(c, high)})"
             )
-        notes.append(f"view {one.view}: {c.recommended.model} {'; '.join(parts)}")
+        notes.append(f"view {one.view}: {c.explained.model} {'; '.join(parts)}")
     return notes
 
 

@@ -182,8 +182,9 @@ class WeightTable:
         if not hasattr(learner, "column_weights"):
             raise InputError(f"{type(learner).__name__} has no weights; give a fitted model")
         self._learners = [(None, learner)]
-        if hasattr(learner, "experts_"):
-            self._learners = [(name, expert) for name, expert, _ in learner.experts_]
+        nested = getattr(learner, "experts_", None) or getattr(learner, "members_", None)
+        if nested is not None:
+            self._learners = [(name, one) for name, one, _ in nested]
         for _, one in self._learners:
             one.check_weights()
         self._names = ColumnNames.of_model(learner, encoder)

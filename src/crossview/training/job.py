@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from sklearn.base import clone
 
 from crossview.catalog.learner import BASELINE, Learner
-from crossview.catalog.learners import LEARNERS, find_learner
+from crossview.catalog.learners import ENSEMBLE, LEARNERS, find_learner
+from crossview.catalog.members import make_members
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
@@ -95,6 +96,11 @@ def new_job(
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = entry.check_settings(settings)
+    if entry.name == ENSEMBLE:
+        words, scored = given.get("members") or (), (problem.metric, problem.positive_label)
+        if words and all(isinstance(one, str) for one in words):
+            bins = getattr(source.encoder, "bins", None)
+            given |= make_members(words, task, source.layout.names, scored, bins)
     learner = entry.make(**given, random_state=seed)
     learner.check_params()
     streamed = entry.is_streamed(given)

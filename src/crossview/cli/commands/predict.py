@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from crossview.catalog.settings import literal_value
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import (
     STANDARD,
@@ -16,7 +17,6 @@ from crossview.cli.options import (
     Positive,
     SourceArguments,
     Threshold,
-    literal_value,
 )
 from crossview.cli.output import compiling_as_line
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crossview.catalog.learners import model_names
+from crossview.catalog.learners import ENSEMBLE, model_names
+from crossview.catalog.settings import parse_settings
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import (
     MODELS,
@@ -22,7 +23,6 @@ from crossview.cli.options import (
     Weight,
     check_models,
     parse_seconds,
-    parse_settings,
     starting_with,
 )
 from crossview.cli.output import Report, compiling_as_line, standard_output
@@ -69,6 +69,14 @@ def run(
             "--set",
             metavar="NAME=VALUE",
             help="A parameter of the model, such as C=0.1 or n_factors=8. Once for each.",
+        ),
+    ] = None,
+    member: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'NAME [weight=NUMBER] [PARAMETER=VALUE ...]'",
+            help="With --model ensemble: a model of it, as crossview compare prints it. Once for "
+            "each. Without weights five folds fit them.",
         ),
     ] = None,
     epochs: Annotated[
@@ -174,6 +182,10 @@ def run(
     if log_every is not None and log is None:
         raise InputError("--log-every is about a log; name its file by --log")
     own, scored = parse_settings(settings), scoring.make()
+    if member:
+        if model != ENSEMBLE:
+            raise InputError("--member is about --model ensemble; name that model, or leave it out")
+        own["members"] = member
     check_models([] if init else [model or "stacking"], task, scored.metric_of(task), own)
     in_no_view = [time, weight]
     with opened(source, model=init, in_no_view=in_no_view, weight=weight, learns=True) as rows:

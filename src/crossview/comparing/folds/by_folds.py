@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.answer import (
-    estimate_selection,
     fingerprint,
     fold_difference,
     make_answer,
@@ -45,6 +45,18 @@ class CompareOptions:
     ablate: bool = False
     curve: bool = False
 
+    @property
+    def blends(self) -> bool:
+        """Whether the ensemble of all models is asked for."""
+        return self.models is None or ENSEMBLE in self.models
+
+    @property
+    def singles(self) -> Sequence[str] | None:
+        """The models without the ensemble."""
+        if self.models is None or list(self.models) == [ENSEMBLE]:
+            return None
+        return [name for name in self.models if name != ENSEMBLE]
+
 
 def compare_folds(
     run: Run, source: LabeledSource, options: CompareOptions, resources: Resources
@@ -73,14 +85,14 @@ def compare_folds(
     data, protocol = _load(run, source, options.protocol, leaks)
     data.splits, data.jobs = split_rows(run, data.y, protocol, len(data.unlabeled)), resources.jobs
     given: dict[str, Any] = {
-        "models": options.models,
+        "models": options.singles,
         "baselines": options.baselines,
         "unlabeled": source.some_unlabeled,
     }
     run.learners = choose_learners(run, source.layout, None, **given)
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
-    data.sampled = sample_rows(run, len(data.y), source.layout.n_views)
+    data.sampled, data.blended = sample_rows(run, len(data.y), source.layout.n_views)
     first = data.encode(0)
     of_views = numbers_of(source, first.X_train)
     # which ones are affordable depends on the columns that occur
@@ -92,11 +104,12 @@ def compare_folds(
     )
     earlier = _earlier_rows(run, options.extend, known)
     comparison = FoldComparison(run, data, first, resources)
+    comparison.blends = options.blends and options.extend is None
     del first  # the comparison keeps it as long as it needs it
 
     def answer() -> Comparison:
         return _answer(
-            *(run, data, comparison, earlier, options.rope),
+            *(run, data, comparison, earlier, options.rope, protocol.cv),
             in_order=protocol.in_order,
             planned_folds=len(data.splits),
             seconds=time.monotonic() - begin,
@@ -108,16 +121,18 @@ def compare_folds(
         resources.observer.partial(answer())
     final = answer()
     models = [row.model for row in (final.recommended, *final.rows)]
-    final.diagnostics = diagnose(run, data, comparison.scores, models, of_views)
+    scores = {**comparison.scores, ENSEMBLE: comparison.of_ensemble}
+    final.diagnostics = diagnose(run, data, scores, models, of_views)
+    row = final.explained
 
     def folds() -> Iterator[Fold]:
         for f in range(min(protocol.cv, final.folds)):
-            yield data.encode(f, any(one.get("bins") for one in final.recommended.chosen))
+            yield data.encode(f, any(one.get("bins") for one in row.chosen))
 
-    learner = comparison.learners.get(final.recommended.model)
+    learner = comparison.learners.get(row.model)
     if learner is not None and final.folds > 1:
-        refit = Refit(run, final.recommended, learner, folds, resources.jobs, final.test_share)
-        setting, planner = final.recommended.chosen[0], comparison.planner
+        refit = Refit(run, row, learner, folds, resources.jobs, final.test_share)
+        setting, planner = row.chosen[0], comparison.planner
         explained = has_weights(learner, setting)
         if explained and planner.allows(planner.fit(learner.name), 1):
             resources.observer.say(f"strongest columns of {learner.name}")
@@ -126,7 +141,7 @@ def compare_folds(
             kept.columns_of = "the rows held out of the first fold"
         elif explained:
             final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
-        whole = final.recommended.learned == 1.0
+        whole = row.learned == 1.0
         seconds = planner.curve(learner.name) / planner.n_workers
         if options.curve and whole and planner.allows(seconds, planner.n_folds):
             resources.observer.say(f"learning curve of {learner.name}")
@@ -165,18 +180,19 @@ def _answer(
     comparison: FoldComparison,
     earlier: list[ComparisonRow],
     rope: float,
+    cv: int,
     **known: Any,
 ) -> Comparison:
     """Return the answer by the folds that are finished."""
     n = comparison.n_folds
     share = float(np.mean([fold.test_share for fold in data.splits]))
-    mine = comparison.rows()
+    mine = comparison.rows(cv)
     if not mine:
         errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)
         raise InputError(f"no model is left to compare: {'; '.join(errors)}")
     names = {row.model for row in mine}
     rows = [row.by_folds(n) for row in earlier if row.model not in names] + mine
-    answer = make_answer(
+    return make_answer(
         run,
         data.layout,
         rows,
@@ -192,8 +208,6 @@ def _answer(
         left_out=comparison.planner.left_out,
         **known,
     )
-    answer.expected = estimate_selection(run.metric, answer.rows, rope, share) if n > 1 else None
-    return answer
 
 
 def _options(run: Run) -> dict[str, Any]:

@@ -23,10 +23,12 @@ __all__ = ["diagnose", "join_folds", "sample_rows"]
 
 # rows that show an encoder what is usual in a column
 ROWS_TO_ENCODE = 1000
+# log odds of a model that are blended
+PREDICTIONS = 200_000
 
 
-def sample_rows(run: Run, n_rows: int, n_views: int) -> np.ndarray:
-    """Return a mask of the labeled rows in the sample, by the seed of the run.
+def sample_rows(run: Run, n_rows: int, n_views: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return masks of the labeled rows for pictures and for the ensemble, by the seed of the run.
 
     Parameters
     ----------
@@ -39,12 +41,18 @@ def sample_rows(run: Run, n_rows: int, n_views: int) -> np.ndarray:
     -------
     sampled : ndarray of bool of shape (n_rows,)
         At most 20,000, fewer with many classes.
+    blended : ndarray of bool of shape (n_rows,)
+        These, and more: at most 200,000 by the number of classes.
     """
-    most, sampled = n_sampled(len(run.problem.classes), n_views), np.zeros(n_rows, dtype=bool)
-    if n_rows <= most:
-        return ~sampled
-    sampled[np.random.default_rng(run.seed).choice(n_rows, most, replace=False)] = True
-    return sampled
+    K = len(run.problem.classes)
+    order = np.random.default_rng(run.seed).permutation(n_rows)
+    masks = []
+    for most in (n_sampled(K, n_views), PREDICTIONS // max(1, K - 1)):
+        mask = np.zeros(n_rows, dtype=bool)
+        mask[order[:most]] = True
+        masks.append(mask)
+    sampled, blended = masks
+    return sampled, sampled | blended
 
 
 def diagnose(

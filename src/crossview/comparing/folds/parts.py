@@ -46,6 +46,8 @@ class Data:
         How much each row counts in learning.
     sampled : ndarray of bool of shape (n_labeled,) or None
         Rows whose scores are kept for pictures.
+    blended : ndarray of bool of shape (n_labeled,) or None
+        Rows whose predictions are kept for the ensemble; those of ``sampled`` are among them.
     splits : sequence of FoldRows
         The folds; they are encoded when they are asked for.
     jobs : Jobs
@@ -61,6 +63,7 @@ class Data:
     with_unlabeled: bool = False
     weight: np.ndarray | None = None
     sampled: np.ndarray | None = None
+    blended: np.ndarray | None = None
     splits: Sequence[FoldRows] = ()
     jobs: Jobs = field(default_factory=Jobs)
 
@@ -121,6 +124,7 @@ class Data:
             if self.weight is None
             else self.weight[np.concatenate([parts[0], self.unlabeled])],
             sampled=None if self.sampled is None else np.flatnonzero(self.sampled[rows.test]),
+            blended=None if self.blended is None else np.flatnonzero(self.blended[rows.test]),
         )
         return fold, names
 
@@ -132,7 +136,8 @@ class Fold:
     ``X_more`` and ``y_more`` are the training rows and all unlabeled rows, for learners that learn
     from those.  ``binned`` has the same rows with bins of their numbers, ``n_bins`` more columns;
     None where no learner tries them.  ``weights`` are those of the training rows, then those of the
-    unlabeled ones.  ``sampled`` are the test rows whose scores are kept for pictures.
+    unlabeled ones.  ``sampled`` are the test rows whose scores are kept for pictures, ``blended``
+    those whose predictions are kept for the ensemble.
     """
 
     X_train: MultiView
@@ -146,6 +151,7 @@ class Fold:
     binned: Fold | None = None
     weights: np.ndarray | None = None
     sampled: np.ndarray | None = None
+    blended: np.ndarray | None = None
 
     def of_setting(self, setting: Mapping[str, Any]) -> Fold:
         """Return the rows in the encoding of a setting."""
@@ -281,4 +287,6 @@ def _narrow(
     of_last = np.isin(narrow.indices, last)
     narrow.data[of_last] = np.sqrt(narrow.data[of_last])
     categories = [position[one[occurs[one]]] for one in part.categories]
-    return MultiView.from_matrix(narrow, layout, present=part.present, categories=categories)
+    bins = position[part.bins[occurs[part.bins]]]
+    given = {"present": part.present, "categories": categories, "bins": bins}
+    return MultiView.from_matrix(narrow, layout, **given)

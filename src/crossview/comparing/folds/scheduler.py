@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.catalog.learner import Learner
+from crossview.catalog.learners import ENSEMBLE, find_learner
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import ComparisonObserver
+from crossview.comparing.folds.ensemble import blend_folds, can_blend, ensemble_row
 from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.tuning import Chosen, best_of, paths
@@ -141,6 +143,8 @@ class FoldComparison:
         self.pending: Counter[Job] = Counter()
         self.open: dict[int, OpenFold] = {}
         self.total = math.nan
+        # whether there is an ensemble of the models, and its scores
+        self.blends, self.of_ensemble = False, dict[int, FoldScore]()
 
     def rounds(self) -> Iterator[int]:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
@@ -282,11 +286,29 @@ class FoldComparison:
         folds = range(self.n_folds)
         return {name: [self.scores[name][f] for f in folds] for name in self._kept_names()}
 
-    def rows(self) -> list[ComparisonRow]:
+    def rows(self, cv: int) -> list[ComparisonRow]:
         """Return the rows of the answer, of the folds that all have finished."""
-        return [
-            _summary(self.learners[name], scores, self.run) for name, scores in self._kept().items()
-        ]
+        kept = self._kept()
+        rows = [_summary(self.learners[name], scores, self.run) for name, scores in kept.items()]
+        if self.blends:
+            rows += self._ensemble(rows, list(range(self.n_folds)), cv)
+        return rows
+
+    def _ensemble(
+        self, rows: list[ComparisonRow], folds: list[int], cv: int
+    ) -> list[ComparisonRow]:
+        """Return the row of the ensemble, where there is one; its scores are kept."""
+        rows = [row for row in rows if can_blend(self.learners[row.model])]
+        scores = {row.model: self.scores[row.model] for row in rows}
+        found = blend_folds(self.run, self.data, scores, folds, cv)
+        if found is None:
+            return []
+        of_folds, blend, threshold = found
+        entry = find_learner(ENSEMBLE, self.run.problem.name, self.data.layout.names)
+        self.of_ensemble = dict(enumerate(of_folds))
+        if threshold is not None:
+            threshold = self.run.problem.of_other_side(threshold)
+        return [ensemble_row(_summary(entry, of_folds, self.run), blend, threshold, rows)]
 
 
 def _seconds_of(

@@ -110,6 +110,12 @@ class FoldScore:
         The scores of a sample of the test rows, by their positions among these.
     experts : ExpertWeights or None
         Of a stack.
+    blended : ndarray of int or None
+        Positions of test rows whose predictions are kept for the ensemble.
+    predictions : ndarray or None
+        Of these rows: the probabilities of the classes, scores, or numbers.
+    has_probabilities : bool
+        Whether the predictions are probabilities.
     """
 
     value: float
@@ -125,6 +131,9 @@ class FoldScore:
     predicted_per_second: float = math.nan
     kept: ScoredRows | None = None
     experts: ExpertWeights | None = None
+    blended: np.ndarray | None = None
+    predictions: np.ndarray | None = None
+    has_probabilities: bool = False
 
 
 @or_failure
@@ -258,7 +267,24 @@ def score_model(
     if keep and fold.sampled is not None:
         score.kept = _keep(run, learner, model, fold, chosen, scored)
         score.experts = expert_weights(model)
+    if keep and fold.blended is not None:
+        _keep_predictions(run, learner, model, fold.blended, chosen, scored, score)
     return score
+
+
+def _keep_predictions(
+    run: Run,
+    learner: Learner,
+    model: Any,
+    rows: np.ndarray,
+    chosen: Chosen,
+    scored: Scored,
+    score: FoldScore,
+) -> None:
+    """Keep what the ensemble blends: probabilities where there are any, otherwise scores."""
+    own = _with_probabilities(run, learner, model, chosen, scored.take(rows))
+    score.blended, score.has_probabilities = rows, own.probabilities is not None
+    score.predictions = own.scores if own.probabilities is None else own.probabilities
 
 
 def _keep(
@@ -267,13 +293,20 @@ def _keep(
     """The scores of a sample of the test rows, by view where the model has such scores."""
     assert fold.sampled is not None
     rows, problem, each = fold.sampled, run.problem, None
-    scored = scored.take(rows)
-    if scored.probabilities is None and _is_calibrated(run, learner, model, chosen):
-        scored = scored._replace(probabilities=model.probabilities(scored.scores))
+    scored = _with_probabilities(run, learner, model, chosen, scored.take(rows))
     if learner.view is None and hasattr(model, "view_scores") and len(rows):
         each = scores_of_views(model, fold.X_test[rows])
     y = problem.encode(fold.y_test[rows])
     return make_scored(rows, y, scored.scores, scored.predicted, scored.probabilities, each)
+
+
+def _with_probabilities(
+    run: Run, learner: Learner, model: Any, chosen: Chosen, scored: Scored
+) -> Scored:
+    """Return rows with probabilities, if the model has them."""
+    if scored.probabilities is None and _is_calibrated(run, learner, model, chosen):
+        return scored._replace(probabilities=model.probabilities(scored.scores))
+    return scored
 
 
 def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bool:

@@ -86,6 +86,11 @@ class Calibrator(StatePart):
             return calibration.probabilities(scores, self.state["calibration"])
         return calibration.of_log_odds(scores)
 
+    def slope(self) -> float:
+        """Return what the log odds grow by where a score grows by 1."""
+        state = self.state.get("calibration")
+        return 1.0 if state is None else calibration.slope(state, self.n_scores)
+
 
 def calibration_schema(n_scores: int, *, each: tuple[int, ...] = ()) -> Array:
     """Return the schema of one calibration, or of one of each; its scale may be infinite."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -18,6 +18,7 @@ from crossview.batch import entries_of, make_rows, read_only, rows_at, whole_mat
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
 from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.nested import NestedLearners, named_entries
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.values import without_overflowing_rows
 from crossview.estimators.stacking import state as states
@@ -26,7 +27,6 @@ from crossview.estimators.stacking.experts import (
     Experts,
     experts_from_json,
     experts_to_json,
-    named_entries,
     own_layout,
 )
 from crossview.estimators.validation import Interval
@@ -54,7 +54,7 @@ class WeightHistory(NamedTuple):
 
 
 @with_parameters
-class Stacking(ViewLearner):
+class Stacking(NestedLearners, ViewLearner):
     """Base class of the stacks: experts, and the combination of their scores."""
 
     # one pass: a row that an expert has learned says nothing about its weight
@@ -77,6 +77,7 @@ class Stacking(ViewLearner):
     random_state: Any = None
 
     _expert_kind: ClassVar[Any]  # what every expert is an instance of
+    _nested = "experts"
 
     # --- to be implemented by subclasses ------------------------------------------------
 
@@ -95,57 +96,6 @@ class Stacking(ViewLearner):
     def _loop(self) -> Callable[..., None]:
         """Return the loop that combines the scores."""
         raise NotImplementedError
-
-    # --- experts as parameters, as in scikit-learn's ensembles -----------------------------
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; ``deep``: also the given experts and theirs, ``name__param``.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include the experts.
-
-        Returns
-        -------
-        params : dict of str to value
-            The parameters by name.
-        """
-        params: dict[str, Any] = super().get_params(deep=False)
-        if deep:
-            for name, learner, *_ in self._given():
-                params[name] = learner
-                for key, value in learner.get_params().items():
-                    params[f"{name}__{key}"] = value
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, an expert by its name, or a parameter of an expert, ``name__param``.
-
-        Parameters
-        ----------
-        **params
-            The values by name.
-
-        Returns
-        -------
-        self : object
-            The stack.
-        """
-        if "experts" in params:
-            self.experts = params.pop("experts")
-        names = [entry[0] for entry in self._given()]
-        for name in [name for name in params if name in names]:
-            entries, at = list(self.experts), names.index(name)
-            entries[at] = (name, params.pop(name), *entries[at][2:])
-            self.experts = entries
-        super().set_params(**params)
-        return self
-
-    def _given(self) -> list[Any]:
-        """Return the entries of ``experts=`` that name a learner; `check_params` checks them."""
-        entries = self.experts if isinstance(self.experts, list | tuple) else []
-        return [entry for entry in entries if isinstance(entry, list | tuple) and len(entry) > 1]
 
     def check_params(self) -> None:
         """Raise an error if a parameter, or one of an expert, is out of its range.

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from crossview.batch import entries_of, rows_of_view
 from crossview.errors import InputError, closest_names
 from crossview.estimators.base import Columns, Models, State, ViewLearner
+from crossview.estimators.base.nested import named_entries
 from crossview.estimators.base.online import pass_over
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
@@ -21,7 +22,6 @@ __all__ = [
     "Experts",
     "experts_from_json",
     "experts_to_json",
-    "named_entries",
     "own_layout",
     "take_columns",
 ]
@@ -38,23 +38,6 @@ class Expert:
     learner: Any
     view: str | None
     column: int
-
-
-def named_entries(experts: Any) -> Iterator[tuple[str, Any, str | None]]:
-    """Yield the entries of ``experts=`` with their view; `InputError` if one is malformed."""
-    names = set()
-    for entry in experts:
-        if not isinstance(entry, tuple | list) or len(entry) not in (2, 3):
-            raise InputError(
-                f"experts= contains {entry!r}; give (name, learner), or (name, learner, view)"
-            )
-        name, learner, view = (*entry, None)[:3]
-        if not isinstance(name, str) or "__" in name or name in names:
-            raise InputError(
-                f"experts= contains the name {name!r}; give each a different text without '__'"
-            )
-        names.add(name)
-        yield name, learner, view
 
 
 class Experts(list[Expert]):

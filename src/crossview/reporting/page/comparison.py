@@ -9,7 +9,14 @@ from typing import Any
 
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
-from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
+from crossview.comparing.verdict import (
+    CONSTANT,
+    best_baseline,
+    is_clear,
+    learns_nothing,
+    name_of,
+    short_value,
+)
 from crossview.reporting.displays.comparison import AnswerDisplay, ComparisonDisplay
 from crossview.reporting.displays.contributions import ViewContributionDisplay
 from crossview.reporting.displays.cumulative import CumulativeErrorDisplay
@@ -78,10 +85,10 @@ def _answer(c: Comparison) -> str:
     value = f"{c.metric_words} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:
         return f"{_begun(named)} was measured alone: {value}."
-    if c.expected is not None:
-        low, high = (short_value(c, end) for end in c.expected.interval)
+    if (interval := c.interval(chosen)) is not None:
+        low, high = (short_value(c, end) for end in interval)
         value += f" (on new rows {low} to {high}, 95 % interval)"
-    if any(row.model in CONSTANT for row in c.equals):
+    if learns_nothing(c):
         what = "mean" if c.task == "regression" else "most frequent class"
         return sentence(
             f"no model is clearly better than always predicting the {what}; recommended is "
@@ -109,10 +116,10 @@ def _measured_by(c: Comparison, best: ComparisonRow, chosen: ComparisonRow) -> s
         if is_clear(c, theirs):
             told = "clearly ahead of"
             if chosen is not best:
-                told = f"practically equal to the best ({best.model}), which is {told}"
+                told = f"shown to be equal to the best ({best.model}), which is {told}"
         return f"{told} {name_of(theirs)} ({short_value(c, theirs.value)})"
     if chosen is not best:
-        return f"practically equal to the best of {len(c.rows)} models, {best.model}"
+        return f"shown to be equal to the best of {len(c.rows)} models, {best.model}"
     others = len(c.equals) - 1
     if others:
         return f"and {others} of {len(c.rows)} models cannot be told from it"
@@ -131,7 +138,7 @@ def _action(c: Comparison, made: Made) -> tuple[str, str]:
     options = c.train_options
     if all(row.model in CONSTANT for row in c.rows):
         return "What to do: compare models that learn; give them more time if it was too short.", ""
-    if any(row.model in CONSTANT for row in c.equals):
+    if learns_nothing(c):
         advice = "What to do: look for more rows or for other columns before you train a model."
         return advice, ""
     if made.train:
@@ -191,7 +198,7 @@ def _models(c: Comparison) -> Section:
             marked=frozenset([shown.index(c.rows.index(c.recommended))]),
             ends=frozenset([sum(i < len(c.equals) for i in shown) - 1]),
             title=title,
-            text="Above the line: practically equal to the best. Worse: probability of being worse "
+            text="Above the line: shown to be equal to the best. Worse: probability of being worse "
             f"than the best by more than {short_value(c, c.rope)}.",
         )
     )

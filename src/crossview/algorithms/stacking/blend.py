@@ -1,0 +1,170 @@
+"""Blends of models by their predictions of held-out rows.
+
+Stacked generalization (D. H. Wolpert, Neural Networks 5, 1992) with weights of 0 or more, as in
+L. Breiman, "Stacked Regressions", Machine Learning 24, 1996.  With L_m the log probabilities of
+model m, classes are blended as a product of experts::
+
+    p(x) = softmax(b + sum_m w_m L_m(x))
+    w, b = argmin_{w >= 0}  mean_i(-log p_{y_i}(x_i)) + L2 sum_m w_m²
+
+and numbers as ``f(x) = b + sum_m w_m f_m(x)``, w >= 0, by least squares.  The first fit has all
+models, the second one those with the largest weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize, nnls
+from scipy.special import logsumexp
+
+__all__ = ["Blend", "blend_classes", "blend_numbers", "log_odds"]
+
+# probabilities below are taken for this one: a model that is sure and wrong must not rule out a
+# class
+LEAST = 1e-4
+L2 = 1e-3
+MEMBERS = 3
+
+
+class Blend(NamedTuple):
+    """Weights of the models in a blend.
+
+    Attributes
+    ----------
+    members : ndarray of shape (n_members,)
+        Positions of the models, in increasing order.
+    weights : ndarray of shape (n_members,)
+        w, 0 or more.
+    intercept : ndarray of shape (n_classes - 1,), or (1,) for numbers
+        b; of classes relative to the first one.
+    """
+
+    members: np.ndarray
+    weights: np.ndarray
+    intercept: np.ndarray
+
+    def combine(self, predictions: np.ndarray) -> np.ndarray:
+        """Return ``b + sum_m w_m P_m`` of the members' log odds, or of their numbers.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (n_members, n_samples, n)
+            Of the members, from `log_odds`, or numbers with n = 1.
+
+        Returns
+        -------
+        blended : ndarray of shape (n_samples, n)
+            Of classes the log odds of all but the first one to the first one.
+        """
+        return np.asarray(self.intercept + np.tensordot(self.weights, predictions, 1))
+
+
+def log_odds(p: np.ndarray) -> np.ndarray:
+    """Return the log odds of all classes but the first one to the first one.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n_samples, n_classes)
+        Probabilities; those below 0.0001 are taken for 0.0001.
+
+    Returns
+    -------
+    log_odds : ndarray of shape (n_samples, n_classes - 1)
+        L less its first column.
+    """
+    L = np.log(np.maximum(p, LEAST))
+    return np.asarray(L[:, 1:] - L[:, :1])
+
+
+def blend_classes(odds: np.ndarray, y: np.ndarray, members: int = MEMBERS) -> Blend:
+    """Return the blend of some models that predicts held-out rows best.
+
+    Parameters
+    ----------
+    odds : ndarray of shape (n_models, n_samples, n_classes - 1)
+        Log odds of rows that the models did not learn, from `log_odds`.
+    y : ndarray of shape (n_samples,)
+        Codes of their classes.
+    members : int, default=3
+        Most models of the blend.
+
+    Returns
+    -------
+    blend : Blend
+        Of at least one model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview.algorithms.stacking.blend import blend_classes, log_odds
+    >>> good = log_odds(np.array([[0.8, 0.2], [0.2, 0.8]] * 5))
+    >>> noise = log_odds(np.array([[0.3, 0.7], [0.4, 0.6]] * 5))
+    >>> y = np.array([0, 1] * 4 + [1, 0])
+    >>> blend_classes(np.stack([noise, good]), y, members=1).members
+    array([1])
+    """
+    w, _ = _fit_classes(odds, y)
+    chosen = _largest(w, members)
+    return Blend(chosen, *_fit_classes(odds[chosen], y))
+
+
+def _fit_classes(odds: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return w and b of all these models."""
+    n_models, n, K = odds.shape
+    flat = odds.reshape(n_models, n * K)
+    is_label = y[:, None] == np.arange(1, K + 1)
+    of_label, share = flat @ is_label.ravel() / n, is_label.mean(axis=0)
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        w, b = theta[:n_models], theta[n_models:]
+        z = (w @ flat).reshape(n, K) + b
+        log_sum = logsumexp(np.column_stack([np.zeros(n), z]), axis=1)
+        p = np.exp(z - log_sum[:, None])
+        value = log_sum.mean() - w @ of_label - b @ share + L2 * w @ w
+        slope_w = flat @ p.ravel() / n - of_label + 2 * L2 * w
+        return float(value), np.concatenate([slope_w, p.mean(axis=0) - share])
+
+    start = np.concatenate([np.full(n_models, 1.0 / n_models), np.zeros(K)])
+    bounds = [(0.0, None)] * n_models + [(None, None)] * K
+    options = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8}
+    found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
+    return found.x[:n_models], found.x[n_models:]
+
+
+def blend_numbers(predicted: np.ndarray, y: np.ndarray, members: int = MEMBERS) -> Blend:
+    """Return the blend of some models that predicts held-out numbers best.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n_models, n_samples, 1)
+        Predictions of rows that the models did not learn.
+    y : ndarray of shape (n_samples,)
+        The numbers.
+    members : int, default=3
+        Most models of the blend.
+
+    Returns
+    -------
+    blend : Blend
+        Of at least one model.
+    """
+    F = predicted[:, :, 0]
+    w, _ = _fit_numbers(F, y)
+    chosen = _largest(w, members)
+    return Blend(chosen, *_fit_numbers(F[chosen], y))
+
+
+def _fit_numbers(F: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return w and b of all these models."""
+    means = F.mean(axis=1)
+    w = nnls((F - means[:, None]).T, y - y.mean())[0]
+    return w, np.array([y.mean() - w @ means])
+
+
+def _largest(w: np.ndarray, members: int) -> np.ndarray:
+    """Return the positions of the largest weights above 0, in increasing order; at least one."""
+    order = np.argsort(-w, kind="stable")
+    n = min(members, max(1, int(np.count_nonzero(w))))
+    return np.sort(order[:n])

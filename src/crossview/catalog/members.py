@@ -1,0 +1,133 @@
+"""Members of an ensemble in words: ``"trees weight=0.4 learning_rate=0.1"``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crossview.catalog.learner import Learner
+from crossview.catalog.learners import ENSEMBLE, find_learner
+from crossview.catalog.names import load_object
+from crossview.catalog.settings import parse_settings
+from crossview.errors import InputError
+
+__all__ = ["make_members", "member_in_words"]
+
+
+def member_in_words(model: str, weight: float, setting: Mapping[str, Any], epochs: int = 1) -> str:
+    """Return a member as `make_members` reads it.
+
+    Parameters
+    ----------
+    model : str
+        As in ``crossview train --model``.
+    weight : float
+        Its weight.
+    setting : mapping of str to value
+        Its parameters, and ``bins`` of the encoder.
+    epochs : int, default=1
+        Passes over the rows.
+
+    Returns
+    -------
+    words : str
+        With four digits of numbers.
+
+    Examples
+    --------
+    >>> from crossview.catalog.members import member_in_words
+    >>> member_in_words("view:text", 0.25, {"C": 0.1}, 3)
+    'view:text weight=0.25 C=0.1 epochs=3'
+    """
+    words = {"weight": weight, **setting, **({"epochs": epochs} if epochs > 1 else {})}
+    return " ".join(
+        [
+            shlex.quote(model),
+            *(
+                f"{name}={value if isinstance(value, bool | str) else f'{value:.4g}'}"
+                for name, value in words.items()
+            ),
+        ]
+    )
+
+
+def make_members(
+    words: Sequence[str],
+    task: str,
+    views: Sequence[str],
+    scoring: tuple[str, Any],
+    bins: int | None = None,
+) -> dict[str, Any]:
+    """Return the parameters ``members``, ``weights`` and ``without_bins`` of an ensemble.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Of each member its name as in ``crossview train --model``, then settings; ``weight`` is
+        that in the blend, ``epochs`` the number of passes, and ``bins`` says that it learns the
+        bins of the encoder, too.
+    task : {"classification", "regression"}
+        What is predicted.
+    views : sequence of str
+        Names of the views.
+    scoring : (str, label)
+        Metric and positive class, for learners that are trained for a metric.
+    bins : int, default=None
+        Bins of numbers that the encoder makes.
+
+    Returns
+    -------
+    parameters : dict
+        ``weights`` only where each member has one.
+
+    Raises
+    ------
+    InputError
+        A member has no such model or parameter, or only some have a weight.
+    """
+    members: list[tuple[str, Any, str | None]] = []
+    weights, plain = [], []
+    for text in words:
+        model, *given = shlex.split(text) or [""]
+        setting = parse_settings(given, f"member {model!r}:")
+        for number in ("weight", "epochs", "bins"):
+            _check_number(setting.get(number, 0), number, text)
+        entry = find_learner(model, task, views)
+        if entry.name == ENSEMBLE:
+            raise InputError("an ensemble is no member of an ensemble; name its members")
+        entry = entry.for_metric(*scoring)
+        if "weight" in setting:
+            weights.append(setting.pop("weight"))
+        wants = setting.pop("bins", None)
+        if wants not in (None, bins):
+            made = "makes none" if bins is None else f"makes {bins}"
+            raise InputError(f"member {model!r} wants bins={wants}, and the encoder {made}")
+        name = _unlike(model, [one for one, *_ in members])
+        if wants is None:
+            plain.append(name)
+        members.append((name, _learner(entry, setting), entry.view))
+    if weights and len(weights) != len(words):
+        raise InputError("some members have a weight and others none; give it to all, or to none")
+    found: dict[str, Any] = {"members": members, "without_bins": plain if bins else []}
+    return found | ({"weights": weights} if weights else {})
+
+
+def _learner(entry: Learner, setting: dict[str, Any]) -> Any:
+    """Return the learner of a member, with probabilities where they are classes."""
+    passes = entry.passes(setting.pop("epochs", None))
+    known = load_object(entry.path)._get_param_names()
+    calibrated = {"calibration": "sigmoid"} if "calibration" in known else {}
+    return entry.make(**{**calibrated, **entry.check_settings(setting), **passes})
+
+
+def _check_number(value: Any, name: str, text: str) -> None:
+    if not (isinstance(value, int | float) and value >= 0):
+        raise InputError(f"{name}={value} of member {text!r}; give a number, 0 or more")
+
+
+def _unlike(name: str, names: Sequence[str]) -> str:
+    """Return a name that no other member has."""
+    while name in names:
+        name += "'"
+    return name

@@ -1,0 +1,200 @@
+"""The ensemble of a comparison: blended predictions of the rows that all models were scored on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from crossview.algorithms import calibration
+from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
+from crossview.catalog.learner import Learner
+from crossview.comparing.folds.parts import Data
+from crossview.comparing.folds.work import FoldScore
+from crossview.comparing.ranking import ComparisonRow, Member
+from crossview.comparing.run import Run
+from crossview.scoring.diagnostics import make_scored
+from crossview.scoring.metrics import decide
+from crossview.scoring.problems import Classification, Scored
+
+__all__ = ["blend_folds", "can_blend", "ensemble_row"]
+
+# with one there is nothing to blend
+FEWEST_MODELS, FEWEST_FOLDS = 2, 2
+
+
+def can_blend(learner: Learner) -> bool:
+    """Return whether a learner can be a member: it is ours, and learns from labeled rows."""
+    return not (learner.baseline or learner.learns_unlabeled)
+
+
+def blend_folds(
+    run: Run,
+    data: Data,
+    scores: Mapping[str, Mapping[int, FoldScore]],
+    folds: Sequence[int],
+    cv: int,
+) -> tuple[list[FoldScore], Blend, float | None] | None:
+    """Return the scores of the ensemble fold by fold, and the blend of all folds.
+
+    Members, weights and threshold are those of all folds but one, and are scored on that one, in
+    turn.  The folds of a repetition are by themselves, since those of another one have the same
+    rows.
+
+    Parameters
+    ----------
+    run : Run
+        What is predicted.
+    data : Data
+        The rows.
+    scores : mapping of str to mapping of int to FoldScore
+        Of the models that may be members, by fold.
+    folds : sequence of int
+        Folds that all of them have finished.
+    cv : int
+        Folds of a repetition.
+
+    Returns
+    -------
+    scores : list of FoldScore
+        Of the ensemble.
+    blend : Blend
+        Of all folds; members are positions in ``scores``.
+    threshold : float or None
+        The best of all folds, a probability of the second class.
+    """
+    if len(scores) < FEWEST_MODELS or len(folds) < FEWEST_FOLDS:
+        return None
+    made = _Blending(run, data, scores, folds)
+    found = []
+    for f in folds:
+        others = [g for g in folds if g // cv == f // cv and g != f]
+        # the first fold of a repetition that is not complete has no others
+        found.append(made.score(f, *made.fit(others or [g for g in folds if g != f])))
+    return found, *made.fit(folds)
+
+
+class _Blending:
+    """Predictions of all models for the rows of folds, and the labels."""
+
+    def __init__(
+        self,
+        run: Run,
+        data: Data,
+        scores: Mapping[str, Mapping[int, FoldScore]],
+        folds: Sequence[int],
+    ) -> None:
+        self.problem, self.data, self.metric = run.problem, data, run.metric
+        any_model = next(iter(scores.values()))  # all have kept the same rows
+        self.rows: dict[int, Any] = {f: any_model[f].blended for f in folds}
+        self.y = {f: data.y[data.splits[f].test][self.rows[f]] for f in folds}
+        self.codes = {f: self.problem.encode(self.y[f]) for f in folds}
+        per_model = [self._predictions(of_model, folds) for of_model in scores.values()]
+        self.predicted = {f: np.stack([one[f] for one in per_model]) for f in folds}
+
+    def _predictions(
+        self, scores: Mapping[int, FoldScore], folds: Sequence[int]
+    ) -> dict[int, np.ndarray]:
+        """Return the log odds (numbers) of a model; scores that have no unit are calibrated."""
+        given: dict[int, Any] = {f: scores[f].predictions for f in folds}
+        if not isinstance(self.problem, Classification):
+            return {f: value[:, None] for f, value in given.items()}
+        if not all(scores[f].has_probabilities for f in folds):
+            raw = np.concatenate([given[f] for f in folds])
+            raw = raw.reshape(len(raw), -1)
+            codes = np.concatenate([self.codes[f] for f in folds])
+            state = calibration.fit(raw, codes, np.ones(len(raw)))
+            given = {
+                f: calibration.probabilities(value.reshape(len(value), -1), state)
+                for f, value in given.items()
+            }
+        return {f: log_odds(p) for f, p in given.items()}
+
+    def fit(self, folds: Sequence[int]) -> tuple[Blend, float | None]:
+        """Return the blend of some folds, and its threshold."""
+        predicted = np.concatenate([self.predicted[f] for f in folds], axis=1)
+        codes = np.concatenate([self.codes[f] for f in folds])
+        if not isinstance(self.problem, Classification):
+            return blend_numbers(predicted, codes), None
+        blend = blend_classes(predicted, codes)
+        if not self.problem.tunes:
+            return blend, self.problem.fixed_threshold
+        y = np.concatenate([self.y[f] for f in folds])
+        threshold, _ = self.problem.tune(y, self._scored(blend, predicted))
+        return blend, threshold
+
+    def _scored(self, blend: Blend, predicted: np.ndarray) -> Scored:
+        """Return rows as the blend scores them."""
+        z = blend.combine(predicted[blend.members])
+        if not isinstance(self.problem, Classification):
+            return Scored(z[:, 0])
+        log_p = log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1)
+        return Scored(z[:, 0] if z.shape[1] == 1 else log_p, np.exp(log_p))
+
+    def score(self, f: int, blend: Blend, threshold: float | None) -> FoldScore:
+        """Return the scores of the blend on a fold."""
+        problem, y, rows = self.problem, self.y[f], self.rows[f]
+        scored = self._scored(blend, self.predicted[f])
+        if isinstance(problem, Classification):
+            assert scored.probabilities is not None
+            predicted = decide(scored.scores, scored.probabilities[:, 1], threshold)
+            scored = scored._replace(predicted=predicted)
+        value = problem.measure(self.metric, y, scored)
+        found = FoldScore(
+            value=value,
+            inner=np.nan,
+            setting={},
+            others={name: problem.measure(name, y, scored) for name in problem.shown},
+            confusion=problem.confusion(y, scored),
+            threshold=None if threshold is None else problem.of_other_side(threshold),
+        )
+        if problem.judged_by_threshold:
+            found.untuned = problem.measure(self.metric, y, scored._replace(predicted=None))
+        if self.data.sampled is not None:
+            kept = self.data.sampled[self.data.splits[f].test][rows]
+            own = scored.take(kept)
+            found.kept = make_scored(
+                *(rows[kept], self.codes[f][kept], own.scores, own.predicted, own.probabilities)
+            )
+        return found
+
+
+def ensemble_row(
+    row: ComparisonRow, blend: Blend, threshold: float | None, rows: Sequence[ComparisonRow]
+) -> ComparisonRow:
+    """Return the row of the ensemble with what it consists of.
+
+    Parameters
+    ----------
+    row : ComparisonRow
+        Its scores.
+    blend : Blend
+        Of all folds.
+    threshold : float or None
+        Of all folds, of the positive class.
+    rows : sequence of ComparisonRow
+        All models that were blended, in the order of the blend.
+
+    Returns
+    -------
+    row : ComparisonRow
+        With members, the largest weight first, each in the setting that most folds chose.
+    """
+    members, seconds = [], 0.0
+    for k, weight in zip(blend.members.tolist(), blend.weights.tolist(), strict=True):
+        one = rows[k]
+        epochs = one.setting.get("epochs", one.epochs)
+        setting = {name: value for name, value in one.setting.items() if name != "epochs"}
+        members.append(Member(one.model, weight, setting, epochs))
+        seconds += 1.0 / one.rows_per_second
+    return replace(
+        row,
+        members=sorted(members, key=lambda one: -one.weight),
+        intercept=blend.intercept.tolist(),
+        threshold=np.nan if threshold is None else threshold,
+        rows_per_second=1.0 / seconds,
+        predicted_per_second=1.0 / sum(1.0 / rows[k].predicted_per_second for k in blend.members),
+    )

@@ -1,0 +1,676 @@
+"""Ensembles: several learners on the same rows, and the weights by which they are blended."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
+from crossview.batch import entries_of, make_rows, read_only, rows_of_view, whole_matrix
+from crossview.errors import InputError, closest_names
+from crossview.estimators.base import (
+    ColumnWeights,
+    Schema,
+    State,
+    StatePart,
+    ViewClassifier,
+    ViewLearner,
+    ViewRegressor,
+)
+from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.nested import NestedLearners, named_entries
+from crossview.estimators.documentation import (
+    ParameterDoc,
+    document_parameters,
+    with_parameters,
+)
+from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
+from crossview.estimators.targets import read_numbers, row_weights
+from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
+from crossview.estimators.validation import Interval
+from crossview.kernels.rows import Rows
+from crossview.saving.schema import Array
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["EnsembleClassifier", "EnsembleRegressor"]
+
+PARAMETERS: dict[str, ParameterDoc] = {
+    **VIEWS,
+    "weights": (
+        "list of float or None",
+        """
+        The weight of each member, 0 or more.  None: those that predict rows best that were held
+        out by ``cv`` folds.
+        """,
+    ),
+    "intercept": (
+        "float, list of float or None",
+        """
+        What is added to the blend; with more than two classes one number for each class but the
+        first one.  None: fitted with the weights, or 0 where these are given.
+        """,
+    ),
+    "without_bins": (
+        "list of str",
+        """
+        Names of the members that do not see the bins of numbers that a `ViewEncoder` with ``bins``
+        adds to the columns.
+        """,
+    ),
+    "cv": (
+        "int",
+        """
+        Number of folds by which weights are fitted, at least 2.  More take longer, and the members
+        of the folds are more like those of all rows.
+        """,
+    ),
+    "random_state": ONLINE["random_state"],
+}
+
+_ATTRIBUTES: dict[str, ParameterDoc] = {
+    **ATTRIBUTES,
+    "members_": (
+        "list of (str, learner, str or None)",
+        "Name of each member, the fitted learner, and its view; None for all views.",
+    ),
+    "weights_": ("dict of str to float", "Weight of each member."),
+    "intercept_": ("ndarray of shape (n_classes - 1,), or (1,)", "What is added to the blend."),
+}
+
+
+class _Member(NamedTuple):
+    """A fitted member: name, learner, its view, and whether it does not see the bins."""
+
+    name: str
+    learner: Any
+    view: str | None
+    plain: bool
+
+
+class _Weights(StatePart):
+    """Weights, intercept, and the columns that some members do not see."""
+
+    def __init__(self, state: State, n_members: int, n_columns: int, n: int) -> None:
+        super().__init__(state)
+        self.shape = n_members, n_columns, n
+
+    def start(self) -> None:
+        """Add nothing: `fit` has them."""
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        n_members, n_columns, n = self.shape
+        return {
+            "weights": Array("f8", (n_members,), 0.0),
+            "intercept": Array("f8", (n,)),
+            "bins": Array("b1", (n_columns,)),
+        }
+
+
+@with_parameters
+class Ensemble(NestedLearners, ViewLearner):
+    """Base class of both ensembles."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **ViewLearner._parameter_constraints,
+        "members": [list, tuple, None],
+        "weights": ["array-like", None],
+        "intercept": [float, int, "array-like", None],
+        "without_bins": [list, tuple],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+    }
+    _nested = "members"
+    _kind: ClassVar[Any]  # what every member is an instance of
+
+    views: Any = field(default=None, kw_only=False)
+    members: Any = None
+    weights: Any = None
+    intercept: Any = None
+    without_bins: Sequence[str] = ()
+    cv: int = 5
+    random_state: Any = None
+
+    # --- to be implemented by subclasses ----------------------------------------------
+
+    def _default_members(self) -> list[tuple[str, Any, str | None]]:
+        """Return the members for these views."""
+        raise NotImplementedError
+
+    def _n_blended(self) -> int:
+        """Return the number of values that are blended per row."""
+        raise NotImplementedError
+
+    def _predicted(self, learner: Any, rows: Rows) -> np.ndarray:
+        """Return what a member says of rows, (n_samples, n_blended)."""
+        raise NotImplementedError
+
+    def _slope(self, learner: Any, rows: Rows) -> Any:
+        """Return the prediction of a member by its score: one number, or one for each row."""
+        raise NotImplementedError
+
+    def _folds(self, y: np.ndarray) -> Any:
+        """Return the folds by which weights are fitted."""
+        raise NotImplementedError
+
+    def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
+        """Return the best blend of n members for rows that were held out."""
+        raise NotImplementedError
+
+    # --- parameters ------------------------------------------------------------------------
+
+    def check_params(self) -> None:
+        """Raise an error if a parameter, or one of a member, is out of its range.
+
+        Raises
+        ------
+        InvalidParameterError, InputError
+            The message names the parameter or the member.
+        """
+        super().check_params()
+        for name, learner, _ in named_entries(self.members or [], "members"):
+            if not isinstance(learner, self._kind) or isinstance(learner, Ensemble):
+                raise InputError(
+                    f"member {name!r} is a {type(learner).__name__}; give learners of this package "
+                    "that predict the same"
+                )
+            if getattr(learner, "views", None) is not None:
+                raise InputError(
+                    f"member {name!r} has views of its own; give views= to the ensemble, and the "
+                    "name of a view with the member: (name, learner, view)"
+                )
+            if not gives_predictions(learner):
+                raise InputError(
+                    f"member {name!r} has no probabilities; leave its calibration='none' out"
+                )
+            learner.check_params()
+
+    def _check_combination(self) -> None:
+        if self.members is not None and not len(self.members):
+            raise InputError("members= is empty; leave it at None for the default members")
+        names = [name for name, *_ in self._given()]
+        for name in self.without_bins:
+            if name not in names:
+                raise InputError(f"without_bins= names {name!r}{closest_names(str(name), names)}")
+        if self.weights is not None:
+            if self.members is None:
+                raise InputError("weights= are of members=; give both")
+            w = np.asarray(self.weights, dtype=np.float64)
+            if w.shape != (len(self.members),) or not (w >= 0.0).all() or not np.isfinite(w).all():
+                raise InputError(
+                    f"weights={self.weights!r}; give {len(self.members)} numbers, 0 or more"
+                )
+        elif self.intercept is not None:
+            raise InputError("intercept= belongs to weights=; give both")
+
+    # --- learning --------------------------------------------------------------------------
+
+    def _learn(self, X: Any, rows: Rows, y: np.ndarray, weight: np.ndarray) -> None:
+        """Fit weights and members to rows whose classes, if any, are known."""
+        if not isinstance(X, MultiView):
+            present = rows.present if len(rows.present) else None
+            X = MultiView.from_matrix(whole_matrix(rows), self._slots, present=present)
+        random_state = check_random_state(self.random_state)
+        entries = [
+            self._entry(name, learner, view, random_state)
+            for name, learner, view in (
+                self._default_members()
+                if self.members is None
+                else named_entries(self.members, "members")
+            )
+        ]
+        bins = np.zeros(self._slots.n_columns, dtype=np.bool_)
+        if any(entry.plain for entry in entries):
+            bins[X.bins] = True
+        used = np.flatnonzero(weight)  # a row of weight 0 changes nothing
+        if len(used) < len(weight):
+            X, y, weight = X[used], y[used], weight[used]
+        if self.weights is None:
+            entries, w, b = self._fit_weights(entries, X, y, weight, bins)
+        else:
+            w, n = np.asarray(self.weights, dtype=np.float64), self._n_blended()
+            b = np.zeros(n) if self.intercept is None else np.asarray(self.intercept, dtype=float)
+            if b.size != n:
+                raise InputError(f"intercept={self.intercept!r}; give {n} number(s)")
+        self._members = [
+            one._replace(learner=self._fitted(one, X, y, weight, bins)) for one in entries
+        ]
+        self._state = {"weights": np.array(w), "intercept": b.reshape(-1).copy(), "bins": bins}
+
+    def _entry(self, name: str, learner: Any, view: str | None, random_state: Any) -> _Member:
+        """Return a member that has learned nothing."""
+        new, names = clone(learner), self._slots.names
+        if "random_state" in new.get_params(deep=False) and new.random_state is None:
+            new.set_params(random_state=int(random_state.randint(2**31)))
+        if view is not None and view not in names:
+            raise InputError(
+                f"member {name!r} is for the view {view!r}{closest_names(str(view), names)}"
+            )
+        return _Member(name, new, view, name in self.without_bins)
+
+    def _fitted(
+        self, one: _Member, X: MultiView, y: np.ndarray, weight: np.ndarray, bins: np.ndarray
+    ) -> Any:
+        """Return the learner of a member, fitted to these rows."""
+        X = _without_bins(X, bins) if one.plain and bins.any() else X
+        X = X if one.view is None else X.select([one.view])
+        with warnings.catch_warnings():  # a member that stops late is blended as it is
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return clone(one.learner).fit(X, y, weight)
+
+    def _fit_weights(
+        self,
+        entries: list[_Member],
+        X: MultiView,
+        y: np.ndarray,
+        weight: np.ndarray,
+        bins: np.ndarray,
+    ) -> tuple[list[_Member], np.ndarray, np.ndarray]:
+        """Return the members that have a weight, the weights, and the intercept."""
+        predicted = np.empty((len(entries), len(y), self._n_blended()))
+        self._state = {"bins": bins}
+        for train, test in self._folds(y).split(y, y):
+            for k, one in enumerate(entries):
+                learner = self._fitted(one, X[train], y[train], weight[train], bins)
+                self._members = [one._replace(learner=learner)]
+                predicted[k, test] = self._predictions(self._read(X[test], reset=False))[0]
+        blend = self._blended(predicted, y, len(entries))
+        return [entries[k] for k in blend.members], blend.weights, blend.intercept
+
+    # --- scores --------------------------------------------------------------------------------
+
+    def _each(self, rows: Rows) -> Iterator[tuple[_Member, Rows]]:
+        """Yield each member, and the rows as it sees them; their entries keep their places."""
+        found: dict[tuple[bool, str | None], Rows] = {(False, None): rows}
+        bins = self._state["bins"]
+        for one in self._members:
+            plain = one.plain and bool(bins.any())
+            if (plain, None) not in found:
+                _, column = entries_of(rows)
+                data = read_only(np.where(bins[column], 0.0, rows.data))
+                found[plain, None] = rows._replace(data=data)
+            if (plain, one.view) not in found:
+                at = self._slots.names.index(str(one.view))
+                found[plain, one.view] = rows_of_view(found[plain, None], at)
+            yield one, found[plain, one.view]
+
+    def _predictions(self, rows: Rows) -> np.ndarray:
+        """Return what the members say, (n_members, n_samples, n_blended)."""
+        return np.stack([self._predicted(one.learner, own) for one, own in self._each(rows)])
+
+    def _blend(self, rows: Rows) -> np.ndarray:
+        """Return the blend of rows, (n_samples, n_blended)."""
+        at = np.arange(len(self._members))
+        blend = Blend(at, self._state["weights"], self._state["intercept"])
+        return blend.combine(self._predictions(rows))
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        row, column = entries_of(rows)
+        found = np.zeros((len(column), self._n_scores()))
+        view = np.searchsorted(self._slots.ptr, column, side="right") - 1
+        for w, (one, own) in zip(self._state["weights"], self._each(rows), strict=True):
+            seen = slice(None) if one.view is None else view == self._slots.names.index(one.view)
+            slope = np.broadcast_to(self._slope(one.learner, own), len(own.indptr) - 1)
+            contributed = one.learner._entry_contributions(own)
+            found[seen] += w * slope[row[seen], None] * contributed
+        return found
+
+    def check_weights(self) -> None:
+        """Raise `InputError` if a member has no weights of columns."""
+        for one in self._members:
+            one.learner.check_weights()
+
+    def _column_weights(self) -> ColumnWeights:
+        raise InputError("the weights of columns are those of the members, in members_")
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view alone, as if all other views were missing.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, for more than two), in the units of the target for a
+            regressor; NaN where the view is missing.
+        """
+        return scores_of_views_alone(
+            self, X, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
+        )
+
+    # --- state -----------------------------------------------------------------------------
+
+    def _parts(self, state: State) -> list[StatePart]:
+        own = _Weights(state, len(self._members), self._slots.n_columns, self._n_blended())
+        return [own, *super()._parts(state)]
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the weights, and the state of each member."""
+        return super().get_state() | {
+            f"{k}/{name}": array
+            for k, one in enumerate(self._members)
+            for name, array in one.learner.get_state().items()
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Restore the state that `get_state` returned."""
+        own: dict[str, dict[str, np.ndarray]] = {str(k): {} for k in range(len(self._members))}
+        for key, array in state.items():
+            position, slash, name = key.partition("/")
+            if slash and position not in own:
+                raise InputError("the members of the ensemble have no such state")
+            if slash:
+                own[position][name] = array
+        super().set_state({name: value for name, value in state.items() if "/" not in name})
+        for k, one in enumerate(self._members):
+            one.learner.set_state(own[str(k)])
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the state that is not arrays."""
+        members = [
+            {
+                "name": one.name,
+                "random_state": getattr(one.learner, "random_state", None),
+                "header": one.learner.get_header(),
+            }
+            for one in self._members
+        ]
+        return {**super().get_header(), "members": members}
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned."""
+        super().set_header(header)
+        given = self._default_members() if self.members is None else self.members
+        known = {name: (learner, view) for name, learner, view in named_entries(given, "members")}
+        self._members = []
+        for entry in header["members"]:
+            if entry["name"] not in known:
+                raise InputError(f"the ensemble has no member {entry['name']!r}")
+            learner, view = known.pop(entry["name"])
+            one = self._entry(entry["name"], learner, view, check_random_state(0))
+            if entry["random_state"] is not None:
+                one.learner.set_params(random_state=entry["random_state"])
+            one.learner.set_header(entry["header"])
+            layout = self._slots
+            if view is not None:
+                layout = ViewLayout([view], [layout.widths[layout.index(view)]])
+            classes = getattr(self, "classes_", None)
+            if one.learner.layout_ != layout or (
+                classes is not None and not np.array_equal(one.learner.classes_, classes)
+            ):
+                raise InputError("the members of the ensemble do not fit its columns or classes")
+            self._members.append(one)
+        if not self._members:
+            raise InputError("the ensemble has no members")
+
+    def _header_schema(self) -> dict[str, Any]:
+        entry = {"name": str, "random_state": (None, int), "header": dict}
+        return {**super()._header_schema(), "members": [entry]}
+
+    def _forget(self) -> None:
+        super()._forget()
+        self.__dict__.pop("_members", None)
+
+    # --- what was learned --------------------------------------------------------------------
+
+    @property
+    def members_(self) -> list[tuple[str, Any, str | None]]:
+        """The members: name, fitted learner, and view; None for all views."""
+        check_is_fitted(self, "_state")
+        return [(one.name, one.learner, one.view) for one in self._members]
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """Weight of each member."""
+        check_is_fitted(self, "_state")
+        names = [one.name for one in self._members]
+        return dict(zip(names, self._state["weights"].tolist(), strict=True))
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """What is added to the blend."""
+        check_is_fitted(self, "_state")
+        return self._state["intercept"].copy()
+
+
+def gives_predictions(learner: Any) -> bool:
+    """Return whether a learner predicts numbers, or probabilities."""
+    if not isinstance(learner, ViewClassifier):
+        return True
+    return learner.calibration != "none" or learner.scores_are_log_odds
+
+
+def _log_odds_of(learner: Any, rows: Rows) -> np.ndarray:
+    """Return the log odds of the second of two classes, as far away as they are."""
+    p = np.maximum(learner.probabilities(learner._joint_scores(rows)), np.finfo(float).tiny)
+    return np.asarray(np.log(p[:, 1]) - np.log(p[:, 0]))
+
+
+def _without_bins(X: MultiView, bins: np.ndarray) -> MultiView:
+    """Return the rows with 0 in place of all bins."""
+    matrix = X.matrix.copy()
+    if isinstance(matrix, np.ndarray):
+        matrix[:, bins] = 0.0
+    else:
+        matrix.data[bins[matrix.indices]] = 0.0
+    return MultiView.from_matrix(matrix, X.layout, present=X.present, categories=X.categories)
+
+
+def _linear(kind: Any, layout: ViewLayout) -> Any:
+    """Return a machine in which nothing interacts."""
+    return kind(groups=[[view] for view in layout.names])
+
+
+@document_parameters(PARAMETERS, {"calibration": CALIBRATION}, attributes=_ATTRIBUTES)
+@with_parameters
+class EnsembleClassifier(Ensemble, ViewClassifier):
+    """Several learners, blended by weights: what predicts best where one choice is not clear.
+
+    Parameters
+    ----------
+    members : list of (str, learner) or (str, learner, str), or None, default=None
+        The name of each member, the learner, and the view that it sees; without one it sees all.
+        Each needs probabilities: leave ``calibration="none"`` out, unless scores are log odds.
+        None: boosted trees, a linear model and, of several views, a multi-view machine.
+
+    Attributes
+    ----------
+    classes_
+    members_
+    weights_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    OnlineStackingClassifier : Learns members and weights in one pass over a stream.
+
+    Notes
+    -----
+    With p_m the probabilities of member m, of which none is below 0.0001, the ensemble has
+
+        p = softmax(b + sum_m w_m log p_m),    w_m >= 0,
+
+    and for two classes the log odds b + sum_m w_m logit(p_m) are its score.  Without ``weights``,
+    w and b minimize the mean log loss of rows that were held out by folds, plus 0.001 |w|²; a
+    member of weight 0 is left out.  Then the members learn from all rows.  `crossview.compare`
+    chooses members, settings and weights in the same way, and says what they are worth.
+
+    A sample weight goes to the members; the weights of the members count each row once, and a row
+    of weight 0 not.  `contributions` of a column are those to the members, weighted; with
+    two classes they are smaller where a probability of a member is cut off.
+
+    References
+    ----------
+    D. H. Wolpert, "Stacked generalization", Neural Networks 5 (1992), 241-259.
+    L. Breiman, "Stacked regressions", Machine Learning 24 (1996), 49-64.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import AROWClassifier, EnsembleClassifier, PassiveAggressiveClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> members = [("arow", AROWClassifier()), ("worst", PassiveAggressiveClassifier(), "worst")]
+    >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
+    >>> model = EnsembleClassifier(views, members=members, random_state=0).fit(scale(X), y)
+    >>> sorted(model.weights_), bool(model.score(scale(X), y) > 0.97)
+    (['arow', 'worst'], True)
+    """
+
+    _kind = ViewClassifier
+    scores_are_log_odds = True
+
+    calibration: str = "none"
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        labels = self._labels(y, rows)
+        weight = row_weights(sample_weight, len(labels))
+        self.classes_ = classes = np.unique(labels[weight > 0.0])
+        if len(classes) < 2:
+            raise InputError(f"y has one class, {classes.tolist()[0]!r}; a classifier needs two")
+        self._learn(X, rows, labels, weight)
+
+    def _default_members(self) -> list[tuple[str, Any, str | None]]:
+        layout = self._slots
+        found: list[tuple[str, Any, str | None]] = [
+            ("trees", MultiViewTreesClassifier(), None),
+            ("linear", _linear(MultiViewMachineClassifier, layout), None),
+        ]
+        if layout.n_views > 1:
+            found.append(("mvm", MultiViewMachineClassifier(), None))
+        return found
+
+    def _n_blended(self) -> int:
+        return len(self.classes_) - 1
+
+    def _predicted(self, learner: Any, rows: Rows) -> np.ndarray:
+        return log_odds(learner.probabilities(learner._joint_scores(rows)))
+
+    def _slope(self, learner: Any, rows: Rows) -> Any:
+        slope = learner._calibrator(learner._state).slope()
+        if self._n_blended() > 1:
+            return slope
+        z = _log_odds_of(learner, rows)
+        with np.errstate(divide="ignore", invalid="ignore"):  # what is cut off is no contribution
+            kept = self._predicted(learner, rows)[:, 0] / z
+        return slope * np.where(np.isfinite(kept), kept, 1.0)
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        z = self._blend(rows)
+        if z.shape[1] == 1:
+            return z
+        return np.asarray(log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1))
+
+    def _folds(self, y: np.ndarray) -> Any:
+        from sklearn.model_selection import StratifiedKFold  # it takes long to load
+
+        labels, counts = np.unique(y, return_counts=True)
+        k = min(int(self.cv), int(counts.min()))
+        if k < 2:
+            rare = labels.tolist()[counts.argmin()]
+            raise InputError(
+                f"class {rare!r} has 1 row, too few to fit weights of an ensemble; give weights="
+            )
+        return StratifiedKFold(k, shuffle=True, random_state=0)
+
+    def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
+        return blend_classes(predicted, np.searchsorted(self.classes_, y), n)
+
+
+@document_parameters(PARAMETERS, attributes=_ATTRIBUTES)
+@with_parameters
+class EnsembleRegressor(Ensemble, ViewRegressor):
+    """Several learners for numbers, blended by weights.
+
+    Parameters
+    ----------
+    members : list of (str, learner) or (str, learner, str), or None, default=None
+        The name of each member, the learner, and the view that it sees; without one it sees all.
+        None: boosted trees, a linear model and, of several views, a multi-view machine.
+
+    Attributes
+    ----------
+    members_
+    weights_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    OnlineStackingRegressor : Learns members and weights in one pass over a stream.
+
+    Notes
+    -----
+    The prediction is b + sum_m w_m f_m(x), w_m >= 0.  Without ``weights``, w and b minimize the
+    squared error of rows that were held out by folds; a member of weight 0 is left out.  Then the
+    members learn from all rows.
+
+    References
+    ----------
+    L. Breiman, "Stacked regressions", Machine Learning 24 (1996), 49-64.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from crossview import EnsembleRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = EnsembleRegressor([4, 6], random_state=0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.4)
+    True
+    """
+
+    _kind = ViewRegressor
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        self._learn(X, rows, y, row_weights(sample_weight, len(y)))
+
+    def _default_members(self) -> list[tuple[str, Any, str | None]]:
+        layout = self._slots
+        found: list[tuple[str, Any, str | None]] = [
+            ("trees", MultiViewTreesRegressor(), None),
+            ("linear", _linear(MultiViewMachineRegressor, layout), None),
+        ]
+        if layout.n_views > 1:
+            found.append(("mvm", MultiViewMachineRegressor(), None))
+        return found
+
+    def _n_blended(self) -> int:
+        return 1
+
+    def _predicted(self, learner: Any, rows: Rows) -> np.ndarray:
+        return learner._in_units(learner._joint_scores(rows)[:, 0])[:, None]
+
+    def _slope(self, learner: Any, rows: Rows) -> Any:
+        return learner._score_scale()
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        return self._blend(rows)
+
+    def _folds(self, y: np.ndarray) -> Any:
+        from sklearn.model_selection import KFold
+
+        return KFold(int(self.cv), shuffle=True, random_state=0)
+
+    def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
+        return blend_numbers(predicted, y, n)
