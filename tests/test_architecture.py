@@ -39,6 +39,7 @@ MAY_IMPORT = {
     },
     "baselines": {"errors", "catalog", "saving", "views", "batch", "estimators", "data"},
     **dict.fromkeys(VERBS, BELOW_VERBS),  # a verb imports no other: what two share goes down
+    "comparing": BELOW_VERBS | {"algorithms"},  # the blend of held-out predictions
     "distributed": BELOW_VERBS | {"merging", "training", "evaluating"},
     "reporting": BELOW_VERBS | VERBS,
     "cli": BELOW_VERBS | VERBS | {"datasets", "reporting", "distributed"},

@@ -20,6 +20,8 @@ from crossview.errors import LeakWarning as LeakWarning
 from crossview.errors import OneClassWarning as OneClassWarning
 from crossview.errors import UnusedColumnsWarning as UnusedColumnsWarning
 from crossview.estimators.coupled import MultiViewPAClassifier as MultiViewPAClassifier
+from crossview.estimators.ensemble import EnsembleClassifier as EnsembleClassifier
+from crossview.estimators.ensemble import EnsembleRegressor as EnsembleRegressor
 from crossview.estimators.kernel.keco import KeCoClassifier as KeCoClassifier
 from crossview.estimators.kernel.pegasos import PegasosClassifier as PegasosClassifier
 from crossview.estimators.kernel.search import KernelSearchCV as KernelSearchCV

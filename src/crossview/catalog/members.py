@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -116,7 +117,7 @@ def make_members(
 def _learner(entry: Learner, setting: dict[str, Any]) -> Any:
     """Return the learner of a member, with probabilities where they are classes."""
     passes = entry.passes(setting.pop("epochs", None))
-    known = load_object(entry.path)._get_param_names()
+    known = inspect.signature(load_object(entry.path)).parameters
     calibrated = {"calibration": "sigmoid"} if "calibration" in known else {}
     return entry.make(**{**calibrated, **entry.check_settings(setting), **passes})
 
