@@ -20,7 +20,7 @@ from crossview.scoring.diagnostics import make_scored
 from crossview.scoring.metrics import decide
 from crossview.scoring.problems import Classification, Scored
 
-__all__ = ["blend_folds", "can_blend", "ensemble_row"]
+__all__ = ["blend_folds", "can_blend", "ensemble_row", "score_blend"]
 
 # with one there is nothing to blend
 FEWEST_MODELS, FEWEST_FOLDS = 2, 2
@@ -75,6 +75,35 @@ def blend_folds(
         # the first fold of a repetition that is not complete has no others
         found.append(made.score(f, *made.fit(others or [g for g in folds if g != f])))
     return found, *made.fit(folds)
+
+
+def score_blend(
+    run: Run,
+    data: Data,
+    scores: Mapping[str, Mapping[int, FoldScore]],
+    f: int,
+    blend: Blend,
+    threshold: float | None,
+) -> FoldScore:
+    """Return the scores of a blend of these models on a fold that it was not fitted to.
+
+    Parameters
+    ----------
+    run, data, scores
+        As for `blend_folds`.
+    f : int
+        The fold.
+    blend : Blend
+        Weights of the models.
+    threshold : float or None
+        A probability of the second class.
+
+    Returns
+    -------
+    score : FoldScore
+        Of the ensemble.
+    """
+    return _Blending(run, data, scores, [f]).score(f, blend, threshold)
 
 
 class _Blending:

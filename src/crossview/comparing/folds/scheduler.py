@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crossview.algorithms.stacking.blend import Blend
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import ENSEMBLE, find_learner
 from crossview.comparing.budget.planner import Planner
@@ -303,12 +304,21 @@ class FoldComparison:
         found = blend_folds(self.run, self.data, scores, folds, cv)
         if found is None:
             return []
-        of_folds, blend, threshold = found
+        self.of_ensemble = dict(enumerate(found[0]))
+        return [self.row_of_ensemble(*found, rows)]
+
+    def row_of_ensemble(
+        self,
+        scores: list[FoldScore],
+        blend: Blend,
+        threshold: float | None,
+        rows: list[ComparisonRow],
+    ) -> ComparisonRow:
+        """Return the row of an ensemble of these rows, by its scores fold by fold."""
         entry = find_learner(ENSEMBLE, self.run.problem.name, self.data.layout.names)
-        self.of_ensemble = dict(enumerate(of_folds))
         if threshold is not None:
             threshold = self.run.problem.of_other_side(threshold)
-        return [ensemble_row(_summary(entry, of_folds, self.run), blend, threshold, rows)]
+        return ensemble_row(_summary(entry, scores, self.run), blend, threshold, rows)
 
 
 def _seconds_of(

@@ -1,0 +1,165 @@
+"""What choosing one model costs, and what the ensemble gains: rules of choice on rows apart."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import crossview
+from benchmarks import data
+from benchmarks.harness import Table, benchmark, listed, loaded, size
+from crossview.catalog.learners import ENSEMBLE
+from crossview.comparing.answer import fold_difference, make_answer
+from crossview.comparing.candidates import choose_learners
+from crossview.comparing.comparison import ComparisonObserver
+from crossview.comparing.folds.ensemble import blend_folds, can_blend, score_blend
+from crossview.comparing.folds.jobs import Jobs
+from crossview.comparing.folds.parts import Data
+from crossview.comparing.folds.scheduler import FoldComparison, Resources
+from crossview.comparing.folds.splits import FoldRows, Protocol, split_rows
+from crossview.comparing.ranking import ComparisonRow
+from crossview.comparing.run import Run
+from crossview.comparing.verdict import CONSTANT
+from crossview.data.labeled_source import open_labeled
+from crossview.scoring.problems import make_problem
+
+SETS = data.tables(
+    *("webkb_course", "internet_ads", "uci_mfeat", "spambase", "cora", "sms_spam", "a9a"),
+    *("criteo_sample", "ipinyou_sample", "movielens_100k", "news20_w100", "reuters_1200"),
+    *("movies", "wikipedia", "svmguide1"),
+)
+# rows of a draw that learn, and at most as many that score
+LEARN, SCORE = (500, 1000, 2000, 3000), 6000
+DRAWS, CV, ROPE = 4, 5, 0.01
+RULES = ("best mean", "cheapest shown equal", "ensemble")
+RULE = ["rule", "mean regret", "worst", "beyond the rope", "over the best baseline"]
+GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in its interval"]
+
+
+class Draw:
+    """Rows of a set that learn, and others that score; all models on both."""
+
+    def __init__(self, X: Any, y: np.ndarray, options: dict, seed: int) -> None:
+        rng, n = np.random.default_rng(seed), len(y)
+        order = rng.permutation(n)
+        learn = min(LEARN[seed % len(LEARN)], 2 * n // 3)
+        encoder = crossview.ViewEncoder(**options)
+        source = open_labeled(X, y, task="classification", unlabeled=True, encoder=encoder)
+        problem = make_problem(
+            "classification",
+            source.classes,
+            crossview.Scoring(positive=True if y.dtype == bool else None),
+            class_rows=source.class_rows,
+        )
+        run = Run([], problem, seed, None, {})
+        rows = source.load()
+        train, test = np.sort(order[:learn]), np.sort(order[learn : learn + SCORE])
+        labels = np.asarray(rows.y)
+        folds = split_rows(run, labels[train], Protocol(CV))
+        splits = [FoldRows(train[f.train], train[f.test], f.inner) for f in folds]
+        inner = split_rows(run, labels[train], Protocol(3))
+        splits.append(FoldRows(train, test, [(f.train, f.test) for f in inner]))
+        everywhere = np.ones(n, dtype=bool)
+        known = np.arange(n)
+        self.data = Data(
+            *(rows.X, labels, known, known[:0], source.encoder, source.layout),
+            splits=splits,
+            sampled=np.zeros(n, dtype=bool),
+            blended=everywhere,
+            jobs=Jobs(1),
+        )
+        run.learners = choose_learners(run, source.layout, learn, None)
+        found = FoldComparison(run, self.data, None, Resources(Jobs(1), ComparisonObserver()))
+        for _ in found.rounds():
+            pass
+        self.found, self.run = found, run
+        self.answer = self._answer()
+
+    def _answer(self) -> crossview.comparing.comparison.Comparison:
+        """The answer by the first five folds."""
+        found, run = self.found, self.run
+        all_rows = {row.model: row for row in found.rows(CV)}
+        self.truth = {name: row.scores[CV] for name, row in all_rows.items() if name != ENSEMBLE}
+        rows = [row.by_folds(CV) for name, row in all_rows.items() if name != ENSEMBLE]
+        scores = {n: s for n, s in found.scores.items() if can_blend(found.learners[n]) and s}
+        of_folds, blend, threshold = blend_folds(run, self.data, scores, range(CV), CV)
+        members = [row for row in rows if row.model in scores]
+        rows.append(found.row_of_ensemble(of_folds, blend, threshold, members))
+        last = score_blend(run, self.data, scores, CV, blend, threshold)
+        self.truth[ENSEMBLE] = last.value
+        return make_answer(
+            *(run, self.data.layout, rows, fold_difference(run.metric, 1 / CV), ROPE),
+            n_rows=len(self.data.y),
+            n_scored=len(self.data.y),
+            mode="cross-validation",
+            test="",
+            folds=CV,
+            test_share=1 / CV,
+        )
+
+    def regrets(self) -> dict[str, float]:
+        """Points that each rule is behind the best single model in hindsight."""
+        singles = [row for row in self.answer.rows if not row.members]
+        top = max(self.truth[row.model] for row in singles)
+        mean = max(singles, key=lambda row: row.value)
+        cheapest = self.answer.cheapest
+        chosen = {RULES[0]: mean, RULES[1]: mean if cheapest.members else cheapest}
+        found = {rule: 100 * (top - self.truth[row.model]) for rule, row in chosen.items()}
+        return found | {RULES[2]: 100 * (top - self.truth[ENSEMBLE])}
+
+    def baseline(self) -> ComparisonRow:
+        """The baseline with the best mean."""
+        theirs = [r for r in self.answer.rows if r.baseline and r.model not in CONSTANT]
+        return max(theirs, key=lambda row: row.value)
+
+
+def findings(tables: list[Table]) -> list[str]:
+    """Say what the ensemble gains."""
+    rules, gains = tables
+    gain = gains.column("gain")
+    regret, beyond = rules.column("mean regret"), rules.column("beyond the rope")
+    ahead = [name for name, value in gain.items() if value > 0.3]
+    behind = [name for name, value in gain.items() if value < -0.3]
+    return [
+        f"The ensemble is {regret[RULES[2]]:.2f} points behind the best single model in "
+        f"hindsight, and beyond the rope in {beyond[RULES[2]]:.0f} % of the draws; the model with "
+        f"the best mean {regret[RULES[0]]:.2f} points and {beyond[RULES[0]]:.0f} %.",
+        f"It is ahead of the best baseline by more than .3 points on {listed(ahead)}; behind by "
+        f"more on {listed(behind)}.",
+    ]
+
+
+@benchmark("docs/reproduction.md", SETS, findings)
+def ensemble(wanted: list[str]) -> list[Table]:
+    """Rules of choice by their regret, and the gain of the ensemble by set."""
+    gains, regrets = Table(GAIN, title="Gain"), []
+    over: dict[str, list[float]] = {rule: [] for rule in RULES}
+    for name, (X, y, options) in loaded(SETS, wanted):
+        cells: list[list[float]] = []
+        for seed in range(size(DRAWS, 1)):
+            draw = Draw(X, np.asarray(y), options, seed)
+            regret, theirs = draw.regrets(), draw.truth[draw.baseline().model]
+            top = max(v for n, v in draw.truth.items() if n != ENSEMBLE)
+            regrets.append(regret)
+            for rule in RULES:
+                over[rule].append(100 * (top - theirs) - regret[rule])
+            low, high = draw.answer.interval(draw.answer.row(ENSEMBLE)) or (math.nan,) * 2
+            true = draw.truth[ENSEMBLE]
+            cells.append([100 * theirs, 100 * top, 100 * true, low <= true <= high])
+        theirs, top, true, held = np.transpose(cells)
+        gain = true - theirs
+        error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else math.nan
+        means = (f"{one.mean():.1f}" for one in (theirs, top, true))
+        gains.add(
+            name, len(cells), *means, f"{gain.mean():+.1f} ± {error:.1f}", f"{held.mean():.0%}"
+        )
+    rules = Table(RULE, title="Rules")
+    for rule in RULES:
+        values = np.array([one[rule] for one in regrets])
+        rules.add(
+            *(rule, f"{values.mean():.2f}", f"{values.max():.1f}"),
+            *(f"{np.mean(values > 100 * ROPE):.0%}", f"{np.mean(over[rule]):+.2f}"),
+        )
+    return [rules, gains]
