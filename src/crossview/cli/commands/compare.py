@@ -367,12 +367,13 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
     for note in comparison_notes(answer):
         console.print(note)
     best, recommended = answer.best, answer.recommended
-    for row in [best, *([] if recommended is best else [recommended])]:
+    simpler = answer.cheapest if best.members else recommended
+    for row in [best, *([] if simpler is best else [simpler])]:
         if answer.entry(row) is None:
             code = _python(answer, row, rows, given.get("weight"))
             print(f"\nTrain {row.model} on all rows:\n\n{code}")
-        elif row is recommended or row.baseline:
-            name = row.model if best.baseline else "it"
+        elif row in (recommended, simpler) or row.baseline:
+            name = "it" if row is recommended and not best.baseline else row.model
             which, command = _command(answer, row, rows, given)
             # one line however narrow the terminal, to be copied
             print(f"\nTrain {name} on {which}:\n{command}")
