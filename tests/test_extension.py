@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import crossview
-from comparing import thorough
+from comparisons import thorough
 from crossview import InputError, datasets
 from crossview.catalog import learners, metrics, readers
 from crossview.cli import main

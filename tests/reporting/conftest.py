@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comparing import OF_MACHINES, ONE, make_numbers_frame, make_views
+from comparisons import OF_MACHINES, ONE, make_numbers_frame, make_views
 from crossview import Scoring, TrainingObserver, compare, evaluate, train
 from crossview.reporting.page.sections import Made
 from crossview.reporting.page.write import report_html

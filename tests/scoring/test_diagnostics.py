@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from comparing import (
+from comparisons import (
     OF_MACHINES,
     compare,
     make_few,

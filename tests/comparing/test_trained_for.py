@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, make_noisy, make_views, thorough
+from comparisons import ONE, make_noisy, make_views, thorough
 from crossview import MultiView, MultiViewSVMPerf, Scoring
 from crossview.catalog.learners import find_learner
 from crossview.comparing.candidates import compared_learners

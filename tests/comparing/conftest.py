@@ -2,7 +2,7 @@
 
 import pytest
 
-from comparing import ONE, make_views, thorough
+from comparisons import ONE, make_views, thorough
 
 
 @pytest.fixture(scope="session")

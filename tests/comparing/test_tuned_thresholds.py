@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, f1_score, log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, make_few, make_frame, make_noisy, make_views, thorough, train
+from comparisons import ONE, make_few, make_frame, make_noisy, make_views, thorough, train
 from crossview import (
     InputError,
     MultiViewSVMPerf,

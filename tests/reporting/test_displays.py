@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sklearn.metrics import roc_auc_score
 
 import crossview
-from comparing import made_answer, made_row, make_views
+from comparisons import made_answer, made_row, make_views
 from crossview import (
     ComparisonDisplay,
     CumulativeErrorDisplay,

@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from comparing import make_numbers, make_views, thorough
+from comparisons import make_numbers, make_views, thorough
 from crossview import (
     InputError,
     MultiView,

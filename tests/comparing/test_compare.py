@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import crossview
 import shared_data
-from comparing import ONE, make_frame, make_noisy, make_views, thorough
+from comparisons import ONE, make_frame, make_noisy, make_views, thorough
 from crossview import (
     InputError,
     MultiView,

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from comparing import made_answer
+from comparisons import made_answer
 from crossview.reporting.notebook import notebook_html
 from crossview.reporting.page.sections import Made
 from crossview.reporting.page.write import report_html

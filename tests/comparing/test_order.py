@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from comparing import ONE, make_few, make_frame, make_views
+from comparisons import ONE, make_few, make_frame, make_views
 from crossview import (
     InputError,
     LabelOrderWarning,

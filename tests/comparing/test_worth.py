@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, made_answer, made_row, make_frame, make_views, thorough
+from comparisons import ONE, made_answer, made_row, make_frame, make_views, thorough
 from crossview import (
     InputError,
     MultiView,

@@ -7,7 +7,7 @@ import math
 import pytest
 from rich.console import Console
 
-from comparing import ONE, made_answer, made_row, make_views, thorough
+from comparisons import ONE, made_answer, made_row, make_views, thorough
 from crossview.comparing.ranking import LeftOut
 from crossview.reporting.tables import comparison_notes, comparison_table, speed, to_markdown
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from comparing import ONE, make_noisy, make_views, thorough
+from comparisons import ONE, make_noisy, make_views, thorough
 from crossview import PassiveAggressiveClassifier, Scoring
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.plan import LEVELS, Cost, in_words, make_plan

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.metrics import f1_score, root_mean_squared_error
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
-from comparing import OF_MACHINES, ONE, make_few, make_noisy, make_numbers, make_views, thorough
+from comparisons import OF_MACHINES, ONE, make_few, make_noisy, make_numbers, make_views, thorough
 from crossview import (
     InputError,
     MultiView,

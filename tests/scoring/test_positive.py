@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from command_line import run
-from comparing import ONE, compare, made_answer, make_views
+from comparisons import ONE, compare, made_answer, make_views
 from crossview import (
     InputError,
     MultiViewSVMPerf,

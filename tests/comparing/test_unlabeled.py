@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
-from comparing import ONE, SOME, make_few, make_frame, thorough
+from comparisons import ONE, SOME, make_few, make_frame, thorough
 from crossview import (
     InputError,
     KeCoClassifier,

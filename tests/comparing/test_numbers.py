@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 from sklearn.model_selection import KFold
 
-from comparing import OF_MACHINES, ONE, make_numbers, make_numbers_frame, thorough
+from comparisons import OF_MACHINES, ONE, make_numbers, make_numbers_frame, thorough
 from crossview import (
     InputError,
     MultiView,

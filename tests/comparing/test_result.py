@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from comparing import ONE, made_answer, made_row, make_noisy, make_views, thorough
+from comparisons import ONE, made_answer, made_row, make_noisy, make_views, thorough
 from crossview import InputError, Scoring, ViewEncoder
 from crossview.comparing.answer import estimate_selection
 from crossview.comparing.comparison import Comparison

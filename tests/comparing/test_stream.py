@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from comparing import ONE, compare, make_frame, make_noisy
+from comparisons import ONE, compare, make_frame, make_noisy
 from crossview import InputError, PassiveAggressiveClassifier, Scoring, ViewEncoder, open_table
 from crossview.catalog.learners import find_learner
 from crossview.comparing.comparison import ComparisonObserver
