@@ -282,7 +282,18 @@ class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
     calibration: str = "none"
 
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+        """Return the scikit-learn pipeline that `fit` fits.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
+        """
         model = LogisticRegression(C=self.C, max_iter=MOST_ITERATIONS)
         return make_pipeline(ViewMatrix(scale=True), model)
 
@@ -352,7 +363,18 @@ class LateFusionClassifier(LateFusion, PipelineClassifier):
     calibration: str = "none"
 
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+        """Return the scikit-learn pipeline that `fit` fits.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
+        """
         max_iter = MOST_ITERATIONS if data.n_classes <= 10 else ITERATIONS_OF_MANY_CLASSES
         models = [
             (f"view{v}", _of_view(view, LogisticRegression(C=self.C, max_iter=max_iter)))
@@ -424,7 +446,18 @@ class MultiViewRidge(LinearPipeline, PipelineRegressor):
     }
 
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+        """Return the scikit-learn pipeline that `fit` fits.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
+        """
         return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
 
 
@@ -481,7 +514,18 @@ class LateFusionRegressor(LateFusion, PipelineRegressor):
     _parameter_constraints: ClassVar[dict] = MultiViewRidge._parameter_constraints
 
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+        """Return the scikit-learn pipeline that `fit` fits.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
+        """
         models = [
             (f"view{v}", _of_view(view, Ridge(alpha=self.alpha)))
             for v, view in enumerate(data.views)
