@@ -49,7 +49,7 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     for model, words in (
         ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
         (
-            "baseline:late-fusion",
+            "baseline:gradient-boosting",
             'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
         ),
     ):
@@ -161,7 +161,7 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
         table.drop_columns(["y"])
     )
     y = table["y"].to_numpy(zero_copy_only=False)
-    names = ["pa:concatenated", "baseline:logistic-regression", "baseline:late-fusion"]
+    names = ["pa:concatenated", "logistic-regression", "late-fusion"]
     names += ["baseline:sklearn.neighbors:KNeighborsClassifier"]
     given = {
         "models": names,
@@ -278,7 +278,7 @@ def test_dates_leaks_and_columns_to_ignore(table, capsys):
     encoder = crossview.load("m.st")[0]
     assert encoder.view_columns() == {"t": ["t__words"], "n": ["n__x", "n__day"]}
     # 2. compare, and what it prints
-    compare = ["compare", *given, "--cv", "2", "--model", "baseline:late-fusion"]
+    compare = ["compare", *given, "--cv", "2", "--model", "baseline:gradient-boosting"]
     status, out, _ = run(capsys, *compare, "--json", "c.json")
     (found,) = [line for line in out if line.startswith("warning")]
     assert found.startswith("warning: n__paid: is filled in exactly the ")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from scipy.special import expit
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_selection import SelectKBest, f_classif
@@ -31,6 +31,7 @@ from crossview import (
     weights,
 )
 from crossview.baselines import (
+    LogarithmicPool,
     Shape,
     ViewMatrix,
     baselines,
@@ -228,6 +229,36 @@ def test_numbers_are_those_of_plain_scikit_learn():
     fused = LinearRegression(positive=True).fit(np.transpose(scores), y)
     model = named("late-fusion", "regression").make(alpha=10.0).fit(X, y)
     np.testing.assert_allclose(model.predict(X), fused.predict(np.transpose(later)))
+
+
+def test_a_pool_has_the_lowest_loss_and_no_weight_below_0():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200)
+    right, noise = 2.0 * np.eye(3)[y] + rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
+    S, weight = np.stack([right, noise, -right], axis=1), rng.random(200)
+
+    def loss(a, b):
+        of_class = log_softmax(b + np.einsum("nvk,v->nk", S, a), axis=1)[np.arange(200), y]
+        return -weight @ of_class + a @ a / 2
+
+    pool = LogarithmicPool().fit(S.reshape(200, 9), y, sample_weight=weight)
+    assert pool.weights_[0] > 0.5
+    assert pool.weights_[2] == 0.0
+    least = loss(pool.weights_, pool.intercept_)
+    for size in (0.01, 0.1):
+        for step in size * rng.normal(size=(20, 6)):
+            other = np.maximum(pool.weights_ + step[:3], 0.0), pool.intercept_ + step[3:]
+            assert loss(*other) > least
+    joint = np.einsum("nvk,v->nk", S, pool.weights_) + pool.intercept_
+    np.testing.assert_allclose(pool.predict_proba(S.reshape(200, 9)), softmax(joint, axis=1))
+
+
+@pytest.mark.parametrize("name", ["logistic-regression", "late-fusion"])
+def test_class_weights_multiply_the_weights_of_rows(name):
+    X, y = make_views()
+    balanced = named(name).make(class_weight={"yes": 3.0}).fit(X, y).decision_function(X)
+    weighted = named(name).make().fit(X, y, sample_weight=np.where(y == "yes", 3.0, 1.0))
+    np.testing.assert_array_equal(balanced, weighted.decision_function(X))
 
 
 # --- as learners of a comparison -------------------------------------------------------

@@ -18,7 +18,7 @@ from crossview.scoring.significance import holm
 BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]
 WORSE = [0.80, 0.82, 0.81, 0.80, 0.81]
 UNSURE = [0.86, 0.93, 0.88, 0.94, 0.83]
-LINEAR = "baseline:logistic-regression"
+LINEAR = "logistic-regression"
 MAJORITY, FOREST = "baseline:majority", "baseline:forest"
 
 
