@@ -8,7 +8,6 @@ from sklearn.model_selection import StratifiedKFold
 
 import crossview
 from crossview import Checkpoint, Scoring, ViewEncoder
-from crossview.baselines import find_baseline
 from crossview.catalog.learners import find_learner
 from crossview.cli import main
 from crossview.comparing.folds.parts import drop_empty_columns
@@ -183,11 +182,7 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
     for f, (train, test) in enumerate(folds):
         X = drop_empty_columns([views[train], views[test]], views[train])
         for name in names[:3]:
-            entry = (
-                find_baseline(name)
-                if "baseline" in name
-                else find_learner(name, "classification", ["a"])
-            )
+            entry = find_learner(name, "classification", ["a"])
             made = {"random_state": 0} if entry.random else {}
             fitted = entry.make(C=0.1, **made).fit(X[0], y[train], weight[train])
             right = (fitted.decide(fitted.decision_function(X[1])) == y[test]).mean()

@@ -136,12 +136,12 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
         ),
         (
             {"view:a": BEST, "arow": WORSE, LINEAR: NEAR},
-            f"view:a cannot be told from scikit-learn's of another library ({LINEAR}, f1 0.9040): "
+            f"view:a cannot be told from scikit-learn's logistic regression ({LINEAR}, f1 0.9040): "
             "with probability 0.09 the latter is worse by more than 0.01 (Holm-adjusted p = 0.34)",
         ),
         (
             {"view:a": BEST, "arow": NEAR, LINEAR: WORSE},
-            f"view:a is ahead of scikit-learn's of another library ({LINEAR}, f1 0.8080): with "
+            f"view:a is ahead of scikit-learn's logistic regression ({LINEAR}, f1 0.8080): with "
             f"probability 1.00 the latter {CHANCE}",
         ),
         (
