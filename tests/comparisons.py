@@ -96,7 +96,7 @@ def made_row(model, scores, task="classification", **more):
             "title": entry.title if entry else "of another library",
             "rows_per_second": 1e5,
             "effort": entry.effort if entry else 9,
-            "baseline": entry is None,
+            "baseline": entry is None or entry.baseline,
             "scores": list(scores),
             "inner": list(scores),
             **means,

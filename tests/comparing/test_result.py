@@ -17,7 +17,7 @@ from crossview.scoring.significance import holm
 BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]
 WORSE = [0.80, 0.82, 0.81, 0.80, 0.81]
 UNSURE = [0.86, 0.93, 0.88, 0.94, 0.83]
-LINEAR = "baseline:logistic-regression"
+LINEAR = "logistic-regression"
 MAJORITY, FOREST = "baseline:majority", "baseline:forest"
 
 
@@ -90,9 +90,7 @@ MEMBERS = [Member("view:a", 0.6, {"C": 0.1}, 3), Member("trees", 0.25, {})]
 def test_the_ensemble_is_first_unless_it_is_surely_worse():
     rows = [made_row(name, one) for name, one in {"view:a": NEAR, "arow": WORSE}.items()]
     for scores, first in (([0.89, 0.9, 0.91, 0.9, 0.9], "ensemble"), (WORSE, "view:a")):
-        ensemble = made_row(
-            "ensemble", scores, members=MEMBERS, intercept=[-0.5], threshold=0.25
-        )
+        ensemble = made_row("ensemble", scores, members=MEMBERS, intercept=[-0.5], threshold=0.25)
         answer = made_answer([*rows, ensemble])
         assert answer.best.model == answer.recommended.model == first
         assert [row.value for row in answer.rows[1:]] == sorted(
@@ -108,7 +106,7 @@ def test_the_ensemble_is_first_unless_it_is_surely_worse():
         (
             {"view:a": NEAR, LINEAR: WORSE},
             [
-                "; scikit-learn alone (of another library): 0.8080, worse with probability 1.00",
+                "; scikit-learn alone (logistic regression): 0.8080, worse with probability 1.00",
                 "cheapest model that is shown to be equal to it: view:a (0.9040); with probability "
                 "0.09 it is worse by more than 0.01 (Holm-adjusted p = 0.34)",
             ],
@@ -180,12 +178,12 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
         ),
         (
             {"view:a": BEST, "arow": NEAR, LINEAR: [one - 0.005 for one in NEAR]},
-            f"view:a cannot be told from scikit-learn's of another library ({LINEAR}, f1 0.8990): "
+            f"view:a cannot be told from scikit-learn's logistic regression ({LINEAR}, f1 0.8990): "
             "with probability 0.40 the latter is worse by more than 0.01 (Holm-adjusted p = 0.14)",
         ),
         (
             {"view:a": BEST, "arow": NEAR, LINEAR: WORSE},
-            f"view:a is ahead of scikit-learn's of another library ({LINEAR}, f1 0.8080): with "
+            f"view:a is ahead of scikit-learn's logistic regression ({LINEAR}, f1 0.8080): with "
             f"probability 1.00 the latter {CHANCE}",
         ),
         (
