@@ -99,14 +99,6 @@ class Plan:
         """Return the column of the output at which the slots of a view start."""
         return self.layout.block(view).start + (2 + self.n_bins) * self._count(view)[0]
 
-    def bins(self) -> np.ndarray:
-        """Return the columns of the output that are bins of numbers."""
-        found = [np.empty(0, dtype=np.int64)]
-        for view in self.layout.names:
-            end = self.first_slot(view)
-            found.append(np.arange(end - self.n_bins * self._count(view)[0], end))
-        return np.concatenate(found)
-
     def plain_names(self, view: str, knots: Sequence[np.ndarray]) -> list[str]:
         """Return the names of a view's columns before its slots; ``knots`` of all numbers."""
         own = [c for c in self.numbers if c.view == view]

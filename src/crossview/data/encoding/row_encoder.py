@@ -139,7 +139,6 @@ class RowEncoder:
             present=None if present.all() else present,
             feature_names=names,
             categories=slots,
-            bins=plan.bins(),
         )
 
     def plain_names(self, view: str) -> list[str]:
