@@ -110,8 +110,6 @@ class Likeness(NamedTuple):
         Numbers, numbers if a comma is the decimal point, and numbers that start with 0.
     missing : int
         Words for a missing value, such as NA.
-    words : int
-        Words in all of them.
     """
 
     present: int = 0
@@ -119,7 +117,6 @@ class Likeness(NamedTuple):
     decimal_comma: int = 0
     leading_zero: int = 0
     missing: int = 0
-    words: int = 0
 
 
 class ValueSummary:
@@ -209,9 +206,8 @@ class ValueSummary:
         def rows_like(pattern: str) -> int:
             return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
-        words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\S+")))
         patterns = (_NUMBER, _DECIMAL_COMMA, _LEADING_ZERO, _MISSING)
-        found = (counts.sum(), *map(rows_like, patterns), words)
+        found = (counts.sum(), *map(rows_like, patterns))
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
 
     def most_frequent(self, n: int, target: Target) -> list[tuple[str, int]]:
