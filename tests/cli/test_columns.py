@@ -47,23 +47,23 @@ def table(tmp_path, monkeypatch):
 def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     given = ["--label", "y", "--text", "t__words"]
     for model, words in (
-        ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
+        ("pa:concatenated", "--text t__words --ngrams 2 --no-tf-idf --model"),
         (
             "baseline:late-fusion",
-            'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
+            'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=False)',
         ),
     ):
-        more = ["--model", model, "--cv", "2", "--ngrams", "2", "--tf-idf", *given]
+        more = ["--model", model, "--cv", "2", "--ngrams", "2", "--no-tf-idf", *given]
         status, out, _ = run(capsys, "compare", "rows.parquet", *more)
         assert status == 0
         assert words in " ".join(out).replace("'", '"')
     given = {"model": "pa:concatenated"}
-    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)
+    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=False)
     trained = crossview.train(table, "y", **given, encoder=encoder, output="m.st")
     assert trained.fitted[0].ngram_range == (1, 2)
     assert "t__words:film film" in " ".join(run(capsys, "inspect", "m.st")[1])
     goes_on = crossview.train(table, init="m.st").fitted[0]
-    assert (tuple(goes_on.ngram_range), goes_on.tf_idf) == ((1, 2), True)
+    assert (tuple(goes_on.ngram_range), goes_on.tf_idf) == ((1, 2), False)
     assert goes_on.get_state()["texts"].tolist() == [240]
     views = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)})
     with pytest.raises(crossview.InputError, match="encoded already; leave ngram_range= out"):

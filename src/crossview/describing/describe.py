@@ -57,6 +57,8 @@ FEW_ROWS = 20
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
+# words of sentences of which too few differ to be read as text, and how many do
+WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
 
@@ -472,7 +474,14 @@ class _Pass(TableSummary):
             return
         if present < FEW_ROWS:
             return
-        if one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
+        words = like.words / max(1, like.present)
+        different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
+        if words >= WORDS_OF_SENTENCE and (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES:
+            yield (
+                f"a category of {different} values, with {words:.0f} words on average; free text? "
+                f"text={one.name!r}"
+            )
+        elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
             yield "different in nearly every row, so it tells nothing about new rows; leave it out"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:

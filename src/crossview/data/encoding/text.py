@@ -23,7 +23,7 @@ CHARACTERS = (3, 4, 5)  # of a sequence of characters
 
 # a column is text by this many of its values, out of these rows
 MOST_VALUES, MOST_ROWS, FEWEST_VALUES = 10_000, 100_000, 20
-MOST_CHARACTERS = 2_000_000  # that are read word by word
+MOST_CHARACTERS = 500_000  # that are read word by word
 # and from these shares of different values, numbers of words, and shares of letters on
 DIFFERENT, WORDS, DEVIATION, LETTERS, MANY_WORDS = 0.3, 3.0, 0.2, 0.5, 20.0
 

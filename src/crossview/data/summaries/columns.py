@@ -110,6 +110,8 @@ class Likeness(NamedTuple):
         Numbers, numbers if a comma is the decimal point, and numbers that start with 0.
     missing : int
         Words for a missing value, such as NA.
+    words : int
+        Words of two letters or more in all of them.
     """
 
     present: int = 0
@@ -117,6 +119,7 @@ class Likeness(NamedTuple):
     decimal_comma: int = 0
     leading_zero: int = 0
     missing: int = 0
+    words: int = 0
 
 
 class ValueSummary:
@@ -207,7 +210,8 @@ class ValueSummary:
             return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
         patterns = (_NUMBER, _DECIMAL_COMMA, _LEADING_ZERO, _MISSING)
-        found = (counts.sum(), *map(rows_like, patterns))
+        words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\pL{2,}")))
+        found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
 
     def most_frequent(self, n: int, target: Target) -> list[tuple[str, int]]:
