@@ -58,12 +58,12 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
         assert status == 0
         assert words in " ".join(out).replace("'", '"')
     given = {"model": "pa:concatenated"}
-    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=False)
+    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2))
     trained = crossview.train(table, "y", **given, encoder=encoder, output="m.st")
     assert trained.fitted[0].ngram_range == (1, 2)
     assert "t__words:film film" in " ".join(run(capsys, "inspect", "m.st")[1])
     goes_on = crossview.train(table, init="m.st").fitted[0]
-    assert (tuple(goes_on.ngram_range), goes_on.tf_idf) == ((1, 2), False)
+    assert (tuple(goes_on.ngram_range), goes_on.tf_idf) == ((1, 2), True)
     assert goes_on.get_state()["texts"].tolist() == [240]
     views = crossview.MultiView({"a": np.eye(4), "b": np.eye(4)})
     with pytest.raises(crossview.InputError, match="encoded already; leave ngram_range= out"):

@@ -11,7 +11,7 @@ from crossview import InputError, ViewEncoder
 
 RNG = np.random.default_rng(0)
 N = 200
-WORDS = "the cat sat on a mat and dogs ran home because rain fell over old town".split()
+WORDS = "the cat sat on a mat and dogs ran home because rain fell over old town".split()  # noqa: SIM905
 NAMES = ["Anna", "Ben", "Carla", "Dirk", "Eva", "Finn", "Greta", "Hans", "Ida", "Jan"]
 
 
