@@ -296,9 +296,11 @@ class LabeledSource:
         # names instead of globs, which could match the label
         self.encoder = encoder.set_params(views=self.columns, **encoder.declared_columns())
         used = [column for group in self.columns.values() for column in group]
-        self.stream = table.select([*used, *self._other_columns()])
+        self.stream = table.select([*used, *self.other_columns])
 
-    def _other_columns(self) -> list[str]:
+    @property
+    def other_columns(self) -> list[str]:
+        """The columns of labels and weights, where they are columns."""
         return [name for name in (self._label, self._weight) if name is not None]
 
     def _find_classes(self, given: Sequence[Any] | None) -> Classes:
@@ -383,14 +385,36 @@ class LabeledSource:
         if not self.has_columns:
             narrow._view = view
             return narrow
-        mine = self.columns[view]
+        narrow._narrow({view: self.columns[view]})
+        return narrow
+
+    def without_column(self, column: str) -> Self | None:
+        """Return the same rows with a column in no view; None if no view is left."""
+        groups = {view: [c for c in own if c != column] for view, own in self.columns.items()}
+        groups = {view: own for view, own in groups.items() if own}
+        if groups == self.columns or not groups:
+            return self if groups else None
+        narrow = copy.copy(self)
+        narrow._narrow(groups)
+        return narrow
+
+    def _narrow(self, columns: dict[str, list[str]]) -> None:
+        """Read only these columns, which it has."""
+        mine = {column for group in columns.values() for column in group}
         declared = {
             kind: [one for one in names if one in mine or split_format(one)[0] in mine]
             for kind, names in self.encoder.declared_columns().items()
         }
-        encoder = clone(self.encoder).set_params(views={view: mine}, **declared)
-        narrow._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
-        return narrow
+        encoder = clone(self.encoder).set_params(views=columns, **declared)
+        own = [column for group in columns.values() for column in group]
+        self._use(self.stream, encoder.fit(self.stream.select(own).without_rows()))
+
+    def with_columns(self, names: Sequence[str]) -> Self:
+        """Return the same rows with these columns besides, which the encoder passes over."""
+        more = copy.copy(self)
+        if names:
+            more.stream = self.table.select([*self.stream.column_names, *names])
+        return more
 
     def with_sources(self, change: Callable[[Source], Source]) -> Self:
         """Return the rows of a source that is made of this one, such as a part of it."""
@@ -455,7 +479,7 @@ class LabeledSource:
         if not self.has_columns:
             X = X if self._view is None else X.select([self._view])
         else:
-            X = X.drop_columns(self._other_columns())
+            X = X.drop_columns(self.other_columns)
             pack = self._shuffled is not None
             X = _compact(X, self.encoder.text) if pack else pyarrow().Table.from_batches([X])
         return LabeledBatch.read(X, y, batch.file, batch.first_row, weight)
