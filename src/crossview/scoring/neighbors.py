@@ -108,6 +108,8 @@ class SplitFinding:
     ----------
     tests : list of NeighborTest
         The tests that were made.
+    order_alarm : bool
+        Whether the labels or the columns follow the order of the rows.
     sorted_by_label : bool
         Whether the rows are sorted by label, so that their order cannot be tested.
     out_of_time : list of str
@@ -117,6 +119,7 @@ class SplitFinding:
     """
 
     tests: list[NeighborTest]
+    order_alarm: bool = False
     sorted_by_label: bool = False
     out_of_time: list[str] | None = None
     rows: str = ""
@@ -163,6 +166,7 @@ def find_split(
     rope: float = 0.01,
     seed: int = 0,
     deadline: float = np.inf,
+    always: bool = False,
 ) -> SplitFinding:
     """Test whether the order of some rows, and columns of groups, matter for folds.
 
@@ -178,6 +182,8 @@ def find_split(
         Of all draws.
     deadline : float, default=inf
         On the clock of `time.monotonic`: no test begins later.
+    always : bool, default=False
+        Whether the order is tested also where nothing says that there is one.
 
     Returns
     -------
@@ -185,11 +191,11 @@ def find_split(
         What was found.
     """
     with threadpool_limits(1):  # the last digits of sums depend on the number of threads
-        return _find_split(source, problem, rope, seed, deadline)
+        return _find_split(source, problem, rope, seed, deadline, always)
 
 
 def _find_split(
-    source: LabeledSource, problem: Problem, rope: float, seed: int, deadline: float
+    source: LabeledSource, problem: Problem, rope: float, seed: int, deadline: float, always: bool
 ) -> SplitFinding:
     others = _possible_groups(source)
     rows, whole = _read(source.with_columns(others))
@@ -208,7 +214,8 @@ def _find_split(
         finding.sorted_by_label = True
     else:
         part = _encoded(source, rows.take(sample), problem, seed)
-        if abs(z) > DEVIATIONS_OF_LABELS or _halves_differ(part):
+        finding.order_alarm = abs(z) > DEVIATIONS_OF_LABELS or _halves_differ(part)
+        if finding.order_alarm or always:
             found = compare_neighbors(part, later_rows(len(sample), rng), rope)
             if found is not None:
                 finding.tests.append(found)
