@@ -18,6 +18,7 @@ from crossview.data.arrow import integers, pyarrow, release_unused
 from crossview.data.encoding.columns import plain_kinds
 from crossview.data.encoding.dates import split_format
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_columns import split_form
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.prefetch import prefetch
@@ -297,9 +298,11 @@ class LabeledSource:
         declared = encoder.declared_columns()
         self.encoder = encoder.set_params(views=encoder.specified_views(), **declared)
         used = [column for group in self.columns.values() for column in group]
-        self.stream = table.select([*used, *self._other_columns()])
+        self.stream = table.select([*used, *self.other_columns])
 
-    def _other_columns(self) -> list[str]:
+    @property
+    def other_columns(self) -> list[str]:
+        """The columns of labels and weights, where they are columns."""
         return [name for name in (self._label, self._weight) if name is not None]
 
     def _find_classes(self, given: Sequence[Any] | None) -> Classes:
@@ -384,15 +387,37 @@ class LabeledSource:
         if not self.has_columns:
             narrow._view = view
             return narrow
-        mine = self.columns[view]
+        return narrow._narrow({view: self.encoder.specified_views()[view]})
+
+    def without_column(self, column: str) -> Self | None:
+        """Return the same rows with a column in no view; None if no view is left."""
+        if not any(column in own for own in self.columns.values()):
+            return self
+        whole = self.encoder.specified_views()
+        kept = {
+            v: [c for c in own if split_form(c, [column])[0] != column] for v, own in whole.items()
+        }
+        kept = {view: own for view, own in kept.items() if own}
+        return copy.copy(self)._narrow(kept) if kept else None
+
+    def _narrow(self, views: dict[str, list[str]]) -> Self:
+        """Read only the columns of these views, which it has."""
+        known = [column for group in self.columns.values() for column in group]
+        mine = list(dict.fromkeys(split_form(c, known)[0] for own in views.values() for c in own))
         declared = {
             kind: [one for one in names if one in mine or split_format(one)[0] in mine]
             for kind, names in self.encoder.declared_columns().items()
         }
-        views = {view: self.encoder.views[view]}
         encoder = clone(self.encoder).set_params(views=views, **declared)
-        narrow._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
-        return narrow
+        self._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
+        return self
+
+    def with_columns(self, names: Sequence[str]) -> Self:
+        """Return the same rows with these columns besides, which the encoder passes over."""
+        more = copy.copy(self)
+        if names:
+            more.stream = self.table.select([*self.stream.column_names, *names])
+        return more
 
     def with_sources(self, change: Callable[[Source], Source]) -> Self:
         """Return the rows of a source that is made of this one, such as a part of it."""
@@ -457,7 +482,7 @@ class LabeledSource:
         if not self.has_columns:
             X = X if self._view is None else X.select([self._view])
         else:
-            X = X.drop_columns(self._other_columns())
+            X = X.drop_columns(self.other_columns)
             pack = self._shuffled is not None
             X = _compact(X, self.encoder.text) if pack else pyarrow().Table.from_batches([X])
         return LabeledBatch.read(X, y, batch.file, batch.first_row, weight)

@@ -14,7 +14,7 @@ from crossview.labels import known_labels, places_of
 from crossview.saving.schema import Array
 from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape
 
-__all__ = ["LabelOrder"]
+__all__ = ["LabelOrder", "serial_correlation"]
 
 # labels that change less often than this share of what random order gives come in blocks; on 4,601
 # e-mails PA and SCW lose nothing at 0.04, and 0.06 to 0.12 of their accuracy at 0.01
@@ -24,6 +24,13 @@ DEVIATIONS = 4.0
 
 
 Batch = TypeVar("Batch", bound=tuple)
+
+
+def serial_correlation(y: np.ndarray) -> float:
+    """Return how numbers correlate with the next ones; 0 where they are all the same."""
+    apart = y - y.mean()
+    total = float((apart**2).sum())
+    return float((apart[1:] * apart[:-1]).sum()) / total if total > 0.0 else 0.0
 
 
 class LabelOrder(Resumable):
@@ -92,11 +99,16 @@ class LabelOrder(Resumable):
         return n * (1.0 - squares), math.sqrt(max(variance, 0.0))
 
     @property
+    def deviations(self) -> float:
+        """How many standard deviations less often the labels change than in random order."""
+        mean, deviation = self.expected
+        return (mean - self.n_changes) / deviation if deviation else 0.0
+
+    @property
     def in_blocks(self) -> bool:
         """True if the labels change far less often than in random order."""
-        mean, deviation = self.expected
-        few = self.n_changes < SHARE_OF_CHANGES * mean
-        return few and mean - self.n_changes > DEVIATIONS * deviation
+        few = self.n_changes < SHARE_OF_CHANGES * self.expected[0]
+        return few and self.deviations > DEVIATIONS
 
     def warn(self, advice: str) -> None:
         """Warn if the labels come in blocks, and say what to do."""

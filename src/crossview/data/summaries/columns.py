@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,14 @@ import numpy as np
 from crossview.data.arrow import codes_of, integers, numbers_of
 from crossview.data.encoding.columns import LARGEST, Column, as_codes
 
-__all__ = ["MOST_DISTINCT", "MissingSummary", "NumberSummary", "Target", "ValueSummary"]
+__all__ = [
+    "MOST_DISTINCT",
+    "MissingSummary",
+    "NumberSummary",
+    "Target",
+    "ValueSummary",
+    "is_identifier",
+]
 
 # different values of a column that are counted
 MOST_DISTINCT = 50_000
@@ -19,10 +27,17 @@ MOST_CLASSES = 1000
 FEWEST_ROWS = 10
 ROWS_PER_CLASS = 5
 
+_IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
+
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _DECIMAL_COMMA = r"^\s*[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+\s*$"
 _LEADING_ZERO = r"^\s*[-+]?0\d"
 _MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
+
+
+def is_identifier(column: str) -> bool:
+    """Return whether a column has the name of an identifier, such as user_id."""
+    return _IDENTIFIER.search(column) is not None
 
 
 class Target:
