@@ -30,30 +30,9 @@ class DiagnosticsCollector:
     """Collector of the diagnostics of one model; its size does not grow with the rows.
 
     Collectors of consecutive rows add up, but for their curves, which need all rows in order.
-
-    Parameters
-    ----------
-    task : Problem
-        What is predicted.
-    views : sequence of str
-        Names of the views.
-    most_rows : int
-        Rows of the sample, fewer of many classes.
-    seed : int, default=0
-        Of the sample.
-    first_row : int, default=0
-        Labeled rows before these, which other collectors have.
-
-    Attributes
-    ----------
-    errors : ErrorCurve
-        The mean error so far.
-    differences : ViewDifferences
-        The differences of the views of some rows.
-    sample : RowSample
-        Some rows, with their scores.
-    most : list of (float, DifferingRow)
-        The rows in which the views differ most, and by how much.
+    Of the labeled rows ``first_row`` come before these, and other collectors have them.
+    Attributes are ``errors``, the mean error so far; ``differences`` of the views of some rows;
+    ``sample``, some rows with their scores; and ``most``, the rows in which the views differ most.
     """
 
     def __init__(
@@ -99,13 +78,9 @@ class DiagnosticsCollector:
     ) -> None:
         """Keep those of some rows in which the views differ most, of equals the first ones.
 
-        Parameters
-        ----------
-        view_scores : ndarray of shape (n_samples, n_views) or None
-            The scores of the views; of None, and of one view, no row is kept.
-        describe : callable
-            Takes the position of a row; returns its position in the source, its label, what is
-            predicted, and some of its cells.
+        Of ``view_scores`` of shape (n_samples, n_views), of None and of one view no row is kept.
+        ``describe`` takes the position of a row, and returns its position in the source, its label,
+        what is predicted, and some of its cells.
         """
         rows = most_differing(view_scores)
         if view_scores is None or not len(rows):

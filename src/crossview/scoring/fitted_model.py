@@ -34,23 +34,10 @@ TAG = "tag"
 class FittedModel:
     """A fitted model, and what its file says of its training.
 
-    Parameters
-    ----------
-    model : path-like, Trained, Pipeline or learner
-        A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
-
-    Attributes
-    ----------
-    file : str or None
-        The file.
-    info : dict
-        What training says of the model; empty for one that does not come from it.
-    encoder : ViewEncoder, ViewScaler or None
-        What makes views of the rows.
-    learner : learner
-        What predicts.
-    classes : list or None
-        The classes, sorted; None where a number is predicted.
+    It is a model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
+    ``info``, what training says of the model, is empty for one that does not come from it;
+    ``encoder`` makes views of the rows, if it is not None; ``classes`` are sorted, and None where a
+    number is predicted.
     """
 
     def __init__(self, model: Any) -> None:

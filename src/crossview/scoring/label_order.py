@@ -27,23 +27,12 @@ Batch = TypeVar("Batch", bound=tuple)
 
 
 class LabelOrder(Resumable):
-    """Counts of how often the label changes from one row to the next.
+    """Counts of how often the label changes from row to row, and of the rows of each class.
 
     In random order n labels, n_k of class k, change (n² - Σ n_k²) / n times in the mean (Barton and
     David, "Multiple runs", Biometrika 44 (1957), 168-178; with two classes the runs test of Wald
-    and Wolfowitz).  The count is compared with that mean, and with its standard deviation.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        All labels that may occur, sorted; none where numbers are predicted.
-
-    Attributes
-    ----------
-    n_changes : int
-        Number of rows whose label is another one than that of the row before.
-    counts : ndarray of int of shape (n_classes,)
-        Rows of each class.
+    and Wolfowitz).  The count is compared with that mean, and with its standard deviation.  Without
+    classes, where numbers are predicted, nothing is counted.
     """
 
     OPTIONAL = ("_last",)

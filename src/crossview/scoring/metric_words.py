@@ -20,25 +20,8 @@ FEWEST_OTHERS = 5
 def metric_words(
     metric: str, classes: Sequence[Any], positive: Any, class_rows: Sequence[int] | None = None
 ) -> str:
-    """Return a metric with the classes that it is about, and their rows.
+    """Return a metric with the (sorted) classes that it is about, and their rows, if known.
 
-    Parameters
-    ----------
-    metric : str
-        Its name.
-    classes : sequence
-        The classes, sorted; empty where a number is predicted.
-    positive : label or None
-        The positive class of two.
-    class_rows : sequence of int, default=None
-        The number of rows of each class; None: not known.
-
-    Returns
-    -------
-    str
-        Such as ``"f1 of 'ja' (378 of 3,000 rows)"``.
-
-    Examples
     --------
     >>> from crossview.scoring.metric_words import metric_words
     >>> metric_words("f1", ["ja", "nein"], "ja", [378, 2622])
@@ -77,25 +60,9 @@ def positive_note(
 ) -> list[str]:
     """Return the line that says which class was taken as the positive one, if that was not said.
 
-    Parameters
-    ----------
-    metric : str
-        The metric that decides.
-    classes : sequence
-        The two classes.
-    positive : label
-        The positive one.
-    by : {"given", "name", "rarer", "guess"} or None
-        What chose it.
-    fixed : bool, default=False
-        Whether a given threshold is about it.
+    ``by`` is what chose it, as from `choose_positive`; ``fixed`` says that a given threshold is
+    about it.
 
-    Returns
-    -------
-    lines : list of str
-        One line, or none.
-
-    Examples
     --------
     >>> from crossview.scoring.metric_words import positive_note
     >>> positive_note("f1", ["bought", "left"], "bought", "rarer")
@@ -120,22 +87,7 @@ def positive_note(
 
 
 def decision_words(positive: Any, threshold: float, threshold_for: str | None) -> str:
-    """Return how two classes are told apart.
-
-    Parameters
-    ----------
-    positive : label
-        The positive class.
-    threshold : float
-        The probability above which it is predicted.
-    threshold_for : str or None
-        The metric for which that is best; None: it was given.
-
-    Returns
-    -------
-    str
-        Such as ``"predicts 'ja' above probability 0.18, the best for f1"``.
-    """
+    """Return how two classes are told apart: by the best threshold for a metric, or a given one."""
     best = "" if threshold_for is None else f", the best for {threshold_for}"
     return f"predicts {positive!r} above probability {threshold:.3g}{best}"
 
@@ -146,25 +98,11 @@ def one_class_warning(
     class_rows: Sequence[int] | None,
     what: str = "scored rows",
 ) -> list[str]:
-    """Return a warning about a model that predicts the same class for all rows.
+    """Return a warning, or none, about a model that predicts the same class for all rows.
 
-    Parameters
-    ----------
-    classes : sequence
-        The classes.
-    predicted : sequence of int or None
-        How many rows are predicted as each class; None: not known.
-    class_rows : sequence of int or None
-        How many rows are of each class, of these rows or of more.
-    what : str, default="scored rows"
-        What the rows are.
+    ``predicted`` counts the rows predicted as each class, and ``class_rows`` those of each class,
+    of these rows or of more.  If fewer than five of the rows are of another class, there is none.
 
-    Returns
-    -------
-    lines : list of str
-        One line, or none; none if fewer than five of the rows are of another class.
-
-    Examples
     --------
     >>> from crossview.scoring.metric_words import one_class_warning
     >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]

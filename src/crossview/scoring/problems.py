@@ -37,21 +37,15 @@ __all__ = [
 
 
 class Scored(NamedTuple):
-    """Scores of rows that a model has not learned.
+    """Scores of rows that a model has not learned; where a number is predicted, the predictions.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Scores; where a number is predicted, the predictions.
-    probabilities : ndarray of shape (n_samples, n_classes) or None
-        Probabilities of the classes, where they are needed.
-    predicted : ndarray of shape (n_samples,) or None
-        Codes of the predicted classes; None: those by the scores.
+    There are probabilities where they are needed; ``predicted`` None stands for the classes by the
+    scores.
     """
 
-    scores: np.ndarray
-    probabilities: np.ndarray | None = None
-    predicted: np.ndarray | None = None
+    scores: np.ndarray  # (n_samples,) or (n_samples, n_classes)
+    probabilities: np.ndarray | None = None  # (n_samples, n_classes)
+    predicted: np.ndarray | None = None  # codes
 
     def take(self, rows: Any) -> Scored:
         """Return some of the rows."""
@@ -174,45 +168,18 @@ class _Counted(_Stratified):
 class Classification(_Counted):
     """One of several classes is predicted.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        All labels that may occur, sorted.
-    positive : label, default=None
-        With two classes: the one that f1 and similar metrics are about.  None: that of
-        `choose_positive`.
-    metric : str, default=None
-        The metric that decides.  None: f1, or macro_f1 where the positive class is a guess.
-    threshold : float, "tuned" or None, default="tuned"
-        With two classes: the probability of the positive class above which it is predicted.
-        "tuned": where the metric is best, or macro_f1 where the metric does not depend on it.
-        None: a score above 0 predicts the second class.
-    class_rows : array-like of shape (n_classes,), default=None
-        The number of rows of each class, which may say which one is positive; None: not known.
-    positive_by : str, default=None
-        What chose ``positive`` before; None: it was given.
+    Of two classes ``positive``, a label, is the one that f1 and similar metrics are about; None:
+    that of `choose_positive` by ``class_rows``.  ``positive_by`` says what chose it before (None:
+    it was given).  A metric of None is f1, or macro_f1 where the positive class is a guess.  The
+    threshold is the probability of the positive class above which it is predicted, "tuned" (where
+    the metric is best, or macro_f1 where the metric does not depend on it), or None: a score above
+    0 predicts the second class.
 
-    Attributes
-    ----------
-    positive : int or None
-        The code of the positive class; 1 where there are more than two.
-    positive_label : label or None
-        That class; None where there are more than two.
-    positive_by : {"given", "name", "rarer", "guess"} or None
-        What chose it; see `choose_positive`.
-    class_rows : list of int or None
-        The number of rows of each class, if known.
-    tuned_for : str or None
-        The metric for which each model gets its own threshold; None: the threshold is given, or
-        there is none.
-    tunes : bool
-        Whether each model gets its own threshold.
-    judged_by_threshold : bool
-        Whether the metric depends on that threshold.
-    ranks : bool
-        Whether the metric depends on the order of the scores only.
-    needs_probabilities : bool
-        Whether the metric or a threshold needs the probabilities of the models.
+    The attribute ``positive`` is the code of that class, 1 where there are more than two, and
+    ``positive_label`` its label.  If each model gets its own threshold (``tunes``), ``tuned_for``
+    is the metric for which.  Whether the metric depends on it is ``judged_by_threshold``, whether
+    on the order of the scores only ``ranks``, and whether metric or threshold need the
+    probabilities of the models ``needs_probabilities``.
     """
 
     name = "classification"
@@ -449,16 +416,8 @@ Problem = Classification | Regression
 def make_problem(name: str, classes: Any, scoring: Scoring, **options: Any) -> Problem:
     """Return the problem to solve, and how it is scored.
 
-    Parameters
-    ----------
-    name : {"classification", "regression"}
-        The kind of prediction.
-    classes : ndarray of shape (n_classes,)
-        All labels that may occur, sorted; of numbers none.
-    scoring : Scoring
-        Without a metric and costs, the default is that of the classes.
-    **options
-        As for `Classification`: ``class_rows`` and ``positive_by``.
+    The classes are sorted, and none for regression.  Without metric and costs the default is that
+    of the classes; the options are ``class_rows`` and ``positive_by`` of `Classification`.
     """
     checked = scoring.metric_of(name)
     if name == "regression":

@@ -155,16 +155,9 @@ class _LastRecord(Resumable):
 class Windows(Resumable):
     """Loss and metric of equal numbers of consecutive rows, each before it was learned.
 
-    Parameters
-    ----------
-    task : Problem
-        What is predicted, and the metric.
-    every : int
-        Rows of a window.
-    tell : callable
-        Is called with a dict at the end of each window: ``rows`` so far, those of the ``window``,
-        its mean ``loss`` (hinge, or squared), of classes ``log_loss`` and ``accuracy``, and
-        ``metric`` and its ``value``.
+    At the end of each window of ``every`` rows ``tell`` is called with a dict: ``rows`` so far,
+    those of the ``window``, its mean ``loss`` (hinge, or squared), of classes ``log_loss`` and
+    ``accuracy``, and ``metric`` and its ``value``.
     """
 
     def __init__(self, task: Problem, every: int, tell: Callable[[dict[str, Any]], None]) -> None:
@@ -215,23 +208,8 @@ class Windows(Resumable):
 class ProgressiveValidation:
     """A model on a stream, what is predicted, and the counts so far.
 
-    Parameters
-    ----------
-    model : online classifier or regressor
-        As for `progressive`.
-    task : Problem
-        What is predicted, and the metric.
-
-    Attributes
-    ----------
-    tally : Tally or ErrorTally
-        The counts.
-    threshold : RunningThreshold or None
-        The threshold by the rows so far, if it is tuned.
-    windows : Windows or None
-        Counts the rows by windows, too.
-    history : DiagnosticsCollector or None
-        Diagnostics of this stream; None: they are not asked for.
+    ``threshold`` follows the rows, if it is tuned; ``windows`` counts the rows by windows, too; and
+    ``history`` collects diagnostics of the stream.  All three may be None.
     """
 
     def __init__(self, model: Any, task: Problem) -> None:

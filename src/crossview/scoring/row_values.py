@@ -38,24 +38,10 @@ def cells_of_row(
     names: ColumnNames,
     encoded: MultiView | None = None,
 ) -> dict[str, str | None]:
-    """Return some cells of a row as they are in the source, by column.
+    """Return some cells of a row, before it is encoded, by column: about as many of each view.
 
-    Parameters
-    ----------
-    source : MultiView or pyarrow.Table
-        Rows before they are encoded.
-    row : int
-        Position of the row.
-    names : ColumnNames
-        Of the columns.
-    encoded : MultiView, default=None
-        The row as encoded: of a view with many columns, those with the largest entries are
-        shown.  None: the first ones.
-
-    Returns
-    -------
-    cells : dict of str to (str or None)
-        About as many of each view; None for a missing one.  Of a MultiView the largest entries.
+    Of a view with many columns those with the largest entries in the row as ``encoded`` are shown,
+    else the first ones; of a MultiView the largest entries.  A missing one is None.
     """
     if isinstance(source, MultiView):
         line = source[[row]]
@@ -91,21 +77,10 @@ def _largest(X: MultiView, view: str, most: int) -> tuple[list[int], np.ndarray]
 
 
 def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[StrongColumn]:
-    """Return the columns that contribute most to the scores of some rows.
+    """Return at most 20 columns, those that contribute most to the scores of some rows.
 
-    Parameters
-    ----------
-    learner : learner
-        A fitted one.
-    names : ColumnNames
-        Of the columns.
-    X : MultiView
-        The rows; at most 300 of them count, evenly spaced, because rows are often sorted.
-
-    Returns
-    -------
-    columns : list of StrongColumn
-        At most 20; none where the learner has no weights of columns.
+    At most 300 rows count, evenly spaced, because rows are often sorted.  A learner without weights
+    of columns has none.
     """
     try:
         some = np.linspace(0, len(X) - 1, min(len(X), MOST_ROWS)).astype(np.intp)
@@ -133,22 +108,7 @@ def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[Stron
 
 
 def strong_interactions(learner: Any, names: ColumnNames, top: int = 10) -> list[StrongInteraction]:
-    """Return the strongest interactions of a machine, by name.
-
-    Parameters
-    ----------
-    learner : learner
-        A fitted one.
-    names : ColumnNames
-        Of the columns.
-    top : int, default=10
-        How many of each order.
-
-    Returns
-    -------
-    interactions : list of StrongInteraction
-        By their order, the strongest first; none of a learner without interactions.
-    """
+    """Return the ``top`` interactions of each order of a machine, by name, the strongest first."""
     if not hasattr(learner, "interactions") or not top:
         return []
     return [
@@ -165,20 +125,7 @@ def strong_interactions(learner: Any, names: ColumnNames, top: int = 10) -> list
 
 
 def numbers_of(source: LabeledSource, X: MultiView) -> list[ViewNumbers]:
-    """Return the views in numbers, by encoded rows; columns and kinds are those of the source.
-
-    Parameters
-    ----------
-    source : LabeledSource
-        Where the rows come from.
-    X : MultiView
-        Some of them, encoded.
-
-    Returns
-    -------
-    views : list of ViewNumbers
-        One per view.
-    """
+    """Return the views in numbers, by encoded rows; columns and kinds are those of the source."""
     if not source.has_columns:
         widths = dict(zip(source.layout.names, source.layout.widths, strict=True))
         return view_numbers(X, {name: int(width) for name, width in widths.items()})

@@ -24,27 +24,13 @@ MOST_EXAMPLES = 3
 
 
 class JoinedTable(NamedTuple):
-    """One of the tables that are joined.
-
-    Attributes
-    ----------
-    stream : Source
-        Its rows.
-    view : str or None
-        The view that it is; None: its columns keep their names.
-    required : bool
-        Whether rows that it has not are left out.
-    columns : dict of str to str
-        Its columns without the id: the name in the join, and its own.
-    title : str
-        Its name in messages.
-    """
+    """One of the tables that are joined."""
 
     stream: Source
-    view: str | None
-    required: bool
-    columns: dict[str, str]
-    title: str
+    view: str | None  # the view that it is; None: its columns keep their names
+    required: bool  # whether rows that it has not are left out
+    columns: dict[str, str]  # without the id: the name in the join, and its own
+    title: str  # its name in messages
 
 
 def key_name(k: int) -> str:
@@ -141,14 +127,9 @@ def register(
 class Matches:
     """The ids that the tables have in common, found by reading their ids only.
 
-    ``rows`` is the table that gives the rows; None: they are all ids of all tables.
-
-    Attributes
-    ----------
-    n_rows, n_first : int
-        Rows of the join, and those of the first table, or ids of all.
-    lines : list of str
-        Messages about rows that are not in all tables, a line each.
+    ``rows`` is the table that gives the rows; None: they are all ids of all tables.  ``n_rows`` are
+    those of the join, and ``n_first`` those of the first table, or ids of all; ``lines`` are
+    messages about rows that are not in all tables.
     """
 
     def __init__(

@@ -22,12 +22,9 @@ _SHOWN = 40
 class Parser:
     """The grammar of one pass over the files; a format fills it in.
 
-    Attributes
-    ----------
-    explanations : dict of int to str
-        What is wrong, for each way in which parsing can stop; ``{word}`` is what is there.
-    twice : str or None
-        What is wrong with a row that has a column twice.  None: such entries are added up.
+    ``explanations`` say what is wrong, for each way in which parsing can stop, where ``{word}`` is
+    what is there; ``twice`` what is wrong with a row that has a column twice (None: such entries
+    are added up).
     """
 
     explanations: ClassVar[Mapping[int, str]] = {}

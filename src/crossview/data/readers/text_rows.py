@@ -59,18 +59,10 @@ class FirstPass:
 class TextRowSource:
     """Files of one text format whose rows have labels and views.
 
-    Parameters
-    ----------
-    files : list of str
-        The files.
-    views : mapping of str to sequence of str, default=None
-        What each view holds, as the file names it; None: see the formats.
-    hash_bits : int, default=18
-        Slots of a view, as a power of two, where its columns are hashed or folded.
-    tags : bool, default=False
-        Whether batches have the tags of rows, where the format has some.
-    part_bytes : int, default=4194304
-        Bytes that are read at a time; it changes no result.
+    ``views`` are what each view holds, as the file names it (None: see the formats).  A view whose
+    columns are hashed or folded has 2 to the power of ``hash_bits`` slots.  Batches have the
+    ``tags`` of rows, where the format has some.  How many bytes are read at a time changes no
+    result.
     """
 
     format: ClassVar[str]

@@ -24,17 +24,10 @@ FEWEST_ROWS = 1000
 
 
 class LeakCheck:
-    """A search for columns that tell the label, in the first rows that are learned.
+    """A search for columns that tell the label, in the first rows of a LabeledSource that are
+    learned.
 
-    Parameters
-    ----------
-    source : LabeledSource
-        The rows; of rows that have no columns, nothing is checked.
-
-    Attributes
-    ----------
-    found : list of str
-        A line for each leak, once `finish` was called.
+    ``found`` has a line for each leak, once `finish` was called; rows without columns have none.
     """
 
     def __init__(self, source: Any) -> None:

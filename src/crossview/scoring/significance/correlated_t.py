@@ -24,27 +24,15 @@ ROUNDING = 1e-12
 def correlated_t_posterior(differences: Any, test_share: float) -> Posterior:
     """Return the posterior of the mean difference over folds: the Bayesian correlated t-test.
 
-    Two training parts share rows, so the differences of two folds are correlated; the correlation
-    is taken to be ρ = n_test / n.  Then the posterior is Student's with k - 1 degrees of freedom,
-    location mean(d) and squared scale ``(1/k + ρ / (1 - ρ)) var(d)`` (Benavoli et al. 2017, section
-    3.1).  Its p is that of the t-test of Nadeau and Bengio (2003, equation 9 and section 5), for
-    ρ / (1 - ρ) rows of a test fold by rows of its training part.
+    The differences, of shape (k,), have the sign such that above 0 is better; of folds that are
+    repeated all count.  Two training parts share rows, so the differences of two folds are
+    correlated; the correlation is taken to be ρ = n_test / n, the ``test_share``, repeated or not.
+    Then the posterior is Student's with k - 1 degrees of freedom, location mean(d) and squared
+    scale ``(1/k + ρ / (1 - ρ)) var(d)`` (Benavoli et al. 2017, section 3.1).  Its p is that of the
+    t-test of Nadeau and Bengio (2003, equation 9 and section 5), for ρ / (1 - ρ) rows of a test
+    fold by rows of its training part.  The scale is 0 where all differences are the same, NaN for
+    fewer than two, and all is NaN if a difference is.
 
-    Parameters
-    ----------
-    differences : array-like of shape (k,)
-        Of the metric, fold by fold, with the sign such that above 0 is better.  Folds that are
-        repeated r times: all ``r * k`` of them.
-    test_share : float
-        ρ, the rows of a test fold as a share of all rows: ``1 / k`` for k folds, repeated or not.
-
-    Returns
-    -------
-    posterior : Posterior
-        Its scale is 0 where all differences are the same, and NaN for fewer than two.  A difference
-        that is NaN makes all NaN.
-
-    Examples
     --------
     >>> difference = correlated_t_posterior([0.01, 0.02, 0.0, 0.03, 0.01], 1 / 5)
     >>> [round(area, 2) for area in difference.areas(rope=0.01)]

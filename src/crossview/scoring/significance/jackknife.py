@@ -17,28 +17,13 @@ def jackknife_posterior(difference: float, whole: float, without: Any, rows: Any
 
     Rows near each other have correlated errors, because the same model predicts them and because
     streams drift.  So blocks of consecutive rows are left out in turn, not rows.  The squared
-    scale is ``1/g Σ_j (d_j - Σ_i m_i d_i / n)² / (n/m_j - 1)`` over the g blocks of m_j rows, with
-    the pseudo-values ``d_j = (n/m_j) d - (n/m_j - 1) d_(-j)`` (Busing et al. 1999, equation 10).
-    For a mean over rows d_j is the mean of block j, so this is the method of batch means.
+    scale is ``1/g Σ_j (d_j - Σ_i m_i d_i / n)² / (n/m_j - 1)`` over the g blocks of m_j ``rows``,
+    with the pseudo-values ``d_j = (n/m_j) d - (n/m_j - 1) d_(-j)`` (Busing et al. 1999, equation
+    10), d the ``whole``, from the counts that the blocks keep, and d_(-j) the differences
+    ``without`` a block.  For a mean over rows d_j is the mean of block j, so this is the method of
+    batch means.  The scale is NaN for fewer than two blocks, or where the metric is not defined
+    without one of them.  Above 0 is better.
 
-    Parameters
-    ----------
-    difference : float
-        The measured difference, with the sign such that above 0 is better.
-    whole : float
-        d, the same from the counts that the blocks keep, which may be coarser.
-    without : array-like of shape (n_blocks,)
-        d_(-j), the difference without each block.
-    rows : array-like of shape (n_blocks,)
-        m_j, the rows of each block.
-
-    Returns
-    -------
-    posterior : Posterior
-        With g - 1 degrees of freedom.  Its scale is NaN for fewer than two blocks, or where the
-        metric is not defined without one of them.
-
-    References
     ----------
     F. M. T. A. Busing, E. Meijer, R. van der Leeden, "Delete-m Jackknife for Unequal m", Statistics
     and Computing 9, 1999.

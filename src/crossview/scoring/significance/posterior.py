@@ -12,16 +12,9 @@ __all__ = ["Areas", "Posterior"]
 
 
 class Areas(NamedTuple):
-    """Probabilities of three statements on a difference; they add up to 1.
+    """Probabilities that a difference is below -rope, within the rope and above; they add up to 1.
 
-    Attributes
-    ----------
-    worse : float
-        It is below -rope.
-    equal : float
-        It is within the rope, the region of practical equivalence: practically equal.
-    better : float
-        It is above rope.
+    The rope is the region of practical equivalence: within it two models are practically equal.
     """
 
     worse: float
@@ -33,16 +26,6 @@ class Areas(NamedTuple):
 class Posterior:
     """The posterior of a difference: Student's distribution around the measured one.
 
-    Attributes
-    ----------
-    location : float
-        The measured difference.
-    scale : float
-        Its standard error.  0: the difference is certain.  NaN: nothing is known of it.
-    degrees : float
-        Degrees of freedom; infinity for the normal distribution.
-
-    Examples
     --------
     >>> difference = Posterior(location=0.02, scale=0.01, degrees=9)
     >>> [round(area, 3) for area in difference.areas(rope=0.01)]
@@ -51,23 +34,14 @@ class Posterior:
     ([-0.003, 0.043], 0.077)
     """
 
-    location: float
-    scale: float
-    degrees: float
+    location: float  # the measured difference
+    scale: float  # its standard error; 0: the difference is certain; NaN: nothing is known of it
+    degrees: float  # of freedom; infinity for the normal distribution
 
     def areas(self, rope: float) -> Areas:
-        """Return the probabilities of worse, practically equal and better.
+        """Return the probabilities of worse, practically equal and better; NaN if nothing is known.
 
-        Parameters
-        ----------
-        rope : float
-            Half the width of the region of practical equivalence, in units of the metric.
-            Differences from -rope to rope count as none.  0: only 0 itself.
-
-        Returns
-        -------
-        areas : Areas
-            NaN where nothing is known of the difference.
+        Differences from -rope to rope, in units of the metric, count as none; 0: only 0 itself.
         """
         if math.isnan(self.location) or math.isnan(self.scale):
             return Areas(math.nan, math.nan, math.nan)
@@ -79,17 +53,8 @@ class Posterior:
         return Areas(worse, max(0.0, 1.0 - worse - better), better)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the interval around the measured difference that has this probability.
-
-        Parameters
-        ----------
-        level : float, default=0.95
-            Between 0 and 1.
-
-        Returns
-        -------
-        low, high : float
-            Its ends; NaN where nothing is known of the difference.
+        """Return the interval around the difference that has a probability; NaN if it is
+        unknown.
         """
         if math.isnan(self.scale) or self.scale == 0.0:
             certain = self.location + self.scale
