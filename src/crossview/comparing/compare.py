@@ -29,8 +29,7 @@ from crossview.data.row_columns import read_groups
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
-from crossview.scoring.shared_parameters import SHARED
-from crossview.scoring.specification import Scoring
+from crossview.scoring.specification import SHARED, Scoring
 from crossview.views import check_rows
 
 __all__ = ["compare"]

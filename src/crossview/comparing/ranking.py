@@ -12,7 +12,7 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
-from crossview.scoring.metric_words import SaysMetric
+from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior
 
 __all__ = [

@@ -28,7 +28,7 @@ from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leak_check import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import known_labels
-from crossview.scoring.row_values import numbers_of
+from crossview.scoring.collector import numbers_of
 
 __all__ = ["CompareOptions", "compare_folds"]
 

@@ -1,4 +1,4 @@
-"""Metrics in words: the positive class and its rows, guesses, and warnings."""
+"""Parts of the results of all verbs: their metric in words, and pictures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.metrics import metric_of
-from crossview.catalog.names import SYMMETRIC
+from crossview.catalog.names import SYMMETRIC, load_object, unknown_name
 
-__all__ = ["SaysMetric", "decision_words", "metric_words", "one_class_warning", "positive_note"]
+__all__ = [
+    "PlotMixin",
+    "SaysMetric",
+    "decision_words",
+    "metric_words",
+    "one_class_warning",
+    "positive_note",
+]
 
 # with fewer rows of the other classes, none that is predicted as one of them means little
 FEWEST_OTHERS = 5
@@ -23,7 +31,7 @@ def metric_words(
     """Return a metric with the (sorted) classes that it is about, and their rows, if known.
 
     --------
-    >>> from crossview.scoring.metric_words import metric_words
+    >>> from crossview.scoring.results import metric_words
     >>> metric_words("f1", ["ja", "nein"], "ja", [378, 2622])
     "f1 of 'ja' (378 of 3,000 rows)"
     >>> metric_words("macro_f1", ["AD", "NC"], "NC", [110, 140])
@@ -64,7 +72,7 @@ def positive_note(
     about it.
 
     --------
-    >>> from crossview.scoring.metric_words import positive_note
+    >>> from crossview.scoring.results import positive_note
     >>> positive_note("f1", ["bought", "left"], "bought", "rarer")
     ["positive class: 'bought', the rarer one; --positive left takes the other"]
     >>> positive_note("f1", ["no", "yes"], "yes", "name")
@@ -104,7 +112,7 @@ def one_class_warning(
     of these rows or of more.  If fewer than five of the rows are of another class, there is none.
 
     --------
-    >>> from crossview.scoring.metric_words import one_class_warning
+    >>> from crossview.scoring.results import one_class_warning
     >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
     "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"
     """
@@ -152,3 +160,40 @@ class SaysMetric:
     @property
     def _metric_name(self) -> str:
         return str(self.metric["name"] if isinstance(self.metric, dict) else self.metric)
+
+
+class PlotMixin:
+    """Mixin of results that can be plotted."""
+
+    # of `plot`
+    PICTURE: ClassVar[str]
+
+    def plot(self, kind: str | None = None, *, ax: Any = None) -> Any:
+        """Draw a picture of the result; needs matplotlib.
+
+        Parameters
+        ----------
+        kind : str, default=None
+            "comparison", "errors", "view differences", "views", "experts", "learning curve",
+            "time", "precision recall", "roc", "calibration", "threshold" or "targets".  None: the
+            one that says most.
+        ax : matplotlib Axes, default=None
+            Where to draw.  None: on a new figure.
+
+        Returns
+        -------
+        display : Display
+            With ``ax_`` and ``figure_``, as those of scikit-learn.
+
+        Raises
+        ------
+        InputError
+            The result has not kept what the picture needs; the message says what would.
+        """
+        kind = kind or self.PICTURE
+        if kind not in DISPLAYS:
+            raise unknown_name("picture", kind, DISPLAYS)
+        return load_object(DISPLAYS[kind]).of(self).plot(ax)
+
+    def _repr_html_(self) -> str:
+        return str(load_object(NOTEBOOK)(self))
