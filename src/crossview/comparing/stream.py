@@ -20,7 +20,7 @@ from crossview.comparing.held_back import HeldBack, LabeledEnd
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.scoring.collector import (
     DiagnosticsCollector,

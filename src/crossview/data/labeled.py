@@ -21,25 +21,23 @@ from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import (
+from crossview.data.row_columns import (
     Classes,
     as_type,
     check_classes,
     check_label_type,
     check_labels,
+    check_weight_column,
+    check_weights,
     labels_of,
     missing_label,
     read_classes,
+    read_order,
     read_targets,
     share_long,
     targets_of,
-    with_row_location,
-)
-from crossview.data.row_columns import (
-    check_weight_column,
-    check_weights,
-    read_order,
     weights_of,
+    with_row_location,
 )
 from crossview.data.rows_read import RowsRead, hash_of
 from crossview.data.shuffle import Shuffled, regroup, take_in_order

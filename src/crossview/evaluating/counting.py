@@ -11,7 +11,7 @@ import numpy as np
 
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import hide_views
-from crossview.data.read_labels import with_row_location
+from crossview.data.row_columns import with_row_location
 from crossview.evaluating.counts import ROWS_FOR_SCALE, AllMetrics, OneMetric, shown_metrics
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position

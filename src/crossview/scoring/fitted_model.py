@@ -13,7 +13,7 @@ from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import value_type, with_row_location
+from crossview.data.row_columns import value_type, with_row_location
 from crossview.data.source import Batch, Source, open_source, open_table
 from crossview.data.table_columns import check_missing_columns, columns_of_model
 from crossview.errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled_source import take_rows
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.labels import has_label
 from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained

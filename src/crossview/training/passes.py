@@ -12,7 +12,7 @@ import numpy as np
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled import LabeledSource
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import with_label
+from crossview.data.row_columns import with_label
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps

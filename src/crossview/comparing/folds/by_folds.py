@@ -25,7 +25,7 @@ from crossview.comparing.followup import Refit, ablate, explain, has_weights, le
 from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import known_labels
 from crossview.scoring.collector import numbers_of

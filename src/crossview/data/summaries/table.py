@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.arrow import floats
+from crossview.data.arrow import floats, is_number
 from crossview.data.encoding.columns import kind_of
 from crossview.data.encoding.dates import DAY, as_times
 from crossview.data.summaries.columns import MissingSummary, NumberSummary, Target, ValueSummary
@@ -68,11 +68,8 @@ class TableSummary:
             return None
 
     def _is_read_as_number(self, name: str) -> bool:
-        from pyarrow import types
-
-        kind = self.types[name]
-        number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-        return self.kinds[name] == "date" or (self.kinds[name] == "numeric" and bool(number))
+        number = self.kinds[name] == "numeric" and is_number(self.types[name])
+        return self.kinds[name] == "date" or number
 
     def add(self, data: Any, labels: Any) -> None:
         """Take the next rows, a record batch, and their labels, an Arrow array or None."""
