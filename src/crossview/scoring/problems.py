@@ -17,6 +17,7 @@ from crossview.scoring.metrics import (
     RunningThreshold,
     Tally,
     best_threshold,
+    confusion_matrix,
     decide,
     hinge_losses,
     measure,
@@ -67,105 +68,7 @@ def join(parts: Sequence[Scored]) -> Scored:
     )
 
 
-class _Stratified:
-    """Folds with each class in proportion, and the rows that they need."""
-
-    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
-        """Refuse folds of the labeled rows that would lack a class."""
-        labels, counts = np.unique(y, return_counts=True)
-        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
-        # each class in every fold, and twice in every training part
-        if count < cv or count - -(-count // cv) < 2:
-            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
-            raise InputError(
-                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
-                f"take fewer folds, or leave the class out{more}"
-            )
-
-    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
-        """Refuse first rows of a stream by which parameters cannot be chosen."""
-        if unlabeled and len(np.unique(y)) < 2:
-            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
-            raise InputError(
-                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
-                "parameters; shuffle the rows, or compare by folds"
-            )
-        if len(np.unique(y)) < 2:
-            raise InputError(
-                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
-                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
-                "by label, or compare by folds"
-            )
-
-    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
-        """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
-        from sklearn import model_selection  # not for those who only train: it takes long to load
-
-        kind = model_selection.StratifiedGroupKFold if grouped else model_selection.StratifiedKFold
-        return kind(k, shuffle=True, random_state=seed)
-
-    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
-        """Return three folds, or as many as the rarest class has rows."""
-        k = min(3, int(np.unique(y, return_counts=True)[1].min()))
-        return self.folds(k, seed, grouped=grouped)
-
-    def one_split(self, seed: int) -> Any:
-        """Return one split of 80 to 20."""
-        from sklearn import model_selection
-
-        return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
-
-
-class _Counted(_Stratified):
-    """Base class of `Classification`: metrics and counts of rows."""
-
-    classes: np.ndarray
-    positive: int
-    metric: str
-
-    def encode(self, y: np.ndarray) -> np.ndarray:
-        """Return the labels as the metrics take them: as codes."""
-        return places_of(y, self.classes)
-
-    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return how many rows of each class (in a line) are predicted as each class."""
-        K = len(self.classes)
-        codes = K * self.encode(y) + scored.predicted
-        return np.bincount(codes, minlength=K * K).reshape(K, K)
-
-    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
-        """Return one metric of some rows."""
-        scores, p, predicted = scored
-        return measure(
-            *(name, self.encode(y), scores),
-            probabilities=p,
-            predicted=predicted,
-            positive=self.positive,
-        )
-
-    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return the loss of each row."""
-        return hinge_losses(self.encode(y), scored.scores)
-
-    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
-        """Count some rows."""
-        tally.update(self.encode(y), *scored)
-
-    def tally(self) -> Tally:
-        """Return a tally that has counted nothing."""
-        return Tally(len(self.classes), positive=self.positive)
-
-    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
-        """Return a tally per block of the metric that decides; these rows came before it."""
-        return BlockTally(
-            metric or self.metric,
-            n_classes=len(self.classes),
-            positive=self.positive,
-            typical_scores=scored.scores,
-        )
-
-
-class Classification(_Counted):
+class Classification:
     """One of several classes is predicted.
 
     Of two classes ``positive``, a label, is the one that f1 and similar metrics are about; None:
@@ -314,6 +217,91 @@ class Classification(_Counted):
                 f"{what} needs probabilities, and the model has none; leave calibration='none' out"
             )
         return task
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the labels as the metrics take them: as codes."""
+        return places_of(y, self.classes)
+
+    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return how many rows of each class (in a line) are predicted as each class."""
+        assert scored.predicted is not None
+        return confusion_matrix(self.encode(y), scored.predicted, len(self.classes))
+
+    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
+        """Return one metric of some rows."""
+        scores, p, predicted = scored
+        return measure(
+            *(name, self.encode(y), scores),
+            probabilities=p,
+            predicted=predicted,
+            positive=self.positive,
+        )
+
+    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return the loss of each row."""
+        return hinge_losses(self.encode(y), scored.scores)
+
+    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
+        """Count some rows."""
+        tally.update(self.encode(y), *scored)
+
+    def tally(self) -> Tally:
+        """Return a tally that has counted nothing."""
+        return Tally(len(self.classes), positive=self.positive)
+
+    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
+        """Return a tally per block of the metric that decides; these rows came before it."""
+        return BlockTally(
+            metric or self.metric,
+            n_classes=len(self.classes),
+            positive=self.positive,
+            typical_scores=scored.scores,
+        )
+
+    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
+        """Refuse folds of the labeled rows that would lack a class."""
+        labels, counts = np.unique(y, return_counts=True)
+        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
+        # each class in every fold, and twice in every training part
+        if count < cv or count - -(-count // cv) < 2:
+            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
+            raise InputError(
+                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
+                f"take fewer folds, or leave the class out{more}"
+            )
+
+    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
+        """Refuse first rows of a stream by which parameters cannot be chosen."""
+        if unlabeled and len(np.unique(y)) < 2:
+            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
+            raise InputError(
+                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
+                "parameters; shuffle the rows, or compare by folds"
+            )
+        if len(np.unique(y)) < 2:
+            raise InputError(
+                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
+                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
+                "by label, or compare by folds"
+            )
+
+    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
+        """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
+        from sklearn import model_selection  # not for those who only train: it takes long to load
+
+        kind = model_selection.StratifiedGroupKFold if grouped else model_selection.StratifiedKFold
+        return kind(k, shuffle=True, random_state=seed)
+
+    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
+        """Return three folds, or as many as the rarest class has rows."""
+        k = min(3, int(np.unique(y, return_counts=True)[1].min()))
+        return self.folds(k, seed, grouped=grouped)
+
+    def one_split(self, seed: int) -> Any:
+        """Return one split of 80 to 20."""
+        from sklearn import model_selection
+
+        return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
 class Regression:
