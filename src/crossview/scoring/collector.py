@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.data.labeled import LabeledSource
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import (
     MOST_DIFFERING,
@@ -33,6 +32,9 @@ from crossview.scoring.diagnostics import (
 from crossview.scoring.problems import Classification, Problem, Scored, errors_of
 from crossview.scoring.weights import ColumnNames, with_view
 from crossview.views import MultiView
+
+if TYPE_CHECKING:
+    from crossview.data.labeled import LabeledSource
 
 __all__ = [
     "MOST_CONTRIBUTING",

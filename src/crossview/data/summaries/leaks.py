@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crossview.data.arrow import floats, kind_of_labels, labels_as, pyarrow
 from crossview.data.encoding.dates import split_format
-from crossview.data.labeled import LabeledBatch
 from crossview.data.summaries.columns import Target
 from crossview.data.summaries.table import TableSummary
 from crossview.errors import LeakWarning
 from crossview.labels import has_label, places_of
+
+if TYPE_CHECKING:
+    from crossview.data.labeled import LabeledBatch
 
 __all__ = [
     "KNOWN_LATER",
