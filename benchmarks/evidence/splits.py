@@ -116,6 +116,7 @@ def findings(tables: list[Table]) -> list[str]:
     order, alarm = false.column("order test"), false.column("order alarm")
     draws, groups = false.column("draws"), false.column("group test")
     tried, forward = (sum(false.column(name, 1).values()) for name in ("group test", "order test"))
+    share = 100.0 * sum(groups.values()) / max(tried, 1.0)
     by_order = [k for k, n in power.column("by order").items() if n]
     by_groups = [k for k, n in power.column("by groups").items() if n]
     return [

@@ -9,9 +9,9 @@ from crossview import InputError, compare, describe
 from crossview.comparing.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.errors import LeakWarning
-from crossview.scoring.label_order import LabelOrder, serial_correlation
 from crossview.scoring.neighbors import find_split
 from crossview.scoring.problems import make_problem
+from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.specification import Scoring
 
 VIEWS = {"profile": "profile__*", "visit": "visit__*"}

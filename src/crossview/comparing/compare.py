@@ -25,13 +25,11 @@ from crossview.comparing.stream import compare_stream
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import encoder_with_views, open_labeled
-from crossview.data.read_labels import check_seed
-from crossview.data.row_columns import read_groups
+from crossview.data.row_columns import check_seed, read_groups
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
-from crossview.scoring.shared_parameters import SHARED
-from crossview.scoring.specification import Scoring
+from crossview.scoring.specification import SHARED, Scoring
 from crossview.views import check_rows
 
 __all__ = ["compare"]

@@ -25,7 +25,7 @@ from crossview.comparing.ranking import (
 from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import Diagnostics
-from crossview.scoring.plot_mixin import PlotMixin
+from crossview.scoring.results import PlotMixin
 
 __all__ = ["Comparison", "ComparisonObserver"]
 

@@ -27,9 +27,9 @@ from crossview.data.summaries.columns import is_identifier
 from crossview.errors import InputError
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
 from crossview.labels import has_label
-from crossview.scoring.label_order import LabelOrder, serial_correlation
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
 from crossview.scoring.problems import Classification, Problem, Scored
+from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words
 
 __all__ = ["NeighborTest", "SplitFinding", "compare_neighbors", "find_split", "group_columns"]

@@ -434,7 +434,8 @@ def _is_in_view(name: str, rows: Opened) -> bool:
     ignored = match_ignored(columns.ignored, names)
     views = without_ignored(columns.views, ignored, names)
     others = [one for one in names if one not in (*ignored, columns.label)]
-    return any(name in group for group in columns_of_views(views, others).values())
+    groups = columns_of_views(views, others).values()
+    return any(name == one for group in groups for one, _ in group)
 
 
 def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | None) -> str:

@@ -25,10 +25,10 @@ from crossview.comparing.followup import Refit, ablate, explain, has_weights, le
 from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import known_labels
-from crossview.scoring.row_values import numbers_of
+from crossview.scoring.collector import numbers_of
 
 __all__ = ["CompareOptions", "compare_folds"]
 

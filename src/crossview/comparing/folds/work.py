@@ -24,8 +24,8 @@ from crossview.comparing.folds.tuning import (
     make_model,
 )
 from crossview.comparing.run import Run
+from crossview.compiling import seconds_of_compiling
 from crossview.errors import InputError
-from crossview.scoring.compiling import seconds_of_compiling
 from crossview.scoring.diagnostics import (
     ExpertWeights,
     ScoredRows,
