@@ -15,7 +15,7 @@ from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
 from crossview.data.table_columns import check_label
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 from crossview.views import MultiView, check_rows
 
 __all__ = [
@@ -115,7 +115,7 @@ def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
         A new one, which has learned nothing.
     """
     if encoder is not None and not isinstance(encoder, ViewEncoder):
-        raise InputError(f"encoder= is a {type(encoder).__name__}; give a ViewEncoder")
+        raise InputError(f"encoder= is {type_of(encoder)}; give a ViewEncoder")
     own = ViewEncoder() if encoder is None else clone(encoder)
     if views is not None and own.views is not None:
         raise InputError("views= and encoder= both name views; leave one of them out")
