@@ -86,7 +86,7 @@ def open_labeled(
         known = {key: options[key] for key in for_rows if key in options}
         return LabeledSource(rows, y, scale_views=encoder.scale_views, **known)
     if y is None:
-        raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
+        raise InputError("which column is the label? Name it: y='COLUMN'")
     encoder.check_params()
     encoding = encoder.get_params()
     if encoding["dialect"] is None:

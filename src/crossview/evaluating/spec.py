@@ -162,8 +162,7 @@ def open_rows_to_evaluate(
     label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
     if y is None and not isinstance(label, str):
         raise InputError(
-            "which column is the label? The model does not say it; name it: --label COLUMN, or "
-            "y='COLUMN'"
+            "which column is the label? The model does not say it; name it: y='COLUMN'"
         )
     table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)
