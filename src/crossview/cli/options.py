@@ -638,8 +638,9 @@ def _declared(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:
     for one in getattr(parameter.annotation, "__metadata__", ()):
         if isinstance(one, str):
             name = one
-        for word in getattr(one, "param_decls", None) or ():
-            option = word if word.startswith("--") else option
+        words = [getattr(one, "default", ...), *(getattr(one, "param_decls", None) or ())]
+        # `default` is the first word inside of Annotated
+        option = next((str(word) for word in words if str(word).startswith("--")), option)
     on, _, off = option.partition("/")
     return name, (on, off or on)
 
