@@ -50,7 +50,7 @@ LEVEL = 0.1
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 # a quick model: trees, the columns of a view that they see, and classes
-TREES, RATE, COLUMNS_OF_VIEW, MOST_CODES, MOST_CLASSES = 30, 0.2, 30, 8, 10
+TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
 SOMEBODY = re.compile(
     r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
@@ -364,7 +364,7 @@ class Rows(NamedTuple):
         seen, y = np.unique(target, return_inverse=True)
         y = y if n_classes else target
         targets = Targets(y, len(seen) if n_classes else 0, np.ones(len(y)))
-        wanted = Wanted(COLUMNS_OF_VIEW, 0, MOST_CODES)
+        wanted = Wanted(COLUMNS_OF_VIEW, 0, 0)  # codes of categories would load pandas
         found = LearnedFeatures(rows, self.categories, targets, wanted, random)
         kind = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
         model = kind(
@@ -373,7 +373,7 @@ class Rows(NamedTuple):
             max_leaf_nodes=15,
             max_bins=63,
             early_stopping=False,
-            categorical_features=list(range(len(found.features.code_views))) or None,
+            categorical_features=None,
             random_state=random,
         )
         X = found.draw(random)
