@@ -428,7 +428,7 @@ def test_a_row_of_an_earlier_comparison_has_the_folds_of_what_is_added(costs):
     assert row.untuned == pytest.approx(np.mean(whole.untuned_scores[:2])) != whole.untuned
     assert row.setting in whole.chosen[:2]
     assert (row.epochs, row.learned) == (1, 1.0)
-    lists = [value for value in vars(row).values() if isinstance(value, list)]
+    lists = [value for value in vars(row).values() if isinstance(value, list) and value]
     assert {len(one) for one in (*lists, *row.others.values())} == {2}
     assert whole.confusion is not None
     assert row.confusion is None
@@ -486,4 +486,4 @@ def test_an_observer_sees_every_task_and_the_tables_before_the_last(costs):
     done = [one[0] for one in observer.progressed]
     assert done == sorted(done)
     assert all(0.0 < one[0] <= one[1] < math.inf for one in observer.progressed)
-    assert observer.words[0] == "reading the rows"
+    assert "reading the rows" in observer.words

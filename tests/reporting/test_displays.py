@@ -57,11 +57,11 @@ def texts(ax):
 
 
 def test_a_comparison_marks_what_is_recommended_and_what_is_far_away(ax):
-    scores = {"pam": [0.9, 0.92, 0.91], "pa:squared": [0.9, 0.91, 0.91], "arow": [0.88, 0.9, 0.89]}
+    scores = {"pam": [0.9, 0.92, 0.91], "pa:squared": [0.9, 0.92, 0.909], "arow": [0.88, 0.9, 0.89]}
     answer = made_answer(scores | {"baseline:majority": [0.1, 0.1, 0.11]})
     display = answer.plot(ax=ax)
     assert isinstance(display, ComparisonDisplay)
-    assert display.title.startswith("pa:squared (f1 0.9067) is the cheapest of 2 models")
+    assert display.title.startswith("pa:squared (f1 0.9097) is the cheapest of 2 models")
     assert ax.get_title(loc="left").split() == display.title.split()
     assert texts(ax) == ["◂ 0.103"]
     bold = [one.get_text() for one in ax.get_yticklabels() if one.get_fontweight() == "bold"]

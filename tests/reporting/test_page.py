@@ -151,7 +151,7 @@ def test_the_first_screen_has_an_answer_with_its_doubt_three_bars_and_what_to_do
     html = report_html(answer, Made(source="my file.csv", label="y", train=train))
     words = first_screen(html)
     value = f"{answer.recommended.value:.4f}"
-    low, high = (f"{end:.4f}" for end in answer.expected.interval)
+    low, high = (f"{end:.4f}" for end in answer.interval(answer.recommended))
     assert (
         f"is recommended: f1 of 'yes' {value} (on new rows {low} to {high}, 95 % interval)" in words
     )

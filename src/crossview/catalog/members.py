@@ -87,7 +87,7 @@ def make_members(
     weights = []
     for text in words:
         model, *given = shlex.split(text) or [""]
-        setting = parse_settings(given, f"member {model!r}:")
+        setting = parse_settings(given, model)
         for number in ("weight", "epochs"):
             _check_number(setting.get(number, 0), number, text)
         entry = find_learner(model, task, views)

@@ -17,7 +17,7 @@ def parse_settings(settings: Sequence[str] | None, what: str = "--set") -> dict[
     for setting in settings or []:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise InputError(f"{what} {setting!r}: give a name and a value, such as C=0.1")
+            raise InputError(f"{what} {setting!r}: give a name and a value, such as {what} C=0.1")
         # "none" is the name of an option, None is no value
         parsed[name] = text if text == "none" else literal_value(text)
     return parsed

@@ -62,11 +62,12 @@ def make_answer(
         The answer.
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
-    rope = _width(run.metric, rope, rows[0].value)
+    share, rope = rope, _width(run.metric, rope, rows[0].value)
     # the mean of a row that is above that of the ensemble is noisier than the ensemble is risky
     ensembles = [row for row in rows if row.members and not _loses(row, rows, difference, rope)]
     rows.sort(key=lambda row: row not in ensembles)  # all others keep their order
     best = rows[0]
+    rope = _width(run.metric, share, best.value)
     best.equal, best.difference, best.p, best.p_adjusted = True, None, None, None
     for row in rows[1:]:
         row.difference = difference(row, best)

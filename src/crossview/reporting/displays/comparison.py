@@ -261,17 +261,15 @@ def _finding(c: Comparison) -> str:
     value = f"{c.metric} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:
         return f"{chosen.model}: {value}"
-    n = len(c.equals)
-    if n == 1:
-        second = c.rows[1]
-        away = short_value(c, abs(best.value - second.value))
-        if is_clear(c, second):
-            return f"{best.model} is best ({value}), ahead of {second.model} by {away}"
-        return f"{best.model} is best ({value}), but not clearly: {second.model} is {away} behind"
-    if chosen is best:
-        others = "1 other is" if n == 2 else f"{n - 1} others are"
-        return f"{best.model} is best ({value}), and {others} practically equal to it"
-    return (
-        f"{chosen.model} ({value}) is the cheapest of {n} models that are practically equal to the "
-        f"best"
-    )
+    if chosen is not best:
+        n = len(c.equals)
+        return (
+            f"{chosen.model} ({value}) is the cheapest of {n} models that are shown to be equal to "
+            "the best"
+        )
+    named, second = "The ensemble" if best.members else best.model, c.rows[1]
+    away = short_value(c, abs(best.value - second.value))
+    if is_clear(c, second):
+        return f"{named} is best ({value}), ahead of {second.model} by {away}"
+    told = "behind" if second.difference is None or second.difference.location < 0.0 else "ahead"
+    return f"{named} is best ({value}), but not clearly: {second.model} is {away} {told}"
