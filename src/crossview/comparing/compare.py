@@ -13,6 +13,7 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
+from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
@@ -281,6 +282,7 @@ def compare(
     predicted = make_problem(task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
+    run.given_metric = scoring.metric is not None or scoring.cost is not None
     if progressive:
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
@@ -291,7 +293,7 @@ def compare(
     resources = Resources(
         Jobs(n_jobs),
         observer or ComparisonObserver(),
-        start + run.budget,
+        Clock(run.budget, start),
     )
     if isinstance(groups, str):
         if not source.has_columns:
