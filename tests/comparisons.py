@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 import crossview
 from crossview import MultiView, ViewEncoder, ViewLayout
 from crossview.catalog.learners import find_learner
-from crossview.comparing.answer import estimate_selection, fold_difference, make_answer
+from crossview.comparing.answer import fold_difference, make_answer
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.scoring.problems import Classification, Regression
@@ -96,7 +96,7 @@ def made_row(model, scores, task="classification", **more):
             "title": entry.title if entry else "of another library",
             "rows_per_second": 1e5,
             "effort": entry.effort if entry else 9,
-            "baseline": entry is None,
+            "baseline": entry is None or entry.baseline,
             "scores": list(scores),
             "inner": list(scores),
             **means,
@@ -115,7 +115,7 @@ def made_answer(rows, metric="f1", rope=0.01, **known):
     if isinstance(rows, dict):
         rows = [made_row(model, scores, task.name) for model, scores in rows.items()]
     n = len(rows[0].scores)
-    answer = make_answer(
+    return make_answer(
         Run([], task, 0, None, {}),
         ViewLayout(["a", "b"], [1, 1]),
         rows,
@@ -128,11 +128,10 @@ def made_answer(rows, metric="f1", rope=0.01, **known):
             "test": "some test",
             "folds": n,
             "planned_folds": n,
+            "test_share": 1 / n,
             **known,
         },
     )
-    answer.expected = estimate_selection(metric, answer.rows, rope, 1 / n)
-    return answer
 
 
 class Odd(BaseEstimator):

@@ -66,7 +66,6 @@ class Draw:
         self.data = Data(
             *(rows.X, labels, known, known[:0], source.encoder, source.layout),
             splits=splits,
-            sampled=np.zeros(n, dtype=bool),
             blended=everywhere,
             jobs=Jobs(1),
         )

@@ -69,7 +69,7 @@ def growth() -> list[Table]:
 # --- comparisons by two workers ---------------------------------------------------------------
 
 COMPARED = ["pa:squared", "pa:absolute", "scw:diagonal", "mvm", "linear", "fm"]
-COMPARED = size([*COMPARED, "baseline:logistic-regression"], COMPARED[:2])
+COMPARED = size([*COMPARED, "logistic-regression"], COMPARED[:2])
 
 
 def thorough(X: Any, y: np.ndarray, n_jobs: int) -> list[float]:

@@ -1,5 +1,9 @@
 # Written by `python -m crossview.catalog`: the public names, for type checkers.
 
+from crossview.baselines.linear import LateFusionClassifier as LateFusionClassifier
+from crossview.baselines.linear import LateFusionRegressor as LateFusionRegressor
+from crossview.baselines.linear import MultiViewLogisticRegression as MultiViewLogisticRegression
+from crossview.baselines.linear import MultiViewRidge as MultiViewRidge
 from crossview.comparing.compare import compare as compare
 from crossview.converting.convert import convert as convert
 from crossview.data.encoding.encode import ViewEncoder as ViewEncoder

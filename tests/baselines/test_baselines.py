@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from scipy.special import expit
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_selection import SelectKBest, f_classif
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import StandardScaler
 
 from comparisons import make_numbers, make_views, thorough
 from crossview import (
@@ -31,6 +31,7 @@ from crossview import (
     weights,
 )
 from crossview.baselines import (
+    LogarithmicPool,
     Shape,
     ViewMatrix,
     baselines,
@@ -88,21 +89,39 @@ def without_view(X, view, share=0.3):
 # --- the matrix --------------------------------------------------------------------
 
 
-def test_sparse_columns_stay_sparse_and_numbers_are_not_scaled_by_an_outlier():
+def test_columns_are_scaled_alike_in_arrays_and_sparse_matrices():
     X, _ = make_sparse()
     step = ViewMatrix(scale=True).fit(X)
     Z = step.transform(X)
     assert sp.issparse(Z)
     assert Z.shape[1] == len(np.unique(X.matrix.indices)) == 25
-    dense = X.matrix[:, step.columns_].toarray()
-    np.testing.assert_allclose(Z.toarray(), MaxAbsScaler().fit_transform(dense))
-    # one of the words of the other view is a number now, which may be negative
-    signed = dense * np.where(np.arange(25) == 24, -1.0, 1.0)
-    later = MultiView({"page": sp.csr_array(signed[:, :20]), "link": sp.csr_array(signed[:, 20:])})
-    W = ViewMatrix(scale=True).fit_transform(later).toarray()
-    np.testing.assert_allclose(W[:, :24], Z.toarray()[:, :24])
-    rms = np.sqrt(np.mean(signed[:, 24][signed[:, 24] != 0.0] ** 2))
-    np.testing.assert_allclose(W[:, 24], signed[:, 24] / rms)
+    rare = X.matrix[:, step.columns_].toarray()
+    rms = np.array([np.sqrt(np.mean(column[column != 0.0] ** 2)) for column in rare.T])
+    np.testing.assert_allclose(Z.toarray(), rare / rms)
+    # numbers that are mostly there are centered, in any place of a sparse matrix, too
+    common = np.random.default_rng(0).normal(50.0, 9.0, size=(120, 2))
+    mixed = np.hstack([common[:, :1], rare, common[:, 1:]])
+    missing = np.arange(120) % 5 == 0
+    mixed[missing, 20:] = 0.0
+    present = np.column_stack([np.ones(120, dtype=bool), ~missing])
+    found = []
+    for kind in (np.asarray, sp.csr_array):
+        views = MultiView({"a": kind(mixed[:, :20]), "b": kind(mixed[:, 20:])}, present=present)
+        found.append(ViewMatrix(scale=True).fit_transform(views))
+    assert sp.issparse(found[1])
+    np.testing.assert_allclose(found[1].toarray(), found[0], atol=1e-12)
+    np.testing.assert_allclose(found[0][:, [0]], StandardScaler().fit_transform(common[:, :1]))
+    there = found[0][~missing, 26]
+    np.testing.assert_allclose((there.mean(), there.std()), (0.0, 1.0), atol=1e-12)
+    assert not found[0][missing, 20:27].any()
+
+
+def test_what_rounding_makes_of_a_constant_is_no_scale():
+    x = np.full((100_000, 1), 0.1)
+    x[0] += 1e-17
+    for kind in (np.asarray, sp.csr_array):
+        X = MultiView({"a": kind(x)})
+        assert np.abs(ViewMatrix(scale=True).fit_transform(X)).max() < 1e-9
 
 
 def test_a_missing_view_is_0_with_an_indicator_or_nan():
@@ -168,7 +187,10 @@ def test_scores_are_those_of_plain_scikit_learn():
         how = {"cv": folds, "method": "decision_function"}
         scores.append(cross_val_predict(model, X[view], y, **how))
         later.append(model.fit(X[view], y).decision_function(X[view]))
-    fused = LogisticRegression().fit(np.transpose(scores), y).decision_function(np.transpose(later))
+    scores, later, exact = np.transpose(scores), np.transpose(later), {"tol": 1e-10}
+    weighs = LogisticRegression(**exact).fit(scores, y).coef_[0] > 0.0  # others get none
+    fused = LogisticRegression(**exact).fit(scores[:, weighs], y)
+    fused = fused.decision_function(later[:, weighs])
     for name, setting, expected in (
         ("logistic-regression", {"C": 0.1}, linear.fit(X.matrix, y).decision_function(X.matrix)),
         ("late-fusion", {"C": 0.1}, fused),
@@ -199,8 +221,44 @@ def test_numbers_are_those_of_plain_scikit_learn():
     ):
         model = named(name, "regression").make(**setting).fit(X, y)
         np.testing.assert_allclose(model.predict(X), expected)
-    fused = named("late-fusion", "regression").make(alpha=10.0).fit(X, y)
-    assert np.corrcoef(fused.predict(X), y)[0, 1] > 0.2
+    folds, scores, later = KFold(3, shuffle=True, random_state=0), [], []
+    for view in X.keys():  # noqa: SIM118
+        one = make_pipeline(StandardScaler(), Ridge(alpha=10.0))
+        scores.append(cross_val_predict(one, X[view], y, cv=folds))
+        later.append(one.fit(X[view], y).predict(X[view]))
+    fused = LinearRegression(positive=True).fit(np.transpose(scores), y)
+    model = named("late-fusion", "regression").make(alpha=10.0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), fused.predict(np.transpose(later)))
+
+
+def test_a_pool_has_the_lowest_loss_and_no_weight_below_0():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200)
+    right, noise = 2.0 * np.eye(3)[y] + rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
+    S, weight = np.stack([right, noise, -right], axis=1), rng.random(200)
+
+    def loss(a, b):
+        of_class = log_softmax(b + np.einsum("nvk,v->nk", S, a), axis=1)[np.arange(200), y]
+        return -weight @ of_class + a @ a / 2
+
+    pool = LogarithmicPool().fit(S.reshape(200, 9), y, sample_weight=weight)
+    assert pool.weights_[0] > 0.5
+    assert pool.weights_[2] == 0.0
+    least = loss(pool.weights_, pool.intercept_)
+    for size in (0.01, 0.1):
+        for step in size * rng.normal(size=(20, 6)):
+            other = np.maximum(pool.weights_ + step[:3], 0.0), pool.intercept_ + step[3:]
+            assert loss(*other) > least
+    joint = np.einsum("nvk,v->nk", S, pool.weights_) + pool.intercept_
+    np.testing.assert_allclose(pool.predict_proba(S.reshape(200, 9)), softmax(joint, axis=1))
+
+
+@pytest.mark.parametrize("name", ["logistic-regression", "late-fusion"])
+def test_class_weights_multiply_the_weights_of_rows(name):
+    X, y = make_views()
+    balanced = named(name).make(class_weight={"yes": 3.0}).fit(X, y).decision_function(X)
+    weighted = named(name).make().fit(X, y, sample_weight=np.where(y == "yes", 3.0, 1.0))
+    np.testing.assert_array_equal(balanced, weighted.decision_function(X))
 
 
 # --- as learners of a comparison -------------------------------------------------------
@@ -295,9 +353,16 @@ def test_rows_of_weight_0_are_not_there_and_others_are_weighted():
         named("sklearn.neighbors:KNeighborsClassifier").make().fit(X, y, sample_weight=weight)
 
 
-def test_the_catalog_has_no_baseline():
-    assert not any(entry.baseline for entry in LEARNERS)
-    assert {entry.name for entry in LEARNERS}.isdisjoint(e.name for e in [*CLASSES, *NUMBERS])
+def test_a_model_is_compared_once_whoever_names_it():
+    """Those that model files hold are in the catalog, with names of their own."""
+    in_catalog = {entry.name for entry in LEARNERS if entry.baseline}
+    assert in_catalog == {"logistic-regression", "ridge", "late-fusion"}
+    for entry in [*CLASSES, *NUMBERS]:
+        assert entry.name.startswith("baseline:") == (entry.name not in in_catalog)
+    X, y = make_views(60)
+    given = {"models": ["logistic-regression"], "baselines": ["logistic-regression", "majority"]}
+    names = [row.model for row in thorough(X, y, cv=2, **given).rows]
+    assert names == ["logistic-regression", "baseline:majority"]
 
 
 # --- the linear ones in model files ----------------------------------------------------
@@ -310,6 +375,10 @@ def test_the_catalog_has_no_baseline():
         ("logistic-regression", make_classes, "classification"),
         ("logistic-regression", make_sparse, "classification"),
         ("ridge", make_numbers, "regression"),
+        ("late-fusion", make_views, "classification"),
+        ("late-fusion", make_classes, "classification"),
+        ("late-fusion", make_sparse, "classification"),
+        ("late-fusion", make_numbers, "regression"),
     ],
 )
 def test_a_linear_one_is_a_weight_per_column_in_a_model_file(name, make, task, tmp_path):
@@ -324,7 +393,7 @@ def test_a_linear_one_is_a_weight_per_column_in_a_model_file(name, make, task, t
     plain = model.pipeline(data).fit(X, codes)
     score = "decision_function" if len(classes) else "predict"
     scores = getattr(model, score)(X)
-    np.testing.assert_allclose(scores, getattr(plain, score)(X), atol=1e-9)
+    np.testing.assert_allclose(scores, getattr(plain, score)(X), rtol=1e-12, atol=1e-12)
     # 2. they are the sum of the views, and of the columns
     of_views = model.view_scores(X)
     assert np.isnan(of_views[gone, 1]).all()
@@ -352,7 +421,7 @@ def test_a_linear_one_is_a_weight_per_column_in_a_model_file(name, make, task, t
 def test_train_gives_what_was_compared_and_says_what_it_cannot_keep(tmp_path):
     X, y = make_views(100)
     given = {"settings": {"C": 0.1}, "output": tmp_path / "m.safetensors"}
-    trained = train(X, y, model="baseline:logistic-regression", **given)
+    trained = train(X, y, model="logistic-regression", **given)
     alone = named("logistic-regression").make(C=0.1).fit(trained.encoder.transform(X), y)
     np.testing.assert_array_equal(
         trained.learner.decision_function(trained.encoder.transform(X)),
@@ -369,8 +438,8 @@ def test_train_gives_what_was_compared_and_says_what_it_cannot_keep(tmp_path):
     ):
         with pytest.raises(InputError, match=message):
             train(X, y, model=model)
-    with pytest.raises(InputError, match=r"epochs=3: baseline:.* has no passes"):
-        train(X, y, model="baseline:logistic-regression", epochs=3)
+    with pytest.raises(InputError, match="epochs=3: logistic-regression has no passes"):
+        train(X, y, model="logistic-regression", epochs=3)
 
 
 def test_the_command_of_a_linear_one_is_printed_and_works(tmp_path, capsys, monkeypatch):
@@ -379,11 +448,11 @@ def test_the_command_of_a_linear_one_is_printed_and_works(tmp_path, capsys, monk
     columns = {f"{v}__{j}": X[v][:, j] for v in X.layout.names for j in range(4)}
     pq.write_table(pa.table(columns | {"y": y}), "t.parquet")
     words = ["compare", "t.parquet", "--label", "y", "--cv", "2"]
-    assert main([*words, "--model", "baseline:logistic-regression"]) == 0
+    assert main([*words, "--model", "late-fusion"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("crossview train t.parquet --label y --model baseline:logistic-regr")
+    assert last.startswith("crossview train t.parquet --label y --model late-fusion --set C=")
     assert main([*shlex.split(last)[1:-1], "m.st"]) == 0
-    assert "LogisticClassifier" in json.dumps(read_header("m.st"))
+    assert "LateFusionClassifier" in json.dumps(read_header("m.st"))
 
 
 # --- one that fails ------------------------------------------------------------------

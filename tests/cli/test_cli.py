@@ -541,7 +541,7 @@ def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
     by_model = {row["model"]: row for row in content["rows"]}
     assert {name for name in by_model if not name.startswith("baseline:")} == {
         *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking"),
-        *("trees", "trees:additive"),
+        *("trees", "trees:additive", "ridge", "late-fusion"),
     }
     assert by_model["mvm"]["value"] < 3 < 9 < by_model["linear"]["value"]
     header = ["model", "what", "it", "is", "rmse", "worse", "p", "mae", "rows/s", "chosen"]

@@ -8,7 +8,6 @@ from sklearn.model_selection import StratifiedKFold
 
 import crossview
 from crossview import Checkpoint, Scoring, ViewEncoder
-from crossview.baselines import find_baseline
 from crossview.catalog.learners import find_learner
 from crossview.cli import main
 from crossview.comparing.folds.parts import drop_empty_columns
@@ -49,7 +48,7 @@ def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     for model, words in (
         ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
         (
-            "baseline:late-fusion",
+            "baseline:gradient-boosting",
             'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
         ),
     ):
@@ -161,7 +160,7 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
         table.drop_columns(["y"])
     )
     y = table["y"].to_numpy(zero_copy_only=False)
-    names = ["pa:concatenated", "baseline:logistic-regression", "baseline:late-fusion"]
+    names = ["pa:concatenated", "logistic-regression", "late-fusion"]
     names += ["baseline:sklearn.neighbors:KNeighborsClassifier"]
     given = {
         "models": names,
@@ -183,11 +182,7 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
     for f, (train, test) in enumerate(folds):
         X = drop_empty_columns([views[train], views[test]], views[train])
         for name in names[:3]:
-            entry = (
-                find_baseline(name)
-                if "baseline" in name
-                else find_learner(name, "classification", ["a"])
-            )
+            entry = find_learner(name, "classification", ["a"])
             made = {"random_state": 0} if entry.random else {}
             fitted = entry.make(C=0.1, **made).fit(X[0], y[train], weight[train])
             right = (fitted.decide(fitted.decision_function(X[1])) == y[test]).mean()
@@ -278,7 +273,7 @@ def test_dates_leaks_and_columns_to_ignore(table, capsys):
     encoder = crossview.load("m.st")[0]
     assert encoder.view_columns() == {"t": ["t__words"], "n": ["n__x", "n__day"]}
     # 2. compare, and what it prints
-    compare = ["compare", *given, "--cv", "2", "--model", "baseline:late-fusion"]
+    compare = ["compare", *given, "--cv", "2", "--model", "baseline:gradient-boosting"]
     status, out, _ = run(capsys, *compare, "--json", "c.json")
     (found,) = [line for line in out if line.startswith("warning")]
     assert found.startswith("warning: n__paid: is filled in exactly the ")

@@ -21,9 +21,13 @@ from crossview import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
     KeCoClassifier,
+    LateFusionClassifier,
+    LateFusionRegressor,
+    MultiViewLogisticRegression,
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
+    MultiViewRidge,
     MultiViewSVMPerf,
     MultiViewTreesClassifier,
     MultiViewTreesRegressor,
@@ -189,6 +193,10 @@ CASES = {
     "trees-regressor": Case(
         MultiViewTreesRegressor(WIDTHS, n_bags=1, max_iter=20, random_state=0), "trees"
     ),
+    "logistic-regression": Case(MultiViewLogisticRegression(WIDTHS), "scikit-learn"),
+    "late-fusion": Case(LateFusionClassifier([7, 5]), "scikit-learn"),
+    "ridge": Case(MultiViewRidge(WIDTHS), "scikit-learn"),
+    "late-fusion-regressor": Case(LateFusionRegressor(WIDTHS), "scikit-learn"),
     "stacking": Case(OnlineStackingClassifier(WIDTHS, experts=STACKED, random_state=0), "stacking"),
     "stacking-pruned": Case(
         OnlineStackingClassifier(WIDTHS, prune=9, share=0.01, random_state=0), "stacking"
@@ -272,7 +280,8 @@ def streams_classes(estimator):
 
 def linear(estimator):
     """Whether the score is the sum or the mean of each view's weights times its columns."""
-    return hasattr(type(estimator), "coef_") and not hasattr(type(estimator), "dual_coef_")
+    has_weights = hasattr(type(estimator), "coef_") and not hasattr(type(estimator), "dual_coef_")
+    return has_weights and is_classifier(estimator)  # else each view predicts the target by itself
 
 
 def streams_linear(estimator):

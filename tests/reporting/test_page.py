@@ -21,7 +21,7 @@ SECTIONS = {
     "evaluated": "metrics worth time predictions columns differences experts data model made",
 }
 FIGURES = {"folds": 9, "stream": 8, "three": 5, "number": 3, "trained": 8, "evaluated": 9}
-LINEAR, MAJORITY = "baseline:logistic-regression", "baseline:majority"
+LINEAR, MAJORITY = "logistic-regression", "baseline:majority"
 VOID = {"wbr", "meta", "link", "br", "path", "use", "rect", "image", "stop"}
 
 

@@ -2,15 +2,16 @@
 
 `baselines` lists them as entries of the catalog's form, `find_baseline` makes one of any class,
 and `training_code` writes the Python that trains one.
-`linear` has those that `train` knows, too.  `models` has the adapters, each of which is
-a scikit-learn pipeline; `adapter` makes pipelines behave as learners; the first step of a pipeline
-is a `ViewMatrix`.
+`linear` has those that are learners of the catalog, too, `models` the others.  Each is
+a scikit-learn pipeline; `adapter` makes pipelines behave as learners.  The first step of a pipeline
+is a `ViewMatrix`; a `LogarithmicPool` weighs the views.
 """
 
 from crossview.baselines.adapter import (
     PipelineClassifier,
     PipelineRegressor,
     Shape,
+    WeightedPipeline,
 )
 from crossview.baselines.code import training_code
 from crossview.baselines.entries import (
@@ -22,10 +23,11 @@ from crossview.baselines.entries import (
     is_trainable,
 )
 from crossview.baselines.matrix import ViewMatrix
-from crossview.baselines.models import WeightedPipeline
+from crossview.baselines.pool import LogarithmicPool
 
 __all__ = [
     "PREFIX",
+    "LogarithmicPool",
     "PipelineClassifier",
     "PipelineRegressor",
     "Shape",

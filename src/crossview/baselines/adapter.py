@@ -14,10 +14,17 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
-from crossview.estimators.targets import class_codes, read_numbers, row_weights
+from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["PipelineClassifier", "PipelineLearner", "PipelineRegressor", "Shape"]
+__all__ = [
+    "PipelineClassifier",
+    "PipelineLearner",
+    "PipelineRegressor",
+    "Shape",
+    "WeightedPipeline",
+    "views_of_rows",
+]
 
 # rows that are scored at a time, so that a dense matrix of them stays small
 ROWS_AT_ONCE = 10_000
@@ -41,6 +48,37 @@ class Shape(NamedTuple):
     views: tuple[str, ...]
     n_rows: int
     n_classes: int = 0
+
+
+class WeightedPipeline(Pipeline):
+    """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to the last step.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator)
+        As for scikit-learn's ``Pipeline``.
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
+        """Fit all steps, the last one with the weights.
+
+        Parameters
+        ----------
+        X, y
+            The rows and their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+        **params
+            As for scikit-learn's ``Pipeline``.
+
+        Returns
+        -------
+        self : object
+            The pipeline.
+        """
+        if sample_weight is not None:
+            params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
+        return super().fit(X, y, **params)
 
 
 class PipelineLearner(ViewLearner):
@@ -80,13 +118,13 @@ class PipelineLearner(ViewLearner):
         given = {} if weight is None else {f"{name}__sample_weight": weight}
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore")
-            self.pipeline_ = model.fit(_views_of(rows, self.layout_), y, **given)
+            self.pipeline_ = model.fit(views_of_rows(rows, self.layout_), y, **given)
 
     def _joint_scores(self, rows: Any) -> np.ndarray:
         n, parts = len(rows.indptr) - 1, []
         for start in range(0, n, ROWS_AT_ONCE):
             part = rows_at(rows, np.arange(start, min(n, start + ROWS_AT_ONCE)))
-            parts.append(self._output(_views_of(part, self.layout_)))
+            parts.append(self._output(views_of_rows(part, self.layout_)))
         return np.concatenate(parts).reshape(n, -1)
 
     def _output(self, X: MultiView) -> np.ndarray:
@@ -103,6 +141,7 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
     """
 
     calibration = "none"
+    class_weight: Any = None
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
@@ -113,6 +152,9 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
             raise InputError(f"y has one class, {classes.tolist()}; a classifier needs two or more")
         self._set_classes(classes)
         codes = class_codes(labels[used], classes)
+        if self.class_weight is not None:
+            own = class_weights(self.class_weight, classes, labels[used])[codes]
+            weight = own if weight is None else weight * own
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
@@ -162,7 +204,7 @@ def _takes_weights(model: Any) -> bool:
     return "sample_weight" in kinds or any(one.kind == one.VAR_KEYWORD for one in kinds.values())
 
 
-def _views_of(rows: Any, layout: ViewLayout) -> MultiView:
+def views_of_rows(rows: Any, layout: ViewLayout) -> MultiView:
     """Return the rows as views; shares their memory."""
     present = rows.present if len(rows.present) else None
     return MultiView.from_matrix(whole_matrix(rows), layout, present=present)

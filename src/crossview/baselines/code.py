@@ -20,8 +20,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from crossview.baselines.adapter import Shape
-from crossview.baselines.models import WeightedPipeline
+from crossview.baselines.adapter import Shape, WeightedPipeline
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.data.encoding.encode import ViewEncoder

@@ -10,9 +10,8 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from crossview.catalog import SAVED_BASELINES
 from crossview.catalog.learner import BASELINE, LEARNS_NOTHING, Learner
-from crossview.catalog.learners import find_learner
+from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.names import check_task, load_object, unknown_name
 from crossview.errors import InputError
 
@@ -20,17 +19,12 @@ __all__ = ["PREFIX", "baselines", "check_trainable", "find_baseline", "find_mode
 
 PREFIX = BASELINE
 
-C = (0.01, 0.1, 1.0, 10.0, 100.0)
-FEW_C = (0.1, 1.0, 10.0)
-ALPHA = (0.1, 1.0, 10.0, 100.0, 1000.0)
 LEAVES = (8, 31)
 
 # scikit-learn's words
 TASK_TYPES = {"classification": "classifier", "regression": "regressor"}
 
 _MODELS = "crossview.baselines.models"
-# of classes that are elsewhere
-_PATHS = {name: f"{module}:{name}" for name, module in SAVED_BASELINES.items()}
 _MOST_INFORMATIVE = "scikit-learn, on all columns; of more than 250 on the most informative"
 _GIVEN = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)(?P<call>\(.*\))?", re.DOTALL)
 
@@ -41,43 +35,31 @@ def _entry(
     return Learner(
         f"{PREFIX}{name}",
         name.replace("-", " "),
-        _PATHS.get(class_name, f"{_MODELS}:{class_name}"),
+        f"{_MODELS}:{class_name}",
         about,
         task=task,
         grid=grid,
         streams=False,
         random=False,
         effort=effort,
-        min_views=2 if name == "late-fusion" else 1,
         baseline=True,
     )
 
 
-_ALL = "scikit-learn, on all columns"
-_STACKED = "scikit-learn, one {} regression per view, stacked"
 # the effort is as in the catalog; what always says the same takes none, but is not recommended
 _BASELINES = [
-    _entry("classification", "logistic-regression", "LogisticClassifier", _ALL, 4, C=C),
+    *(entry for entry in LEARNERS if entry.baseline),
     _entry(
         *("classification", "gradient-boosting", "BoostingClassifier", _MOST_INFORMATIVE, 6),
         max_leaf_nodes=LEAVES,
     ),
     _entry(
-        *("classification", "late-fusion", "FusionClassifier", _STACKED.format("logistic"), 6),
-        C=FEW_C,
-    ),
-    _entry(
         *("classification", "majority", "MajorityClassifier", "the most frequent class"),
         LEARNS_NOTHING,
     ),
-    _entry("regression", "ridge", "RidgeRegressor", _ALL, 4, alpha=ALPHA),
     _entry(
         *("regression", "gradient-boosting", "BoostingRegressor", _MOST_INFORMATIVE, 6),
         max_leaf_nodes=LEAVES,
-    ),
-    _entry(
-        *("regression", "late-fusion", "FusionRegressor", _STACKED.format("ridge"), 6),
-        alpha=ALPHA,
     ),
     _entry(
         *("regression", "mean", "MeanRegressor", "the mean of the training rows"), LEARNS_NOTHING
@@ -96,15 +78,15 @@ def baselines(task: str = "classification") -> list[Learner]:
     Returns
     -------
     entries : list of Learner
-        Logistic (ridge) regression, gradient boosting, late fusion, and the majority class (the
-        mean).  They are not in ``LEARNERS``: `compare` measures them, and `train` knows those of
-        `is_trainable`.
+        Logistic (ridge) regression, late fusion, gradient boosting, and the majority class (the
+        mean).  The first two are learners of the catalog, which `train` knows.  The others, whose
+        names begin with ``baseline:``, are in a comparison alone.
 
     Examples
     --------
     >>> from crossview.baselines import baselines
     >>> [entry.name for entry in baselines("regression")][:2]
-    ['baseline:ridge', 'baseline:gradient-boosting']
+    ['ridge', 'late-fusion']
     """
     return [entry for entry in _BASELINES if entry.task == check_task(task)]
 
@@ -140,7 +122,7 @@ def find_baseline(name: str, task: str = "classification") -> Learner:
     """
     short = name.removeprefix(PREFIX).strip()
     for entry in baselines(task):
-        if entry.name == PREFIX + short:
+        if entry.name.removeprefix(PREFIX) == short:
             return entry
     match = _GIVEN.fullmatch(short)
     if match is None:
@@ -186,7 +168,7 @@ def find_model(name: str, task: str, views: Sequence[str]) -> Learner:
 
 def is_trainable(entry: Learner) -> bool:
     """Return whether `train` knows a model, so that a model file holds it."""
-    return not entry.baseline or entry.class_name in SAVED_BASELINES
+    return not entry.name.startswith(PREFIX)
 
 
 def check_trainable(entry: Learner) -> None:

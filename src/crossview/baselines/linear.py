@@ -1,18 +1,23 @@
-"""Linear models of scikit-learn: fitted, they are a weight per column, so model files hold them.
+"""Logistic and ridge regression on all columns, and late fusion of one per view.
 
-The matrix that they learn is scaled, and has a column for each missing view.  Both are undone in
-the weights: a row scores ``sum_v (W'x_v + b_v)`` over the views it has, plus ``absent_v`` for each
-view it lacks.
+scikit-learn fits the pipelines.  Fitted, each of them is linear: a model file has a weight per
+column, and a row scores ``sum_v (W'x_v + b_v)`` over the views it has, plus ``absent_v`` for each
+view it lacks.  Scaled columns, indicators of missing views and the weights of late fusion are
+all multiplied out.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import field
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier, StackingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,17 +26,39 @@ from crossview.baselines.adapter import (
     PipelineLearner,
     PipelineRegressor,
     Shape,
+    WeightedPipeline,
+    views_of_rows,
 )
 from crossview.baselines.matrix import ViewMatrix
-from crossview.batch import entries_of, whole_matrix
+from crossview.baselines.pool import LogarithmicPool
+from crossview.batch import entries_of, read_only
+from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, Schema, State, StatePart
+from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
 from crossview.estimators.validation import Interval
+from crossview.kernels.rows import Rows, score_views
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["MOST_ITERATIONS", "LogisticClassifier", "RidgeRegressor"]
+__all__ = [
+    "LateFusionClassifier",
+    "LateFusionRegressor",
+    "MultiViewLogisticRegression",
+    "MultiViewRidge",
+]
 
 MOST_ITERATIONS = 1000
+# folds that give the rows on which late fusion weighs the views
+FOLDS = 3
+# iterations of the models of its views for more than ten classes: with the usual number 100 classes
+# would take twice as long, and the scores are the same
+ITERATIONS_OF_MANY_CLASSES = 100
+
+PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
+    "class_weight": ONLINE["class_weight"],
+    "calibration": CALIBRATION,
+}
 
 
 class LinearState(StatePart):
@@ -42,7 +69,7 @@ class LinearState(StatePart):
         self.layout, self.n_scores = layout, n_scores
 
     def start(self) -> None:
-        """Add nothing: the pipeline has the weights."""
+        """Add nothing: `fit` has the weights."""
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
@@ -54,45 +81,50 @@ class LinearState(StatePart):
         }
 
 
+@with_parameters
 class LinearPipeline(PipelineLearner):
-    """Base class of the linear baselines: their pipeline as weights of columns."""
+    """Base class of what is linear once it is fitted."""
+
+    views: Any = field(default=None, kw_only=False)
 
     # --- learning ----------------------------------------------------------------
 
     def _fit_pipeline(
-        self, model: Pipeline, rows: Any, y: np.ndarray, weight: np.ndarray | None
+        self, model: Pipeline, rows: Rows, y: np.ndarray, weight: np.ndarray | None
     ) -> None:
-        super()._fit_pipeline(model, rows, y, weight)
-        self._store(*(step for _, step in self.pipeline_.steps))
+        try:
+            super()._fit_pipeline(model, rows, y, weight)
+        except ValueError as error:  # sums of large numbers are infinite
+            raise InputError(f"scikit-learn cannot fit these numbers ({error})") from error
+        self._store(self._state_of(self.pipeline_))
         del self.pipeline_
 
-    def _store(self, matrix: ViewMatrix, model: Any) -> None:
-        coef = np.atleast_2d(model.coef_)
-        n, V = len(matrix.columns_), self._slots.n_views
-        weights = (coef[:, :n] / matrix.scale_).T
-        W = np.zeros((self._slots.n_columns, len(coef)))
-        W[matrix.columns_] = weights
-        b = np.tile(np.atleast_1d(model.intercept_) / V, (V, 1))
-        absent = b.copy()
-        absent[matrix.missing_views_] += coef[:, n:].T
-        if hasattr(matrix, "mean_"):
-            np.subtract.at(b, matrix.view_of_column_, weights * matrix.mean_[:, None])
-        self._state |= {"W": W, "b": b, "absent": absent}
+    def _state_of(self, model: Pipeline) -> State:
+        """Return a fitted pipeline as the arrays of a `LinearState`."""
+        (_, matrix), (_, fitted) = model.steps
+        return linear_state(matrix, fitted, self._slots)
+
+    def _store(self, state: State) -> None:
+        if not all(np.isfinite(array).all() for array in state.values()):
+            raise InputError(
+                "the weights are not finite, because numbers of X or y are too large; scale them"
+            )
+        self._state |= state
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = LinearState(state, self._slots, self._n_scores())
-        return [*super()._parts(state), own]
+        return [*super()._parts(state), LinearState(state, self._slots, self._n_scores())]
 
     # --- predicting ----------------------------------------------------------------
 
-    def _scores(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _scores(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Return the score of each view, (n_samples, n_views, n_scores), and which are there."""
-        matrix, W, ptr = whole_matrix(rows), self._state["W"], self._slots.ptr.tolist()
-        each = [np.asarray(matrix[:, lo:hi] @ W[lo:hi]) for lo, hi in pairwise(ptr)]
-        scores = np.stack(each, axis=1) + self._state["b"]
-        return scores, rows.present if len(rows.present) else np.ones(scores.shape[:2], dtype=bool)
+        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+        scores = np.zeros((n, V, self._n_scores()))
+        score_views(rows, read_only(self._state["W"]), scores, np.empty((n, V)))
+        there = rows.present if len(rows.present) else np.ones((n, V), dtype=bool)
+        return scores + self._state["b"], there
 
-    def _joint_scores(self, rows: Any) -> np.ndarray:
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
         scores, there = self._scores(rows)
         return np.where(there[:, :, None], scores, self._state["absent"]).sum(axis=1)
 
@@ -107,10 +139,14 @@ class LinearPipeline(PipelineLearner):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            Where no view is missing, their sum is the score.
+            Of a classifier, what the view adds: where no view is missing, the sum is the score.  Of
+            a regressor, the prediction from the view alone, as if all others were missing.
         """
         check_is_fitted(self, "_state")
         scores, there = self._scores(self._read(X, reset=False))
+        if not hasattr(self, "classes_"):
+            absent = self._state["absent"]
+            scores += absent.sum(axis=0) - absent
         scores[~there] = np.nan
         return scores[:, :, 0] if scores.shape[2] == 1 else scores
 
@@ -120,77 +156,382 @@ class LinearPipeline(PipelineLearner):
         check_is_fitted(self, "_state")
         return self._columns.spread(self._state["W"].T).copy()
 
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept of each score, (1,) or (n_classes,)."""
+        check_is_fitted(self, "_state")
+        return np.asarray(self._state["b"].sum(axis=0))
+
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(self.coef_)
 
-    def _entry_contributions(self, rows: Any) -> np.ndarray:
-        row, column = entries_of(rows)
-        values = rows.data
-        if len(rows.present):  # a mask may exclude a view that has values
-            view = np.searchsorted(self._slots.ptr, column, side="right") - 1
-            values = values * rows.present[row, view]
-        return values[:, None] * self._state["W"][column]
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        return rows.data[:, None] * self._state["W"][entries_of(rows)[1]]
 
 
-class LogisticClassifier(LinearPipeline, PipelineClassifier):
-    """Logistic regression on the scaled columns of all views.
+def linear_state(matrix: ViewMatrix, model: Any, layout: ViewLayout) -> State:
+    """Return a fitted pipeline of a matrix and a linear model as a `LinearState`."""
+    coef, n, V = np.atleast_2d(model.coef_), len(matrix.columns_), layout.n_views
+    weights = (coef[:, :n] / matrix.scale_).T
+    W = np.zeros((layout.n_columns, len(coef)))
+    W[matrix.columns_] = weights
+    b = np.tile(np.atleast_1d(model.intercept_) / V, (V, 1))
+    absent = b.copy()
+    absent[matrix.missing_views_] += coef[:, n:].T
+    np.subtract.at(b, matrix.view_of_column_, weights * matrix.mean_[:, None])
+    return {"W": W, "b": b, "absent": absent}
+
+
+class LateFusion(LinearPipeline):
+    """Base class of the fusions: a linear model per view, and one on their scores."""
+
+    def _fit_pipeline(
+        self, model: Pipeline, rows: Rows, y: np.ndarray, weight: np.ndarray | None
+    ) -> None:
+        if self._has_folds(y):
+            super()._fit_pipeline(model, rows, y, weight)
+            return
+        X, V = views_of_rows(rows, self.layout_), self._slots.n_views
+        views = [clone(one).fit(X, y, sample_weight=weight) for _, one in model[-1].estimators]
+        self._store(self._fused(views, np.full(V, 1.0 / V), np.zeros(self._n_scores())))
+
+    def _state_of(self, model: Pipeline) -> State:
+        views, final = model[-1].estimators_, model[-1].final_estimator_
+        weights = final.coef_ if hasattr(final, "coef_") else final.weights_
+        return self._fused(views, weights, np.atleast_1d(final.intercept_))
+
+    def _fused(self, views: Sequence[Pipeline], a: np.ndarray, c: np.ndarray) -> State:
+        """Return the models of the views with their weights, and the intercepts."""
+        parts = []
+        for v, view in enumerate(views):
+            (_, matrix), (_, fitted) = view.steps
+            alone = ViewLayout([self._slots.names[v]], [self._slots.widths[v]])
+            state = linear_state(matrix, fitted, alone)
+            shares = {"W": 0.0, "b": c / len(views), "absent": c / len(views)}
+            parts.append({name: a[v] * array + shares[name] for name, array in state.items()})
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _has_folds(self, y: np.ndarray) -> bool:
+        """Return whether the rows are enough for the folds that weigh the views."""
+        raise NotImplementedError
+
+
+def _of_view(view: str, model: Any) -> WeightedPipeline:
+    return WeightedPipeline(make_pipeline(ViewMatrix(view, scale=True), model).steps)
+
+
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
+@with_parameters
+class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
+    """Logistic regression on the columns of all views, with a score per view.
+
+    Minimizes ``C sum_i h_i log(1 + exp(-y_i f(x_i))) + |w|²/2`` over all rows, with the scaled
+    columns z of all views and ``f(x) = w'z + b``; with more than two classes the log loss of the
+    softmax of one score per class.  h is the weight of a row.
 
     Parameters
     ----------
     C : float, default=1.0
-        Inverse strength of the penalty.  Typical values: 0.01 to 100.
-    calibration : {"none", "sigmoid"}, default="none"
-        Probabilities by the scores, which are log odds, or calibrated on inner folds.
+        Inverse strength of the squared penalty, in (0, inf).  A lower value is more robust where
+        columns are many and rows are few.  Typical values: 0.01 to 100.
+
+    Attributes
+    ----------
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    LateFusionClassifier : A logistic regression per view.
+    MultiViewTreesClassifier : Curves, and interactions of columns.
+
+    Notes
+    -----
+    scikit-learn's `LogisticRegression` fits it by L-BFGS.  A column that is nonzero in at least
+    half of the rows gets mean 0 and variance 1; others stay sparse, and are divided by the root
+    mean square of their nonzero values, so that a rare word weighs no more than a frequent one.
+    ``coef_`` and `view_scores` are of the columns as they are given.
+
+    A view that is missing in some rows of `fit` has one more column, which is 1 there.  One that
+    is missing in new rows alone counts as the mean of its columns, or as 0 where they stay sparse.
+
+    Scores are log odds, so `predict_proba` needs no calibration.
+
+    References
+    ----------
+    D. R. Cox, "The regression analysis of binary sequences", Journal of the Royal Statistical
+    Society B, 1958.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from crossview import MultiViewLogisticRegression
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
+    >>> model = MultiViewLogisticRegression(views).fit(X, y)
+    >>> model.view_scores(X).shape, bool(model.score(X, y) > 0.97)
+    ((569, 3), True)
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PipelineClassifier._parameter_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(self, C: float = 1.0, *, calibration: str = "none") -> None:
-        self.C = C
-        self.calibration = calibration
+    C: float = 1.0
+    class_weight: Any = None
+    calibration: str = "none"
 
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+        """Return the scikit-learn pipeline that `fit` fits.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
+        """
         model = LogisticRegression(C=self.C, max_iter=MOST_ITERATIONS)
         return make_pipeline(ViewMatrix(scale=True), model)
 
 
-class RidgeRegressor(LinearPipeline, PipelineRegressor):
-    """Ridge regression on the scaled columns of all views.
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
+@with_parameters
+class LateFusionClassifier(LateFusion, PipelineClassifier):
+    """Late fusion: a logistic regression per view, and one that weighs their scores.
+
+    The score is ``f(x) = c + sum_v a_v f_v(x_v)``, where f_v is the logistic regression of view v
+    alone.  The weights ``a_v >= 0`` and the intercept c, with more than two classes one of each
+    class, minimize the log loss plus |a|²/2 on the scores of rows that f_v has not learned, of
+    three inner folds.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the squared penalty of the models of the views, in (0, inf).  Typical
+        values: 0.1 to 10.
+
+    Attributes
+    ----------
+    classes_
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    MultiViewLogisticRegression : One logistic regression on the columns of all views.
+    OnlineStackingClassifier : Several learners, weighted as they learn.
+
+    Notes
+    -----
+    f_v are log odds, so the probability of a class is proportional to a product of powers of what
+    the views say, a logarithmic opinion pool; to find the powers from scores out of fold is
+    stacked generalization.  scikit-learn's `StackingClassifier` makes the folds.  A view that says
+    nothing gets a weight near 0, however many columns it has.  One weight per view, and none
+    below 0, is better than a matrix per view for several classes: on movies, of 17 genres, 42
+    instead of 32 % of the rows are right.  Columns and missing views are as for
+    `MultiViewLogisticRegression`.  Where a class has a single row, there are no folds, and the
+    score is the mean of the scores of the views.
+
+    References
+    ----------
+    C. Genest, J. V. Zidek, "Combining probability distributions: a critique and an annotated
+    bibliography", Statistical Science, 1986.
+    D. H. Wolpert, "Stacked generalization", Neural Networks, 1992.
+    K. M. Ting, I. H. Witten, "Issues in stacked generalization", Journal of Artificial
+    Intelligence Research, 1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from crossview import LateFusionClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
+    >>> model = LateFusionClassifier(views).fit(X, y)
+    >>> model.view_scores(X).shape, bool(model.score(X, y) > 0.97)
+    ((569, 3), True)
+    """
+
+    C: float = 1.0
+    class_weight: Any = None
+    calibration: str = "none"
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline that `fit` fits.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
+        """
+        max_iter = MOST_ITERATIONS if data.n_classes <= 10 else ITERATIONS_OF_MANY_CLASSES
+        models = [
+            (f"view{v}", _of_view(view, LogisticRegression(C=self.C, max_iter=max_iter)))
+            for v, view in enumerate(data.views)
+        ]
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+        return make_pipeline(
+            StackingClassifier(
+                models, LogarithmicPool(), cv=folds, stack_method="decision_function"
+            )
+        )
+
+    def _has_folds(self, y: np.ndarray) -> bool:
+        return bool(np.bincount(y).min() > 1)  # each class in every training part
+
+
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
+@with_parameters
+class MultiViewRidge(LinearPipeline, PipelineRegressor):
+    """Ridge regression on the columns of all views.
+
+    Minimizes ``sum_i h_i (y_i - f(x_i))² + alpha |w|²`` over all rows, with the scaled columns z
+    of all views and ``f(x) = w'z + b``.  h is the weight of a row.
 
     Parameters
     ----------
     alpha : float, default=1.0
-        Strength of the penalty.  Typical values: 0.1 to 1000.
+        Strength of the squared penalty, in [0, inf).  A higher value is more robust where columns
+        are many and rows are few.  Typical values: 0.1 to 1000.
+
+    Attributes
+    ----------
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    LateFusionRegressor : A ridge regression per view.
+    MultiViewTreesRegressor : Curves, and interactions of columns.
+
+    Notes
+    -----
+    scikit-learn's `Ridge` fits it.  Columns and missing views are as for
+    `MultiViewLogisticRegression`.
+
+    References
+    ----------
+    A. E. Hoerl, R. W. Kennard, "Ridge regression: biased estimation for nonorthogonal problems",
+    Technometrics, 1970.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from crossview import MultiViewRidge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = MultiViewRidge([4, 6], alpha=10.0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
     """
+
+    alpha: float = 1.0
 
     _parameter_constraints: ClassVar[dict] = {
         **PipelineRegressor._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, alpha: float = 1.0) -> None:
-        self.alpha = alpha
-
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
-        return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
-
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the prediction from each view alone, as of all regressors.
+        """Return the scikit-learn pipeline that `fit` fits.
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
+        data : Shape
+            What is known of the rows that it will learn from.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples, n_views)
-            As if all other views were missing; NaN where the view is.
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
         """
-        absent = self._state["absent"][:, 0]
-        return super().view_scores(X) + (absent.sum() - absent)
+        return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
+
+
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
+@with_parameters
+class LateFusionRegressor(LateFusion, PipelineRegressor):
+    """Late fusion: a ridge regression per view, and one that weighs their predictions.
+
+    The prediction is ``f(x) = c + sum_v a_v f_v(x_v)``, where f_v is the ridge regression of view
+    v alone.  The weights ``a_v >= 0`` and c minimize the squared error on the predictions for rows
+    that f_v has not learned, of three inner folds.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the squared penalty of the models of the views, in [0, inf).  Typical values:
+        0.1 to 1000.
+
+    Attributes
+    ----------
+    coef_
+    intercept_
+    layout_
+    n_features_in_
+    feature_names_in_
+
+    See Also
+    --------
+    MultiViewRidge : One ridge regression on the columns of all views.
+
+    Notes
+    -----
+    scikit-learn's `StackingRegressor` fits it.  Columns and missing views are as for
+    `MultiViewLogisticRegression`.  Of fewer than three rows there are no folds, and the prediction
+    is the mean of those of the views.
+
+    References
+    ----------
+    L. Breiman, "Stacked regressions", Machine Learning, 1996.
+    D. H. Wolpert, "Stacked generalization", Neural Networks, 1992.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from crossview import LateFusionRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LateFusionRegressor([4, 6], alpha=10.0).fit(X, y)
+    >>> bool(model.score(X, y) > 0.4)
+    True
+    """
+
+    alpha: float = 1.0
+
+    _parameter_constraints: ClassVar[dict] = MultiViewRidge._parameter_constraints
+
+    def pipeline(self, data: Shape) -> Pipeline:
+        """Return the scikit-learn pipeline that `fit` fits.
+
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
+        """
+        models = [
+            (f"view{v}", _of_view(view, Ridge(alpha=self.alpha)))
+            for v, view in enumerate(data.views)
+        ]
+        folds = KFold(FOLDS, shuffle=True, random_state=0)
+        return make_pipeline(StackingRegressor(models, LinearRegression(positive=True), cv=folds))
+
+    def _has_folds(self, y: np.ndarray) -> bool:
+        return len(y) >= FOLDS

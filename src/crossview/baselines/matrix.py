@@ -30,9 +30,9 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     view : str, default=None
         The only view to use.  None: all views.
     scale : bool, default=False
-        Whether to scale the columns.  Columns of an array get mean 0 and variance 1.  Those of a
-        sparse matrix stay sparse: counts and words, which are never negative, are divided by their
-        maximum, and numbers by the root mean square of their nonzero values.
+        Whether to scale the columns, those of an array as those of a sparse matrix.  A column that
+        is nonzero in at least half of the rows that have its view gets mean 0 and variance 1.
+        Others stay sparse: they are divided by the root mean square of their nonzero values.
     dense : bool, default=False
         Whether to return an array.  A missing view is NaN in it.  Otherwise a missing view is 0
         (after scaling), and one more column per view is 1 where it is missing.
@@ -126,10 +126,8 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             return (
                 np.where(missing[:, self.view_of_column_], np.nan, part) if len(missing) else part
             )
-        if self.scale and sp.issparse(part):
-            part.data = part.data / self.scale_[part.indices]
-        elif self.scale:
-            part = (part - self.mean_) / self.scale_
+        if self.scale:
+            part = self._scaled(part, missing)
         indicators = missing[:, self.missing_views_].astype(np.float64)
         if sp.issparse(part):
             if not indicators.size:
@@ -165,17 +163,33 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     def _measure(self, part: Any, missing: np.ndarray) -> None:
         """Store what the columns are scaled by."""
-        if sp.issparse(part):
-            shape = part.shape[1]
-            squares = np.bincount(part.indices, part.data**2, minlength=shape)
-            count = np.bincount(part.indices, part.data != 0.0, minlength=shape)
-            least, most = (getattr(part, of)(axis=0).toarray().ravel() for of in ("min", "max"))
-            scale = np.where(least < 0.0, np.sqrt(squares / np.maximum(count, 1.0)), most)
-        else:
-            there = ~missing[:, self.view_of_column_]
-            count = np.maximum(there.sum(axis=0), 1)
-            self.mean_ = part.sum(axis=0, where=there) / count
-            scale = np.sqrt(((part - self.mean_) ** 2).sum(axis=0, where=there) / count)
-            # what rounding alone makes of a constant
-            scale[scale <= 10 * np.finfo(float).eps * np.abs(self.mean_)] = 0.0
-        self.scale_ = np.where(scale > 0.0, scale, 1.0)
+        x, column = (part.data, part.indices) if sp.issparse(part) else (part, slice(None))
+
+        def total(values: np.ndarray) -> np.ndarray:
+            if values.ndim == 1:
+                return np.bincount(part.indices, values, minlength=part.shape[1])
+            return np.asarray(values.sum(axis=0))
+
+        n_rows = np.maximum((~missing).sum(axis=0)[self.view_of_column_], 1)
+        nonzero = x != 0.0
+        n_nonzero = total(nonzero)
+        mean = np.where(2 * n_nonzero >= n_rows, total(x) / n_rows, 0.0)
+        squares = total(nonzero * (x - mean[column]) ** 2) + (n_rows - n_nonzero) * mean**2
+        scale = np.sqrt(squares / np.where(mean == 0.0, np.maximum(n_nonzero, 1), n_rows))
+        # what rounding alone makes of a constant
+        scale[scale <= n_rows * np.finfo(float).eps * np.abs(mean)] = 0.0
+        self.mean_, self.scale_ = mean, np.where(scale > 0.0, scale, 1.0)
+
+    def _scaled(self, part: Any, missing: np.ndarray) -> Any:
+        """Return the columns that stay, scaled."""
+        if not sp.issparse(part):
+            return (part - self.mean_) / self.scale_
+        part.data = part.data / self.scale_[part.indices]
+        centered = np.flatnonzero(self.mean_)
+        if not len(centered):
+            return part
+        block = part[:, centered].toarray() - (self.mean_ / self.scale_)[centered]
+        block[missing[:, self.view_of_column_[centered]]] = 0.0
+        others = np.flatnonzero(self.mean_ == 0.0)
+        both = sp.hstack([part[:, others], sp.csr_array(block)], format="csr")
+        return both[:, np.argsort(np.concatenate([others, centered]))]

@@ -6,21 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    StackingClassifier,
-    StackingRegressor,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_selection import f_regression
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from crossview.baselines.adapter import PipelineClassifier, PipelineRegressor, Shape
-from crossview.baselines.linear import MOST_ITERATIONS
 from crossview.baselines.matrix import ViewMatrix
 from crossview.catalog.names import load_object
 from crossview.estimators.documentation import document_parameters
@@ -28,13 +20,10 @@ from crossview.estimators.documentation import document_parameters
 __all__ = [
     "BoostingClassifier",
     "BoostingRegressor",
-    "FusionClassifier",
-    "FusionRegressor",
     "GivenClassifier",
     "GivenRegressor",
     "MajorityClassifier",
     "MeanRegressor",
-    "WeightedPipeline",
 ]
 
 # columns for gradient boosting: of 500 the time doubles, and the scores are the same
@@ -43,20 +32,11 @@ MAX_COLUMNS = 250
 BINS = 63
 # beyond this many rows gradient boosting stops early
 ROWS_TO_STOP_EARLY = 10_000
-# folds that give the rows on which late fusion weighs the views
-FOLDS = 3
-# iterations of the models of its views for more than ten classes: with the usual number 100 classes
-# would take twice as long, and the scores are the same
-ITERATIONS_OF_MANY_CLASSES = 100
 # parameters of a model that the user names
 GIVEN = {
     "arguments": ("mapping of str to value", "Arguments of the class."),
     "random_state": ("int", "For a class that takes one, unless it is among the arguments."),
 }
-
-
-def _logistic(C: float, max_iter: int = MOST_ITERATIONS) -> LogisticRegression:
-    return LogisticRegression(C=C, max_iter=max_iter)
 
 
 def _boosting(max_leaf_nodes: int, data: Shape) -> dict[str, Any]:
@@ -77,76 +57,6 @@ def _boosting(max_leaf_nodes: int, data: Shape) -> dict[str, Any]:
     return parameters
 
 
-class WeightedPipeline(Pipeline):
-    """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to the last step.
-
-    Parameters
-    ----------
-    steps : list of (str, estimator)
-        As for scikit-learn's ``Pipeline``.
-    """
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
-        """Fit all steps, the last one with the weights.
-
-        Parameters
-        ----------
-        X, y
-            The rows and their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-        **params
-            As for scikit-learn's ``Pipeline``.
-
-        Returns
-        -------
-        self : object
-            The pipeline.
-        """
-        if sample_weight is not None:
-            params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
-        return super().fit(X, y, **params)
-
-
-def _of_view(view: str, model: Any) -> WeightedPipeline:
-    return WeightedPipeline(make_pipeline(ViewMatrix(view, scale=True), model).steps)
-
-
-class FusionClassifier(PipelineClassifier):
-    """Late fusion: one logistic regression per view, and one on their scores.
-
-    The scores are out of fold, of three inner folds.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Inverse strength of the penalty of the models of the views.
-    calibration : {"none", "sigmoid"}, default="none"
-        As for `LogisticClassifier`.
-    """
-
-    def __init__(self, C: float = 1.0, *, calibration: str = "none") -> None:
-        self.C = C
-        self.calibration = calibration
-
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
-        max_iter = MOST_ITERATIONS if data.n_classes <= 10 else ITERATIONS_OF_MANY_CLASSES
-        models = [
-            (f"view{v}", _of_view(view, _logistic(self.C, max_iter)))
-            for v, view in enumerate(data.views)
-        ]
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-        return make_pipeline(
-            StackingClassifier(
-                models, LogisticRegression(), cv=folds, stack_method="decision_function"
-            )
-        )
-
-    def _least_rows_of_a_class(self) -> int:
-        return 2  # each class in every training part of the inner folds
-
-
 class BoostingClassifier(PipelineClassifier):
     """Gradient boosting on the columns of all views; of more than 250 on the most informative.
 
@@ -157,7 +67,7 @@ class BoostingClassifier(PipelineClassifier):
     max_leaf_nodes : int, default=31
         Leaves of each tree; more of them fit interactions of more columns.
     calibration : {"none", "sigmoid"}, default="none"
-        As for `LogisticClassifier`.
+        As for `MultiViewLogisticRegression`.
     """
 
     def __init__(self, max_leaf_nodes: int = 31, *, calibration: str = "none") -> None:
@@ -182,7 +92,7 @@ class MajorityClassifier(PipelineClassifier):
     Parameters
     ----------
     calibration : {"none", "sigmoid"}, default="none"
-        As for `LogisticClassifier`.
+        As for `MultiViewLogisticRegression`.
     """
 
     def __init__(self, *, calibration: str = "none") -> None:
@@ -191,28 +101,6 @@ class MajorityClassifier(PipelineClassifier):
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline, not fitted."""
         return make_pipeline(DummyClassifier(strategy="prior"))
-
-
-class FusionRegressor(PipelineRegressor):
-    """Late fusion: one ridge regression per view, and one on their predictions.
-
-    Parameters
-    ----------
-    alpha : float, default=1.0
-        Strength of the penalty of the models of the views.
-    """
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        self.alpha = alpha
-
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
-        models = [
-            (f"view{v}", _of_view(view, Ridge(alpha=self.alpha)))
-            for v, view in enumerate(data.views)
-        ]
-        folds = KFold(FOLDS, shuffle=True, random_state=0)
-        return make_pipeline(StackingRegressor(models, Ridge(), cv=folds))
 
 
 class BoostingRegressor(PipelineRegressor):
@@ -280,7 +168,7 @@ class GivenClassifier(_Given, PipelineClassifier):
     model : str
         ``"package.module:Class"``.
     calibration : {"none", "sigmoid"}, default="none"
-        As for `LogisticClassifier`.
+        As for `MultiViewLogisticRegression`.
     """
 
     def __init__(

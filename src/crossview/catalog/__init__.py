@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from crossview.catalog.learners import LEARNERS
 
-__all__ = ["PUBLIC", "SAVED", "SAVED_BASELINES", "public_names", "saved_classes"]
+__all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
 
 # public names besides the estimators of `LEARNERS`
 PUBLIC: dict[str, str] = {
@@ -57,10 +57,6 @@ PUBLIC: dict[str, str] = {
 }
 # classes that a model file may contain besides learners
 SAVED = ("ViewEncoder", "ViewReader", "ViewScaler")
-# baselines that a model file may contain: a weight per column
-SAVED_BASELINES = dict.fromkeys(
-    ("LogisticClassifier", "RidgeRegressor"), "crossview.baselines.linear"
-)
 
 
 def public_names() -> dict[str, str]:
@@ -72,5 +68,5 @@ def public_names() -> dict[str, str]:
 def saved_classes() -> dict[str, str]:
     """Return the module of each class that a model file may contain."""
     learners = {entry.class_name: entry.path.partition(":")[0] for entry in LEARNERS}
-    others = {name: PUBLIC[name] for name in SAVED} | SAVED_BASELINES
+    others = {name: PUBLIC[name] for name in SAVED}
     return dict(sorted({**others, **learners}.items()))

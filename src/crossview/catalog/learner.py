@@ -99,7 +99,7 @@ class Learner:
         The fewest views for which it differs from the other entries; with fewer `compare` includes
         it only by name.
     baseline : bool
-        Whether it is a model of another library, to measure the others by.
+        Whether it is what scikit-learn or another library alone gives, to measure the others by.
     """
 
     name: str

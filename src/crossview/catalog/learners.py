@@ -45,6 +45,11 @@ LAM = (0.001, 0.01, 0.1, 0.0001)
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
 
+# of the squared weights of scaled columns, against the sum of the losses
+INVERSE_PENALTY = (0.01, 0.1, 1.0, 10.0, 100.0)
+FEW_INVERSE_PENALTY = (0.1, 1.0, 10.0)
+PENALTY = (0.1, 1.0, 10.0, 100.0, 1000.0)
+
 # tried from the best setting on
 AVERAGED: dict[str, tuple] = {"average": (True,)}
 PASSES: dict[str, tuple] = {"epochs": (3, 10)}
@@ -77,6 +82,7 @@ _STACKING = "crossview.estimators.stacking"
 _SVMPERF = "crossview.estimators.svm.classifier"
 _TREES = "crossview.estimators.trees.learner"
 _ENSEMBLE = "crossview.estimators.ensemble"
+_BASELINES = "crossview.baselines.linear"
 
 _VIEW = "one view alone"
 
@@ -308,6 +314,35 @@ def _ensemble(task: str) -> Learner:
     )
 
 
+def _scikit_learn(task: str) -> Iterator[Learner]:
+    """What scikit-learn alone gives on all columns, and on each view: the others must be better."""
+    regression = task == "regression"
+    grid: dict[str, tuple] = {"alpha": PENALTY} if regression else {"C": INVERSE_PENALTY}
+    everything = Learner(
+        "ridge" if regression else "logistic-regression",
+        "ridge regression" if regression else "logistic regression",
+        f"{_BASELINES}:{'MultiViewRidge' if regression else 'MultiViewLogisticRegression'}",
+        "of scikit-learn, linear: on all columns, or one model per view and one on their scores",
+        task,
+        grid=grid,
+        settable=() if regression else ("calibration", "class_weight"),
+        streams=False,
+        random=False,
+        effort=4,
+        baseline=True,
+    )
+    yield everything
+    yield replace(
+        everything,
+        name="late-fusion",
+        title="late fusion",
+        path=f"{_BASELINES}:LateFusion{'Regressor' if regression else 'Classifier'}",
+        grid=grid if regression else {"C": FEW_INVERSE_PENALTY},
+        effort=6,
+        min_views=2,
+    )
+
+
 def _kernels() -> Iterator[Learner]:
     """Rows of `compare` where some have no label: they differ in what they make of those."""
     pegasos = Learner(
@@ -380,6 +415,7 @@ LEARNERS: list[Learner] = [
     _linear("classification"),
     _stacking("classification"),
     _ensemble("classification"),
+    *_scikit_learn("classification"),
     replace(
         _linear("regression"),
         name="view:NAME",
@@ -393,6 +429,7 @@ LEARNERS: list[Learner] = [
     *_trees("regression"),
     _stacking("regression"),
     _ensemble("regression"),
+    *_scikit_learn("regression"),
 ]
 
 

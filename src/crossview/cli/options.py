@@ -37,8 +37,8 @@ KINDS = ("text", "categorical", "numeric", "date")
 FORMATS = [one.name for one in READERS if one.suffixes]
 # of --model and --metric: what the catalog has
 MODELS = (
-    f"{describe_models('classification')}; baseline:logistic-regression (scikit-learn's). "
-    f"For a number (--task regression): {', '.join(model_names('regression'))}, baseline:ridge"
+    f"{describe_models('classification')}. "
+    f"For a number (--task regression): {', '.join(model_names('regression'))}"
 )
 METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"
 

@@ -174,11 +174,9 @@ def choose_learners(
         found = [find_model(name, task, layout.names) for name in dict.fromkeys(models)]
     usual = [] if stream or models is not None else usual_baselines(task)
     measures = [entry for entry in usual if entry.min_views <= layout.n_views]
-    for name in baselines or ():
-        entry = find_baseline(name, task)
-        if entry.name not in [one.name for one in measures]:
-            measures.append(entry)
-    found += measures
+    measures += [find_baseline(name, task) for name in baselines or ()]
+    # some are in the catalog
+    found = list({entry.name: entry for entry in [*found, *measures]}.values())
     found = [learner.for_metric(metric, run.problem.positive_label) for learner in found]
     without = [one for one in found if run.weighted and not _takes_weights(one)]
     if without and models is not None:

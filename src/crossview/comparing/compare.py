@@ -90,7 +90,8 @@ def compare(
     - boosted trees (`MultiViewTreesClassifier`) on all columns, and with one score per view, which
       need all rows in memory;
     - `OnlineStackingClassifier`, which weighs several of these;
-    - baselines: what somebody would do with scikit-learn alone.
+    - what somebody would do with scikit-learn alone: logistic regression, late fusion, gradient
+      boosting and the most frequent class.
 
     Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
     never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model

@@ -315,6 +315,12 @@ class Classification(_Counted):
             value = self.measure(self.metric, y, scored._replace(predicted=predicted))
         return threshold, signed_score(self.metric, value)
 
+    def expected_threshold(self, probabilities: np.ndarray) -> float:
+        """Return the best threshold for rows whose probabilities, (n_samples, 2), are right."""
+        assert self.tuned_for is not None
+        p, positive = probabilities[:, 1], self.positive
+        return best_threshold(self.tuned_for, None, p, positive=positive)[0]
+
     def running_threshold(self) -> RunningThreshold | None:
         """Return a threshold that follows a stream; None if it is not to be tuned."""
         if self.tuned_for is None:

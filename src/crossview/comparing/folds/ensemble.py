@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import BASELINE, Learner
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.work import FoldScore
 from crossview.comparing.ranking import ComparisonRow, Member
@@ -27,8 +27,8 @@ FEWEST_MODELS, FEWEST_FOLDS = 2, 2
 
 
 def can_blend(learner: Learner) -> bool:
-    """Return whether a learner can be a member: it is ours, and learns from labeled rows."""
-    return not (learner.baseline or learner.learns_unlabeled)
+    """Return whether a learner can be a member: `train` knows it, and it learns labeled rows."""
+    return not (learner.name.startswith(BASELINE) or learner.learns_unlabeled)
 
 
 def blend_folds(
@@ -64,7 +64,7 @@ def blend_folds(
     blend : Blend
         Of all folds; members are positions in ``scores``.
     threshold : float or None
-        The best of all folds, a probability of the second class.
+        The best of all folds if the blended probabilities are right; of the second class.
     """
     if len(scores) < FEWEST_MODELS or len(folds) < FEWEST_FOLDS:
         return None
@@ -151,9 +151,9 @@ class _Blending:
         blend = blend_classes(predicted, codes)
         if not self.problem.tunes:
             return blend, self.problem.fixed_threshold
-        y = np.concatenate([self.y[f] for f in folds])
-        threshold, _ = self.problem.tune(y, self._scored(blend, predicted))
-        return blend, threshold
+        p = self._scored(blend, predicted).probabilities
+        assert p is not None
+        return blend, self.problem.expected_threshold(p)
 
     def _scored(self, blend: Blend, predicted: np.ndarray) -> Scored:
         """Return rows as the blend scores them."""

@@ -34,7 +34,7 @@ GROWTH_NUMERATOR, GROWTH_DENOMINATOR = 21, 20
 
 
 def best_threshold(
-    name: str, codes: np.ndarray, probabilities: np.ndarray, *, positive: int = 1
+    name: str, codes: np.ndarray | None, probabilities: np.ndarray, *, positive: int = 1
 ) -> tuple[float, float]:
     """Return the threshold that is best for a metric of the predicted classes, and its value.
 
@@ -47,8 +47,9 @@ def best_threshold(
     ----------
     name : str
         Name of a metric of the kind "decision".
-    codes : ndarray of shape (n_samples,)
-        True classes, 0 or 1.
+    codes : ndarray of shape (n_samples,) or None
+        True classes, 0 or 1.  None: each row counts for both classes, by its probabilities.  If
+        these are right, the threshold varies less than with the classes, which are noisy.
     probabilities : ndarray of shape (n_samples,)
         Probabilities of class 1, of rows that were not learned.
     positive : {0, 1}, default=1
@@ -69,7 +70,12 @@ def best_threshold(
     (0.15000000000000002, 0.8)
     """
     distinct, place = np.unique(probabilities, return_inverse=True)
-    counts = np.bincount(2 * place + codes, minlength=2 * len(distinct)).reshape(-1, 2)
+    counts: np.ndarray
+    if codes is None:
+        ones = np.bincount(place) * distinct
+        counts = np.column_stack([np.bincount(place) - ones, ones])
+    else:
+        counts = np.bincount(2 * place + codes, minlength=2 * len(distinct)).reshape(-1, 2)
     middle = distinct[:-1] + np.diff(distinct) / 2.0
     between = np.where(middle < distinct[1:], middle, distinct[:-1])
     # a probability of 0 is never above a threshold
@@ -81,7 +87,7 @@ def _best(
     name: str, counts: np.ndarray, thresholds: np.ndarray, positive: int
 ) -> tuple[float, float]:
     """The best of m + 1 thresholds around m groups of rows, given the rows per group and class."""
-    confusion = np.zeros((2, 2, len(thresholds)), dtype=np.int64)  # sums along a row are fast
+    confusion = np.zeros((2, 2, len(thresholds)), dtype=counts.dtype)  # sums along a row are fast
     confusion[:, 0, 1:] = counts.T.cumsum(axis=1)
     confusion[:, 1] = confusion[:, 0, -1:] - confusion[:, 0]
     confusion = confusion.transpose(2, 0, 1)
