@@ -31,8 +31,10 @@ FEWER = 1 / 2
 # shares of the time: what one learner may take at most, and what a baseline may without learning
 # from fewer rows
 MOST_OF_ONE, MOST_OF_BASELINE = 0.5, 0.1
-# seconds of a fit: for each number of a row by the effort, for each row, and of any
-BY_EFFORT = {0: 2e-8, 1: 2e-8, 2: 4e-8, 3: 1e-7, 4: 1e-6, 5: 4e-6, 6: 2e-6, 7: 2e-5}
+# seconds of a fit: for each number of a row by the effort, for each row, and of any; what needs all
+# rows in memory takes longer
+BY_EFFORT = {0: 2e-8, 1: 2e-8, 2: 4e-8, 3: 1e-7, 4: 3e-7, 5: 1e-6, 6: 1e-6, 7: 2e-5}
+IN_MEMORY = 4.0
 BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
@@ -59,8 +61,9 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     """
     X = learner.select_view(fold.X_train)
     n_rows = len(fold.y_train)
-    numbers = X.matrix.nnz / n_rows
-    seconds = BY_ROW + BY_EFFORT.get(learner.effort, 0.0) * numbers
+    numbers = X.matrix.size / n_rows
+    by_number = BY_EFFORT.get(learner.effort, 0.0) * (1.0 if learner.streams else IN_MEMORY)
+    seconds = BY_ROW + by_number * numbers
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows) / n_rows
     return seconds * (n_classes if n_classes > 2 else 1)
@@ -222,13 +225,13 @@ def make_plan(
     n_folds: int,
     seconds: float,
     begun: Mapping[str, float] | None = None,
-    drops: bool = True,
 ) -> Plan:
     """Return what fits into the time of all workers together.
 
     Baselines come in first, of fewer rows if need be, then the other learners in their order: each
     that fits with the least tuning, beside those before it, and takes no more than half of the
-    time.  The time that is left goes to tuning: the learner that takes longest gives first.
+    time.  Nobody is left out for a guess.  The time that is left goes to tuning: the learner that
+    takes longest gives first.
 
     Parameters
     ----------
@@ -240,8 +243,6 @@ def make_plan(
         What all workers have together.
     begun : mapping of str to float, default=None
         Seconds that a learner takes besides, for what it has begun, unless it is dropped.
-    drops : bool, default=True
-        Whether learners that do not fit are left out.
 
     Returns
     -------
@@ -253,6 +254,7 @@ def make_plan(
     >>> from crossview.comparing.budget.plan import Cost, make_plan
     >>> cheap = Cost(1e-6, 5, 3, 5000, 8000)
     >>> slow = Cost(1e-2, 9, 1, 5000, 8000)
+    >>> slow.add(5000, 60.0, 50.0)
     >>> plan = make_plan({"a": cheap, "b": slow}, 5, 60.0)
     >>> plan.dropped, plan.tuning["a"].splits is None
     ({'b'}, True)
@@ -272,7 +274,7 @@ def make_plan(
     kept, used = [], 0.0
     for name in sorted(costs, key=lambda name: not costs[name].baseline):
         least = spent(name, last[name])
-        if not drops or (used + least <= seconds and least <= MOST_OF_ONE * seconds):
+        if not costs[name].took or (used + least <= seconds and least <= MOST_OF_ONE * seconds):
             kept.append(name)
             used += least
     if all(costs[name].baseline for name in kept):

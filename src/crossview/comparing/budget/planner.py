@@ -200,7 +200,9 @@ class Planner:
         if begins:
             late = self.done > self.most_of_first and name not in self.took
         else:
-            late = self.n_folds * cost.least() > self._seconds_left(self.n_folds - 1)
+            # by work alone: what compiles meanwhile is not known yet
+            left = EFFICIENCY * self.n_workers * self.clock.budget - self.done
+            late = self.n_folds * cost.least() > left
         if late:
             self.plan.dropped.add(name)
             self.saved[name] = "not compared", cost.fold(LEVELS[0]) * self.n_folds
@@ -244,8 +246,7 @@ class Planner:
             self.plan.seconds = self.done / finished * left if finished else math.nan
             return
         costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
-        # nobody is left out for a guess
-        plan = make_plan(costs, left, self._seconds_left(left - 1), begun, drops=finished > 0)
+        plan = make_plan(costs, left, self._seconds_left(left - 1), begun)
         self._note_what_is_left_out(plan, finished, left)
         plan.dropped |= self.plan.dropped
         self.plan = plan
