@@ -50,7 +50,7 @@ GIVEN = [
     "sklearn.ensemble:RandomForestClassifier(n_estimators=5)",
     "sklearn.svm:LinearSVC",  # a decision function alone
     "sklearn.neighbors:NearestCentroid",
-    "comparing:Odd",  # of no library, with labels alone
+    "comparisons:Odd",  # of no library, with labels alone
 ]
 
 
@@ -434,7 +434,7 @@ def test_train_gives_what_was_compared_and_says_what_it_cannot_keep(tmp_path):
     for model, message in (
         ("baseline:gradient-boosting", "no model file holds; crossview compare prints the Python"),
         ("baseline:logistic", "no baseline 'logistic'.*there are: logistic-regression"),
-        ("baseline:comparing:Odd", "no model file holds"),
+        ("baseline:comparisons:Odd", "no model file holds"),
     ):
         with pytest.raises(InputError, match=message):
             train(X, y, model=model)
@@ -457,7 +457,7 @@ def test_the_command_of_a_linear_one_is_printed_and_works(tmp_path, capsys, monk
 
 # --- one that fails ------------------------------------------------------------------
 
-FIT, PREDICT = "baseline:comparing:Failing", "baseline:comparing:Failing(at='predict')"
+FIT, PREDICT = "baseline:comparisons:Failing", "baseline:comparisons:Failing(at='predict')"
 LEFT = [(FIT, "ValueError: no luck", True), (PREDICT, "KeyError: 'lost'", True)]
 
 

@@ -46,18 +46,18 @@ def table(tmp_path, monkeypatch):
 def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):
     given = ["--label", "y", "--text", "t__words"]
     for model, words in (
-        ("pa:concatenated", "--text t__words --ngrams 2 --tf-idf --model"),
+        ("pa:concatenated", "--text t__words --ngrams 2 --no-tf-idf --model"),
         (
             "baseline:gradient-boosting",
-            'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)',
+            'ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=False)',
         ),
     ):
-        more = ["--model", model, "--cv", "2", "--ngrams", "2", "--tf-idf", *given]
+        more = ["--model", model, "--cv", "2", "--ngrams", "2", "--no-tf-idf", *given]
         status, out, _ = run(capsys, "compare", "rows.parquet", *more)
         assert status == 0
         assert words in " ".join(out).replace("'", '"')
     given = {"model": "pa:concatenated"}
-    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2), tf_idf=True)
+    encoder = ViewEncoder(text=["t__words"], ngram_range=(1, 2))
     trained = crossview.train(table, "y", **given, encoder=encoder, output="m.st")
     assert trained.fitted[0].ngram_range == (1, 2)
     assert "t__words:film film" in " ".join(run(capsys, "inspect", "m.st")[1])

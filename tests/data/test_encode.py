@@ -79,7 +79,9 @@ VIEWS = {"user": "user_*", "ad": ["ad_price", "ad_new"], "page": "page_title"}
 
 
 def encoder(**changed):
-    return unscaled(**{"views": VIEWS, "text": ["page_*"], "hash_bits": BITS, **changed})
+    return unscaled(
+        **{"views": VIEWS, "text": ["page_*"], "hash_bits": BITS, "tf_idf": False, **changed}
+    )
 
 
 def test_more_columns_than_can_be_numbered_are_refused_as_columns():
@@ -197,7 +199,7 @@ def test_two_categories_in_one_slot_add_up():
 
 def test_words_and_categories_of_a_view_share_its_slots():
     table = pa.table({"v__text": ["aa bb aa", "cc"], "v__kind": ["x", "y"]})
-    X = unscaled(text=["v__text"], hash_bits=1).fit_transform(table)
+    X = unscaled(text=["v__text"], hash_bits=1, tf_idf=False).fit_transform(table)
     expected = np.zeros((2, 2))
     for word, count in (("aa", 2), ("bb", 1)):
         expected[0, slot(f"v__text:{word}", 1)] += count
@@ -211,7 +213,7 @@ def test_words_and_categories_of_a_view_share_its_slots():
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (2, 3)])
 def test_text_is_counted_as_count_vectorizer_does(ngram_range):
     texts = ["the cat sat on the mat", "a dog, the Dog", "", "42 cats & 1 dog"]
-    fitted = unscaled({"page": "body"}, text=["body"], ngram_range=ngram_range, hash_bits=18).fit(
+    fitted = unscaled({"page": "body"}, text=["body"], ngram_range=ngram_range, tf_idf=False).fit(
         pa.table({"body": texts})
     )
     X = fitted.transform(pa.table({"body": texts}))

@@ -306,7 +306,7 @@ def _ensemble(task: str) -> Learner:
         f"{_ENSEMBLE}:Ensemble{'Regressor' if task == 'regression' else 'Classifier'}",
         "several of the others, each on all rows, blended by how they predict held-out rows",
         task,
-        settable=("cv", "intercept", "members", "weights", "without_bins"),
+        settable=("cv", "intercept", "members", "weights"),
         streams=False,
         explained_by="members",
         effort=8,

@@ -26,7 +26,7 @@ def member_in_words(model: str, weight: float, setting: Mapping[str, Any], epoch
     weight : float
         Its weight.
     setting : mapping of str to value
-        Its parameters, and ``bins`` of the encoder.
+        Its parameters.
     epochs : int, default=1
         Passes over the rows.
 
@@ -58,24 +58,20 @@ def make_members(
     task: str,
     views: Sequence[str],
     scoring: tuple[str, Any],
-    bins: int | None = None,
 ) -> dict[str, Any]:
-    """Return the parameters ``members``, ``weights`` and ``without_bins`` of an ensemble.
+    """Return the parameters ``members`` and ``weights`` of an ensemble.
 
     Parameters
     ----------
     words : sequence of str
         Of each member its name as in ``crossview train --model``, then settings; ``weight`` is
-        that in the blend, ``epochs`` the number of passes, and ``bins`` says that it learns the
-        bins of the encoder, too.
+        that in the blend, and ``epochs`` the number of passes.
     task : {"classification", "regression"}
         What is predicted.
     views : sequence of str
         Names of the views.
     scoring : (str, label)
         Metric and positive class, for learners that are trained for a metric.
-    bins : int, default=None
-        Bins of numbers that the encoder makes.
 
     Returns
     -------
@@ -88,11 +84,11 @@ def make_members(
         A member has no such model or parameter, or only some have a weight.
     """
     members: list[tuple[str, Any, str | None]] = []
-    weights, plain = [], []
+    weights = []
     for text in words:
         model, *given = shlex.split(text) or [""]
         setting = parse_settings(given, f"member {model!r}:")
-        for number in ("weight", "epochs", "bins"):
+        for number in ("weight", "epochs"):
             _check_number(setting.get(number, 0), number, text)
         entry = find_learner(model, task, views)
         if entry.name == ENSEMBLE:
@@ -100,18 +96,11 @@ def make_members(
         entry = entry.for_metric(*scoring)
         if "weight" in setting:
             weights.append(setting.pop("weight"))
-        wants = setting.pop("bins", None)
-        if wants not in (None, bins):
-            made = "makes none" if bins is None else f"makes {bins}"
-            raise InputError(f"member {model!r} wants bins={wants}, and the encoder {made}")
         name = _unlike(model, [one for one, *_ in members])
-        if wants is None:
-            plain.append(name)
         members.append((name, _learner(entry, setting), entry.view))
     if weights and len(weights) != len(words):
         raise InputError("some members have a weight and others none; give it to all, or to none")
-    found: dict[str, Any] = {"members": members, "without_bins": plain if bins else []}
-    return found | ({"weights": weights} if weights else {})
+    return {"members": members, **({"weights": weights} if weights else {})}
 
 
 def _learner(entry: Learner, setting: dict[str, Any]) -> Any:

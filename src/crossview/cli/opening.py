@@ -20,8 +20,13 @@ from crossview.catalog.readers import READERS
 from crossview.cli.loading import loading_meanwhile
 from crossview.cli.options import STANDARD, SourceArguments
 from crossview.cli.words import as_options
-from crossview.data.encoding.dates import split_format
-from crossview.data.encoding.view_columns import match_ignored, plan_columns, without_ignored
+from crossview.data.encoding.columns import match_names
+from crossview.data.encoding.view_columns import (
+    columns_of_views,
+    match_ignored,
+    plan_columns,
+    without_ignored,
+)
 from crossview.data.joining.join import join_sources
 from crossview.data.readers.duck import named_files
 from crossview.data.readers.find import find_format, find_reader, is_query
@@ -31,8 +36,8 @@ from crossview.data.table_columns import (
     columns_of_model,
     dates_in_views,
     predictors,
+    recognized,
     views_of_join,
-    with_dates,
 )
 from crossview.describing import describe as describing
 from crossview.errors import GuessedEncodingWarning, InputError, closest_names
@@ -356,34 +361,57 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
         table = open_table(table)
     if not (isinstance(table, Source) and table.has_columns):
         return
-    dates = _say_dates(table, rows)
+    found = _say_kinds(table, rows)
     if table.ordered:  # sorting takes long
         return
     options: dict[str, Any] = {"views": columns.views, "task": task, "leaks": leaks}
-    options["kinds"] = columns.kinds | {"date": dates}
+    options["kinds"] = columns.kinds | found
     options["ignore"] = [*rows.in_no_view, *columns.ignored]
     description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
         print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
 
 
-def _say_dates(table: Source, rows: Opened) -> list[str]:
-    """Say which text is read as dates; return all columns of dates, with their formats."""
+def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:
+    """Say which strings are read as dates and as text; return all columns of these kinds."""
     columns = rows.arguments
     left_out = match_ignored(columns.ignored, table.column_names)
     views = without_ignored(columns.views, left_out, table.column_names)
-    others = predictors(table, columns.label, views, [*rows.in_no_view, *left_out])
+    names = predictors(table, columns.label, views, [*rows.in_no_view, *left_out]).column_names
     kinds = columns.kinds | {"date": dates_in_views(columns.kinds["date"], rows.in_no_view)}
-    dates = with_dates(table, others.column_names, views, kinds)
-    found = {one: split_format(one) for one in dates if one not in kinds["date"]}
-    if found:
-        words = ", ".join(f"{name} ({format})" for name, format in found.values())
+    found = recognized(table, names, views, kinds)
+    dates = {name: one for name, one in found.dates.items() if name not in kinds["date"]}
+    if dates:
+        words = ", ".join(f"{name} ({one.format})" for name, one in dates.items())
         print(f"crossview: read as dates: {words}", file=sys.stderr)
-    for name, one in table.find_dates([name for name, _ in found.values()]).items():
+    for name, one in dates.items():
         if one.other is not None:
             words = as_options(describing.explain_open_format(name, one))
             print(f"crossview: warning: {name}: {words}", file=sys.stderr)
-    return dates
+    all_kinds = found.added_to(kinds)
+    for line in lines_of_text(found.texts, views, names, all_kinds["text"]):
+        print(f"crossview: {line}", file=sys.stderr)
+    return all_kinds
+
+
+def lines_of_text(
+    found: Sequence[str], views: Any, names: list[str], texts: Sequence[str]
+) -> Iterator[str]:
+    """Yield which columns are read as text unasked, and the views that text makes, if it does."""
+    if found:
+        yield f"read as text: {', '.join(found)}; as categories: --categorical {','.join(found)}"
+    if not names:
+        return
+    made = columns_of_views(views, names, match_names(texts, names, "text"))
+    if made.keys() != columns_of_views(views, names).keys():
+        shown = [f"{view}={_some(group)}" for view, group in made.items()]
+        yield f"views: {' '.join(shown)}; others: --view NAME=COLUMNS"
+
+
+def _some(group: Sequence[tuple[str, str]], most: int = 3) -> str:
+    """The columns of a view as ``--view`` names them, or a few of many."""
+    parts = [f"{form}({name})" if form else name for name, form in group[:most]]
+    return ",".join(parts) + (",..." if len(group) > most else "")
 
 
 def files_of(source: Any) -> list[str]:

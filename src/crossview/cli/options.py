@@ -391,8 +391,9 @@ class TableSource(SourceArguments):
             "--view",
             metavar="NAME=COLUMNS",
             help="A view and its columns: names or globs, with commas between. Once for each view. "
+            "Of a column of text also its characters, chars(COLUMN), or its shape(COLUMN). "
             "Besides them each --source NAME=FILE is one. Without any, columns called VIEW__COLUMN "
-            "are grouped. Of svmlight files ranges such as "
+            "are grouped; else texts are views. Of svmlight files ranges such as "
             "page=1:1840, of libffm fields, of Vowpal Wabbit namespaces.",
         ),
     ] = None
@@ -400,14 +401,16 @@ class TableSource(SourceArguments):
         list[str] | None,
         typer.Option(
             metavar="[NAME=]COLUMNS",
-            help="Columns (of a view) that hold free text: words are counted.",
+            help="Columns (of a view) that hold free text, whose words count. Strings that are "
+            "sentences are recognized; --categorical makes them categories.",
         ),
     ] = None
     categorical: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[NAME=]COLUMNS",
-            help="Columns (of a view) whose numbers are categories, such as ids.",
+            help="Columns (of a view) whose numbers are categories, such as ids, or whose strings "
+            "are no text.",
         ),
     ] = None
     numeric: Annotated[
@@ -503,8 +506,10 @@ class EncodedSource(TableSource):
     ] = 1
     tf_idf: Annotated[
         bool,
-        typer.Option("--tf-idf", help="Words that are in many texts of a column count less."),
-    ] = False
+        typer.Option(
+            "--tf-idf/--no-tf-idf", help="Whether words that are in many texts count less."
+        ),
+    ] = True
     scale_views: Annotated[
         bool,
         typer.Option(

@@ -6,7 +6,7 @@ import base64
 import math
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -155,7 +155,9 @@ class Comparison(Ranking, PlotMixin):
         options = ["--task", self.task] if self.task == "regression" else []
         options += ["--model", row.model]
         for member in row.members:
-            options += ["--member", member_in_words(*astuple(member))]
+            setting = {k: v for k, v in member.setting.items() if k not in OF_COMPARE}
+            words = member_in_words(member.model, member.weight, setting, member.epochs)
+            options += ["--member", words]
         if row.members:
             options += ["--set", f"intercept={','.join(f'{b:.4g}' for b in row.intercept)}"]
         for name, value in row.setting.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Self
@@ -44,7 +44,7 @@ from crossview.data.row_columns import (
 from crossview.data.rows_read import RowsRead, hash_of
 from crossview.data.shuffle import Shuffled, regroup, take_in_order
 from crossview.data.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source
-from crossview.data.table_columns import predictors, split_time, with_dates
+from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.errors import InputError
 from crossview.labels import has_label, rows_per_class
 from crossview.views import MultiView, ViewLayout
@@ -165,8 +165,8 @@ class LabeledSource:
         Whether each view is divided by the mean norm of its rows.
     **of_columns
         Only for columns: ``ignored`` names columns that are in no view, whatever the globs say;
-        ``time`` a column in whose order the rows are read; ``recognize=False`` leaves text that is
-        dates in every row as text; others are parameters of `ViewEncoder`.
+        ``time`` a column in whose order the rows are read; ``recognize`` are kinds that the values
+        of strings may say, as for `recognized`; others are parameters of `ViewEncoder`.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class LabeledSource:
         ignored: Sequence[str] = (),
         time: str | None = None,
         date: Sequence[str] = (),
-        recognize: bool = True,
+        recognize: Collection[str] = RECOGNIZED,
         **encoding: Any,
     ) -> None:
         """Find the columns of the views, their kinds, and the order of the rows."""
@@ -285,8 +285,8 @@ class LabeledSource:
         if time is not None:
             self._order = read_order(table, time, format)
         self.table = table = table.as_written([] if self._label is None else [self._label])
-        if recognize:
-            encoding["date"] = with_dates(table, others.column_names, views, encoding)
+        found = recognized(table, others.column_names, views, encoding, recognize)
+        encoding |= found.added_to(encoding)
         encoding = {"dialect": table.dialect or None, **encoding}
         self._use(table, ViewEncoder(views, **encoding).fit(others))
 
@@ -294,7 +294,8 @@ class LabeledSource:
         """Read the columns of this encoder, and those of labels and weights."""
         self.columns = encoder.view_columns()
         # names instead of globs, which could match the label
-        self.encoder = encoder.set_params(views=self.columns, **encoder.declared_columns())
+        declared = encoder.declared_columns()
+        self.encoder = encoder.set_params(views=encoder.specified_views(), **declared)
         used = [column for group in self.columns.values() for column in group]
         self.stream = table.select([*used, *self._other_columns()])
 
@@ -388,7 +389,8 @@ class LabeledSource:
             kind: [one for one in names if one in mine or split_format(one)[0] in mine]
             for kind, names in self.encoder.declared_columns().items()
         }
-        encoder = clone(self.encoder).set_params(views={view: mine}, **declared)
+        views = {view: self.encoder.views[view]}
+        encoder = clone(self.encoder).set_params(views=views, **declared)
         narrow._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
         return narrow
 

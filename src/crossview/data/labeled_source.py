@@ -14,7 +14,7 @@ from crossview.data.encoding.view_columns import match_ignored, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
-from crossview.data.table_columns import check_label
+from crossview.data.table_columns import RECOGNIZED, check_label
 from crossview.errors import InputError
 from crossview.views import MultiView, check_rows
 
@@ -25,7 +25,7 @@ __all__ = [
     "hide_views",
     "open_labeled",
     "open_more",
-    "recognizes_dates",
+    "recognizes",
     "take_rows",
 ]
 
@@ -94,8 +94,8 @@ def open_labeled(
     left_out = match_ignored(encoding.pop("ignore"), rows.column_names)
     encoding["views"] = without_ignored(views, left_out, rows.column_names)
     ignored = [*left_out, *([] if groups is None else [groups])]
-    recognize = {"recognize": recognizes_dates(encoder), **options}
-    encoding["date"] = encoding["date"] or ()
+    recognize = {"recognize": recognizes(encoder), **options}
+    encoding |= {kind: encoding[kind] or () for kind in RECOGNIZED}
     return LabeledSource(rows, y, ignored=ignored, **encoding | recognize)
 
 
@@ -122,9 +122,9 @@ def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
     return own if views is None else own.set_params(views=views)
 
 
-def recognizes_dates(encoder: ViewEncoder) -> bool:
-    """Return whether text that is dates in every row is read as such: unless none are wanted."""
-    return encoder.date is None or len(encoder.date) > 0
+def recognizes(encoder: ViewEncoder) -> list[str]:
+    """Return the kinds that the values of strings may say: unless none are wanted."""
+    return [kind for kind in RECOGNIZED if (value := getattr(encoder, kind)) is None or len(value)]
 
 
 def given_parameters(encoder: ViewEncoder) -> dict[str, Any]:
@@ -154,16 +154,15 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         raise InputError("the model reads the columns of a table, and X holds views")
     if y is None:  # the first rows had an array
         raise InputError("the model has no name of a label column; give the labels, or name it: y=")
-    columns = encoder.view_columns()
     if isinstance(y, str):
-        check_label(rows, y, columns)
+        check_label(rows, y, encoder.view_columns())
     known = set(rows.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
     names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "bins", "dialect")
     same |= {name: getattr(encoder, name) for name in names}
     rows = rows.as_kinds(words, numbers)
-    return LabeledSource(rows, y, views=columns, recognize=False, **same, **options)
+    return LabeledSource(rows, y, views=encoder.specified_views(), recognize=(), **same, **options)
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:

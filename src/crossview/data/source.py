@@ -64,6 +64,7 @@ import numpy as np
 from crossview.catalog.names import load_object
 from crossview.data.arrow import pyarrow
 from crossview.data.encoding.dates import DateFormat, find_formats, is_text
+from crossview.data.encoding.text import find_texts
 from crossview.data.readers.csv_format import CsvFormat, check_dialect
 from crossview.data.readers.duck import matching_files, named_files
 from crossview.data.readers.find import find_reader, is_query
@@ -350,6 +351,16 @@ class Source:
             known |= find_formats(map(_columns_of, self.select(names)), names)
         found = {name: known.get(name) for name in columns if is_text(kinds[name])}
         return {name: one for name, one in found.items() if one is not None}
+
+    def find_texts(self, columns: Sequence[str]) -> list[str]:
+        """Return which columns of strings are text by their first values, which are read once."""
+        known: dict[str, bool] = vars(self._reader).setdefault("found_texts", {})
+        kinds = {field.name: field.type for field in self.schema}
+        names = [name for name in columns if is_text(kinds[name])]
+        if unknown := [name for name in names if name not in known]:
+            found = find_texts(map(_columns_of, self.select(unknown)), unknown)
+            known |= {name: name in found for name in unknown}
+        return [name for name in names if known[name]]
 
     def value_counts(
         self,

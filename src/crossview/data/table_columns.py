@@ -5,15 +5,16 @@ It loads nothing heavy, so that the command line names a mistyped column at once
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crossview.data.encoding.dates import split_format
+from crossview.data.encoding.dates import DateFormat, split_format
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
     declared_kinds,
     match_ignored,
+    split_form,
 )
 from crossview.data.source import Source
 from crossview.errors import InputError, closest_names
@@ -22,16 +23,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "RECOGNIZED",
     "ColumnsOfModel",
+    "Recognized",
     "check_label",
     "check_missing_columns",
     "columns_of_model",
     "dates_in_views",
     "predictors",
+    "recognized",
     "split_time",
     "views_of_join",
-    "with_dates",
 ]
+
+# kinds that the values of strings may say
+RECOGNIZED = ("date", "text")
 
 
 def predictors(
@@ -48,7 +54,7 @@ def predictors(
     if label is not None:
         check_label(stream, label, {})
     for view, spec in (views or {}).items():
-        if label in ([spec] if isinstance(spec, str) else list(spec)):
+        if label is not None and label in _named(spec, stream.column_names):
             raise InputError(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
@@ -63,8 +69,13 @@ def _ids_in_no_view(stream: Source, views: Mapping[str, Any] | None) -> list[str
         return []
     if views is None:
         return [name for name in stream.join.on if "__" not in name]
-    named = [name for spec in views.values() if not isinstance(spec, str) for name in spec]
-    return [name for name in stream.join.on if name not in [*named, *views.values()]]
+    named = {name for spec in views.values() for name in _named(spec, stream.column_names)}
+    return [name for name in stream.join.on if name not in named]
+
+
+def _named(spec: Any, names: Sequence[str]) -> list[Any]:
+    """The names and globs of a view, without what it has of a text."""
+    return [split_form(one, names)[0] for one in ([spec] if isinstance(spec, str) else spec)]
 
 
 def views_of_join(stream: Source, views: Mapping[str, Any] | None) -> Any:
@@ -101,22 +112,50 @@ def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
     return columns, formats[-1] if formats else ""
 
 
-def with_dates(
+class Recognized(NamedTuple):
+    """Columns of strings that are dates or text by their values.
+
+    Attributes
+    ----------
+    dates : dict of str to DateFormat
+        Those that are dates in every row.
+    texts : list of str
+        Those of sentences.
+    """
+
+    dates: dict[str, DateFormat]
+    texts: list[str]
+
+    def added_to(self, declared: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Return ``date=`` and ``text=`` of `ViewEncoder`, with those that are declared."""
+        dates = [one for one in declared.get("date") or () if one not in self.dates]
+        return {
+            "date": [*dates, *(f"{name}={one.format}" for name, one in self.dates.items())],
+            "text": [*(declared.get("text") or ()), *self.texts],
+        }
+
+
+def recognized(
     stream: Source,
     names: list[str],
     views: Mapping[str, Any] | None,
     declared: Mapping[str, Any],
-) -> list[str]:
-    """Return ``date=`` of `ViewEncoder`: declared columns, and text that is dates in every row.
+    recognize: Collection[str] = RECOGNIZED,
+) -> Recognized:
+    """Return which columns, of these names and in a view, hold dates or text and are not declared.
 
-    Of the columns with these names, those of text that may be dates are read.
+    ``declared`` has the columns of each kind; of dates that are declared without a format it finds
+    the format.  ``recognize`` are the kinds to look for.
     """
-    used = [name for group in columns_of_views(views, names).values() for name in group]
+    parts = [part for group in columns_of_views(views, names).values() for part in group]
+    used = list(dict.fromkeys(name for name, _ in parts))
     of_kinds = {kind: declared.get(kind) or () for kind in KINDS}
     kinds, formats = declared_kinds(of_kinds, used)
+    kinds |= dict.fromkeys((name for name, form in parts if form), "text")
     unknown = [name for name in used if name not in kinds or formats.get(name) == ""]
-    formats |= {name: one.format for name, one in stream.find_dates(unknown).items()}
-    return [f"{name}={format}" if format else name for name, format in formats.items()]
+    dates = stream.find_dates(unknown) if "date" in recognize else {}
+    unknown = [name for name in unknown if name not in {**kinds, **dates}]
+    return Recognized(dates, stream.find_texts(unknown) if "text" in recognize else [])
 
 
 _ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= or header=False"
@@ -155,7 +194,8 @@ def columns_of_model(
             + ("" if table.dialect is None else _ABOUT_CSV),
             file=table.files[0] if table.files else None,
         )
-    wanted = [column for view, group in views.items() if view not in absent for column in group]
+    used = (column for view, group in views.items() if view not in absent for column in group)
+    wanted = list(dict.fromkeys(used))
     nulls = [column for column in wanted if column not in known]
     if nulls and missing_columns == "error":
         raise InputError(f"no column {nulls[0]!r}{closest_names(nulls[0], table.column_names)}")

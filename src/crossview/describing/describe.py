@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -32,7 +32,7 @@ from crossview.data.source import Batch, Source, open_source
 from crossview.data.summaries.columns import MOST_DISTINCT, Target, ValueSummary
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.data.summaries.table import TableSummary
-from crossview.data.table_columns import predictors, split_time
+from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
 from crossview.views import ALL, check_rows
@@ -57,12 +57,10 @@ FEW_ROWS = 20
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
+# words of sentences of which too few differ to be read as text, and how many do
+WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
-# words of a free text, on average
-WORDS_OF_TEXT = 3.0
-# of a sentence, where they are many, and some are repeated
-WORDS_OF_SENTENCE, MANY_SENTENCES = 6.0, 50
 
 _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
 
@@ -235,12 +233,12 @@ def describe(
     check_task(task)
     options: dict[str, Any] = {"task": task, "time": time, "weight": weight}
     if encoder is not None:
-        from crossview.data.labeled_source import encoder_with_views, recognizes_dates
+        from crossview.data.labeled_source import encoder_with_views, recognizes
 
         encoder = encoder_with_views(encoder, views)
         views, options["ignore"] = encoder.views, encoder.ignore
         options["kinds"] = {kind: getattr(encoder, kind) or () for kind in KINDS}
-        options["recognize"] = recognizes_dates(encoder)
+        options["recognize"] = recognizes(encoder)
     X, y, views = open_views(X, y, on, views=views, per_row={"weight": weight, "time": time})
     return describe_columns(X, y, views=views, **options)
 
@@ -252,7 +250,7 @@ def describe_columns(
     views: Mapping[str, Any] | None = None,
     kinds: Mapping[str, Sequence[str]] | None = None,
     ignore: Sequence[str] = (),
-    recognize: bool = True,
+    recognize: Collection[str] = RECOGNIZED,
     task: str = "classification",
     time: str | None = None,
     weight: str | None = None,
@@ -267,8 +265,8 @@ def describe_columns(
         Columns whose kind is declared, by kind, as for `plan_columns`.
     ignore : sequence of str, default=()
         Columns (names or globs) that are in no view.
-    recognize : bool, default=True
-        Whether text that is dates in every row is described as dates.
+    recognize : collection of str, default=("date", "text")
+        Kinds that the values of strings may say.
 
     Returns
     -------
@@ -295,21 +293,25 @@ def describe_columns(
     others = predictors(table, label, views, in_no_view)
     if label is not None:
         table = table.as_written([label])
-    declared, formats = declared_kinds(given, others.column_names)
-    unknown = [n for n in others.column_names if n not in declared or formats.get(n) == ""]
-    found = table.find_dates(unknown) if recognize else {}
-    formats |= {name: one.format for name, one in found.items()}
-    labels = None if y is None or label is not None else np.asarray(y)
     names = others.column_names
+    dates: dict[str, DateFormat] = {}
+    if names:
+        found = recognized(table, names, views, given, recognize)
+        dates, given = found.dates, given | found.added_to(given)
+    declared, formats = declared_kinds(given, names)
+    labels = None if y is None or label is not None else np.asarray(y)
     about: list[str] = []
-    grouped = columns_of_views(views, names) if names else {}
+    texts = [name for name, kind in declared.items() if kind == "text"]
+    grouped = columns_of_views(views, names, texts) if names else {}
     if list(grouped) == [ALL] and views is None and (several := suggested_views(names)):
         about.append(f"all columns are one view; their names suggest several: views={several}")
     about += _about_names(table)
-    view_of = {column: view for view, group in grouped.items() for column in group}
-    all_kinds = declared | dict.fromkeys(found, "date")
-    one_pass = _Pass(table, label, view_of, all_kinds, Target(task == "regression"), formats)
-    one_pass.open_formats = {name: one for name, one in found.items() if one.other is not None}
+    view_of: dict[str, str] = {}
+    for view, group in grouped.items():
+        for name, _ in group:  # a text may be in several
+            view_of[name] = f"{view_of[name]}, {view}" if name in view_of else view
+    one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"), formats)
+    one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
@@ -474,9 +476,7 @@ class _Pass(TableSummary):
             return
         words = like.words / max(1, like.present)
         different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
-        varied = one.distinct is None or one.distinct >= 0.5 * present
-        sentences = one.distinct is None or one.distinct >= MANY_SENTENCES
-        if (varied and words >= WORDS_OF_TEXT) or (sentences and words >= WORDS_OF_SENTENCE):
+        if words >= WORDS_OF_SENTENCE and (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES:
             yield (
                 f"a category of {different} values, with {words:.0f} words on average; free text? "
                 f"text={one.name!r}"

@@ -233,7 +233,7 @@ def _job(
         # partitions of a data frame stay on their workers
         rows |= {"weight": options["weight"]}
         if frames:
-            rows["recognize"] = False
+            rows["recognize"] = ()
     elif options["weight"] is not None:
         raise InputError("weight= names a column, and the files hold rows with their weights")
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
-from crossview.batch import entries_of, make_rows, read_only, rows_of_view, whole_matrix
+from crossview.batch import entries_of, make_rows, rows_of_view, whole_matrix
 from crossview.errors import InputError, closest_names
 from crossview.estimators.base import (
     ColumnWeights,
@@ -61,13 +61,6 @@ PARAMETERS: dict[str, ParameterDoc] = {
         first one.  None: fitted with the weights, or 0 where these are given.
         """,
     ),
-    "without_bins": (
-        "list of str",
-        """
-        Names of the members that do not see the bins of numbers that a `ViewEncoder` with ``bins``
-        adds to the columns.
-        """,
-    ),
     "cv": (
         "int",
         """
@@ -90,31 +83,29 @@ _ATTRIBUTES: dict[str, ParameterDoc] = {
 
 
 class _Member(NamedTuple):
-    """A fitted member: name, learner, its view, and whether it does not see the bins."""
+    """A member: name, learner, and its view."""
 
     name: str
     learner: Any
     view: str | None
-    plain: bool
 
 
 class _Weights(StatePart):
-    """Weights, intercept, and the columns that some members do not see."""
+    """Weights and intercept."""
 
-    def __init__(self, state: State, n_members: int, n_columns: int, n: int) -> None:
+    def __init__(self, state: State, n_members: int, n: int) -> None:
         super().__init__(state)
-        self.shape = n_members, n_columns, n
+        self.shape = n_members, n
 
     def start(self) -> None:
         """Add nothing: `fit` has them."""
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        n_members, n_columns, n = self.shape
+        n_members, n = self.shape
         return {
             "weights": Array("f8", (n_members,), 0.0),
             "intercept": Array("f8", (n,)),
-            "bins": Array("b1", (n_columns,)),
         }
 
 
@@ -127,7 +118,6 @@ class Ensemble(NestedLearners, ViewLearner):
         "members": [list, tuple, None],
         "weights": ["array-like", None],
         "intercept": [float, int, "array-like", None],
-        "without_bins": [list, tuple],
         "cv": [Interval(Integral, 2, None, closed="left")],
     }
     _nested = "members"
@@ -137,7 +127,6 @@ class Ensemble(NestedLearners, ViewLearner):
     members: Any = None
     weights: Any = None
     intercept: Any = None
-    without_bins: Sequence[str] = ()
     cv: int = 5
     random_state: Any = None
 
@@ -198,10 +187,6 @@ class Ensemble(NestedLearners, ViewLearner):
     def _check_combination(self) -> None:
         if self.members is not None and not len(self.members):
             raise InputError("members= is empty; leave it at None for the default members")
-        names = [name for name, *_ in self._given()]
-        for name in self.without_bins:
-            if name not in names:
-                raise InputError(f"without_bins= names {name!r}{closest_names(str(name), names)}")
         if self.weights is not None:
             if self.members is None:
                 raise InputError("weights= are of members=; give both")
@@ -229,23 +214,18 @@ class Ensemble(NestedLearners, ViewLearner):
                 else named_entries(self.members, "members")
             )
         ]
-        bins = np.zeros(self._slots.n_columns, dtype=np.bool_)
-        if any(entry.plain for entry in entries):
-            bins[X.bins] = True
         used = np.flatnonzero(weight)  # a row of weight 0 changes nothing
         if len(used) < len(weight):
             X, y, weight = X[used], y[used], weight[used]
         if self.weights is None:
-            entries, w, b = self._fit_weights(entries, X, y, weight, bins)
+            entries, w, b = self._fit_weights(entries, X, y, weight)
         else:
             w, n = np.asarray(self.weights, dtype=np.float64), self._n_blended()
             b = np.zeros(n) if self.intercept is None else np.asarray(self.intercept, dtype=float)
             if b.size != n:
                 raise InputError(f"intercept={self.intercept!r}; give {n} number(s)")
-        self._members = [
-            one._replace(learner=self._fitted(one, X, y, weight, bins)) for one in entries
-        ]
-        self._state = {"weights": np.array(w), "intercept": b.reshape(-1).copy(), "bins": bins}
+        self._members = [one._replace(learner=self._fitted(one, X, y, weight)) for one in entries]
+        self._state = {"weights": np.array(w), "intercept": b.reshape(-1).copy()}
 
     def _entry(self, name: str, learner: Any, view: str | None, random_state: Any) -> _Member:
         """Return a member that has learned nothing."""
@@ -256,32 +236,23 @@ class Ensemble(NestedLearners, ViewLearner):
             raise InputError(
                 f"member {name!r} is for the view {view!r}{closest_names(str(view), names)}"
             )
-        return _Member(name, new, view, name in self.without_bins)
+        return _Member(name, new, view)
 
-    def _fitted(
-        self, one: _Member, X: MultiView, y: np.ndarray, weight: np.ndarray, bins: np.ndarray
-    ) -> Any:
+    def _fitted(self, one: _Member, X: MultiView, y: np.ndarray, weight: np.ndarray) -> Any:
         """Return the learner of a member, fitted to these rows."""
-        X = _without_bins(X, bins) if one.plain and bins.any() else X
         X = X if one.view is None else X.select([one.view])
         with warnings.catch_warnings():  # a member that stops late is blended as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
             return clone(one.learner).fit(X, y, weight)
 
     def _fit_weights(
-        self,
-        entries: list[_Member],
-        X: MultiView,
-        y: np.ndarray,
-        weight: np.ndarray,
-        bins: np.ndarray,
+        self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
     ) -> tuple[list[_Member], np.ndarray, np.ndarray]:
         """Return the members that have a weight, the weights, and the intercept."""
         predicted = np.empty((len(entries), len(y), self._n_blended()))
-        self._state = {"bins": bins}
         for train, test in self._folds(y).split(y, y):
             for k, one in enumerate(entries):
-                learner = self._fitted(one, X[train], y[train], weight[train], bins)
+                learner = self._fitted(one, X[train], y[train], weight[train])
                 self._members = [one._replace(learner=learner)]
                 predicted[k, test] = self._predictions(self._read(X[test], reset=False))[0]
         blend = self._blended(predicted, y, len(entries))
@@ -290,19 +261,12 @@ class Ensemble(NestedLearners, ViewLearner):
     # --- scores --------------------------------------------------------------------------------
 
     def _each(self, rows: Rows) -> Iterator[tuple[_Member, Rows]]:
-        """Yield each member, and the rows as it sees them; their entries keep their places."""
-        found: dict[tuple[bool, str | None], Rows] = {(False, None): rows}
-        bins = self._state["bins"]
+        """Yield each member, and the rows as it sees them."""
+        found: dict[str | None, Rows] = {None: rows}
         for one in self._members:
-            plain = one.plain and bool(bins.any())
-            if (plain, None) not in found:
-                _, column = entries_of(rows)
-                data = read_only(np.where(bins[column], 0.0, rows.data))
-                found[plain, None] = rows._replace(data=data)
-            if (plain, one.view) not in found:
-                at = self._slots.names.index(str(one.view))
-                found[plain, one.view] = rows_of_view(found[plain, None], at)
-            yield one, found[plain, one.view]
+            if one.view is not None and one.view not in found:
+                found[one.view] = rows_of_view(rows, self._slots.names.index(one.view))
+            yield one, found[one.view]
 
     def _predictions(self, rows: Rows) -> np.ndarray:
         """Return what the members say, (n_members, n_samples, n_blended)."""
@@ -354,7 +318,7 @@ class Ensemble(NestedLearners, ViewLearner):
     # --- state -----------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Weights(state, len(self._members), self._slots.n_columns, self._n_blended())
+        own = _Weights(state, len(self._members), self._n_blended())
         return [own, *super()._parts(state)]
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -457,16 +421,6 @@ def _log_odds_of(learner: Any, rows: Rows) -> np.ndarray:
     """Return the log odds of the second of two classes, as far away as they are."""
     p = np.maximum(learner.probabilities(learner._joint_scores(rows)), np.finfo(float).tiny)
     return np.asarray(np.log(p[:, 1]) - np.log(p[:, 0]))
-
-
-def _without_bins(X: MultiView, bins: np.ndarray) -> MultiView:
-    """Return the rows with 0 in place of all bins."""
-    matrix = X.matrix.copy()
-    if isinstance(matrix, np.ndarray):
-        matrix[:, bins] = 0.0
-    else:
-        matrix.data[bins[matrix.indices]] = 0.0
-    return MultiView.from_matrix(matrix, X.layout, present=X.present, categories=X.categories)
 
 
 def _linear(kind: Any, layout: ViewLayout) -> Any:

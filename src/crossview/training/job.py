@@ -99,8 +99,7 @@ def new_job(
     if entry.name == ENSEMBLE:
         words, scored = given.get("members") or (), (problem.metric, problem.positive_label)
         if words and all(isinstance(one, str) for one in words):
-            bins = getattr(source.encoder, "bins", None)
-            given |= make_members(words, task, source.layout.names, scored, bins)
+            given |= make_members(words, task, source.layout.names, scored)
     learner = entry.make(**given, random_state=seed)
     learner.check_params()
     streamed = entry.is_streamed(given)

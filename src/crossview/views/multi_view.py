@@ -85,7 +85,6 @@ class MultiView:
         feature_names: Mapping[str, Sequence[str]] | None = None,
         index: Any = None,
         categories: Sequence[np.ndarray] = (),
-        bins: np.ndarray | None = None,
     ) -> MultiView:
         """Wrap a matrix whose columns are already ordered by view, without a copy.
 
@@ -104,8 +103,6 @@ class MultiView:
         categories : sequence of ndarray of int, default=()
             Of each column of categories in a table, the columns of the matrix that are its values;
             those of one are all in one view.
-        bins : ndarray of int, default=None
-            The columns that are bins of numbers, which have columns of their own.
 
         Returns
         -------
@@ -119,7 +116,7 @@ class MultiView:
         self = cls.__new__(cls)
         names = _as_names(feature_names)
         mask = _as_present(present, matrix.shape[0], layout.n_views)
-        self._set(matrix, layout, mask, names, index, categories, bins)
+        self._set(matrix, layout, mask, names, index, categories)
         return self
 
     def _set(
@@ -130,7 +127,6 @@ class MultiView:
         feature_names: dict[str, tuple[str, ...]],
         index: Any,
         categories: Sequence[np.ndarray] = (),
-        bins: np.ndarray | None = None,
     ) -> None:
         _check_names(feature_names, layout)
         self.matrix = matrix
@@ -139,7 +135,6 @@ class MultiView:
         self.feature_names = feature_names
         self.index = index
         self.categories = list(categories)
-        self.bins = np.empty(0, dtype=np.int64) if bins is None else bins
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -179,7 +174,6 @@ class MultiView:
             feature_names=self.feature_names,
             index=None if self.index is None else self.index[key],
             categories=self.categories,
-            bins=self.bins,
         )
 
     def keys(self) -> tuple[str, ...]:
@@ -215,8 +209,7 @@ class MultiView:
             present=None if self.present is None else self.present[:, index],
             feature_names={n: c for n, c in self.feature_names.items() if n in names},
             index=self.index,
-            categories=_of_views(self, names, self.categories),
-            bins=np.concatenate([[], *_of_views(self, names, self.bins[:, None])]).astype(np.int64),
+            categories=_categories_of(self, names),
         )
 
     def __repr__(self) -> str:
@@ -246,12 +239,12 @@ def as_views(X: Any) -> Any:
     return X if views is None else MultiView(views)
 
 
-def _of_views(X: MultiView, names: list[str], columns: Iterable[np.ndarray]) -> list[np.ndarray]:
-    """Return groups of columns of some views, where these are one after the other."""
+def _categories_of(X: MultiView, names: list[str]) -> list[np.ndarray]:
+    """Return the columns of categories of some views, where these are one after the other."""
     found, begin = [], 0
     for name in names:
         block = X.layout.block(name)
-        own = [one for one in columns if len(one) and block.start <= one[0] < block.stop]
+        own = [one for one in X.categories if len(one) and block.start <= one[0] < block.stop]
         found += [one + (begin - block.start) for one in own]
         begin += block.stop - block.start
     return found

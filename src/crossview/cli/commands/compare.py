@@ -413,7 +413,12 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | 
     from crossview.baselines import Shape, find_baseline, training_code
     from crossview.data.encoding.view_columns import match_ignored, without_ignored
     from crossview.data.source import open_table
-    from crossview.data.table_columns import dates_in_views, predictors, with_dates
+    from crossview.data.table_columns import (
+        RECOGNIZED,
+        dates_in_views,
+        predictors,
+        recognized,
+    )
 
     columns, threshold = rows.arguments, answer.threshold
     if weight is not None and threshold == "tuned":  # scikit-learn tunes none with weights
@@ -425,11 +430,12 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | 
         table = open_table(rows.table, **columns.reading)
         ignored = match_ignored(ignored, table.column_names)
         given["views"] = without_ignored(given["views"], ignored, table.column_names)
-        if given["date"]:  # of which some are recognized
+        if said := [kind for kind in RECOGNIZED if given[kind]]:  # `fit` finds none besides
             in_no_view = [*ignored, *rows.in_no_view]
             others = predictors(table, columns.label, given["views"], in_no_view)
             given["date"] = dates_in_views(given["date"], in_no_view)
-            given["date"] = with_dates(table, others.column_names, given["views"], given)
+            found = recognized(table, others.column_names, given["views"], given, said)
+            given |= {kind: found.added_to(given)[kind] for kind in said}
     encoding = {key: value for key, value in given.items() if value not in (None, [])}
     return training_code(
         find_baseline(row.model, answer.task),

@@ -66,6 +66,8 @@ def run(
 
 def _describe(table: Any, source: TableSource, json: str | None, **options: Any) -> None:
     """Describe columns, or views."""
+    from crossview.cli.opening import lines_of_text
+    from crossview.data.encoding.columns import match_names
     from crossview.describing.describe import describe_columns
     from crossview.reporting.description import description_table, rows_table
 
@@ -91,6 +93,11 @@ def _describe(table: Any, source: TableSource, json: str | None, **options: Any)
     if hidden > 0:
         console.print(f"... and {hidden:,} more columns (--json has all of them)")
     console.print(f"\n{description.n_rows:,} rows, {len(description.columns):,} columns")
+    texts = [one.name for one in description.columns if one.kind == "text"]
+    names = [one.name for one in description.columns if one.view is not None]
+    found = [name for name in texts if name not in match_names(source.kinds["text"], names, "text")]
+    for line in lines_of_text(found, source.views, names, texts):
+        console.print(line, soft_wrap=True)
     for warning in description.warnings:
         console.print(f"warning: {as_options(warning)}", soft_wrap=True)
 

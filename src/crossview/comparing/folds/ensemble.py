@@ -121,6 +121,10 @@ class _Blending:
         self.rows: dict[int, Any] = {f: any_model[f].blended for f in folds}
         self.y = {f: data.y[data.splits[f].test][self.rows[f]] for f in folds}
         self.codes = {f: self.problem.encode(self.y[f]) for f in folds}
+        # an ensemble has one encoding: that without bins of numbers, or that with them
+        binned = [_wants_bins(of_model, folds) for of_model in scores.values()]
+        pools = [np.flatnonzero(binned), np.flatnonzero(np.logical_not(binned))]
+        self.pools = [pool for pool in pools if len(pool)]
         per_model = [self._predictions(of_model, folds) for of_model in scores.values()]
         self.predicted = {f: np.stack([one[f] for one in per_model]) for f in folds}
 
@@ -146,14 +150,28 @@ class _Blending:
         """Return the blend of some folds, and its threshold."""
         predicted = np.concatenate([self.predicted[f] for f in folds], axis=1)
         codes = np.concatenate([self.codes[f] for f in folds])
+        found = [self._blend(predicted, codes, pool) for pool in self.pools]
+        blend = min(found, key=lambda one: self._loss(one, predicted, codes))
         if not isinstance(self.problem, Classification):
-            return blend_numbers(predicted, codes), None
-        blend = blend_classes(predicted, codes)
+            return blend, None
         if not self.problem.tunes:
             return blend, self.problem.fixed_threshold
         p = self._scored(blend, predicted).probabilities
         assert p is not None
         return blend, self.problem.expected_threshold(p)
+
+    def _blend(self, predicted: np.ndarray, codes: np.ndarray, pool: np.ndarray) -> Blend:
+        """Return the blend of some of the models."""
+        fit = blend_classes if isinstance(self.problem, Classification) else blend_numbers
+        blend = fit(predicted[pool], codes)
+        return blend._replace(members=pool[blend.members])
+
+    def _loss(self, blend: Blend, predicted: np.ndarray, codes: np.ndarray) -> float:
+        """Return the mean log loss of a blend, or its squared error."""
+        scored = self._scored(blend, predicted)
+        if scored.probabilities is None:
+            return float(np.mean((scored.scores - codes) ** 2))
+        return -float(np.mean(np.log(scored.probabilities[np.arange(len(codes)), codes])))
 
     def _scored(self, blend: Blend, predicted: np.ndarray) -> Scored:
         """Return rows as the blend scores them."""
@@ -189,6 +207,11 @@ class _Blending:
                 *(rows[kept], self.codes[f][kept], own.scores, own.predicted, own.probabilities)
             )
         return found
+
+
+def _wants_bins(scores: Mapping[int, FoldScore], folds: Sequence[int]) -> bool:
+    """Return whether most folds chose bins of numbers for a model."""
+    return 2 * sum(bool(scores[f].setting.get("bins")) for f in folds) > len(folds)
 
 
 def ensemble_row(

@@ -287,6 +287,4 @@ def _narrow(
     of_last = np.isin(narrow.indices, last)
     narrow.data[of_last] = np.sqrt(narrow.data[of_last])
     categories = [position[one[occurs[one]]] for one in part.categories]
-    bins = position[part.bins[occurs[part.bins]]]
-    given = {"present": part.present, "categories": categories, "bins": bins}
-    return MultiView.from_matrix(narrow, layout, **given)
+    return MultiView.from_matrix(narrow, layout, present=part.present, categories=categories)

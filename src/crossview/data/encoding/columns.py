@@ -38,7 +38,8 @@ LARGEST = 1e100
 class Column(NamedTuple):
     """A column to encode: its name, view and kind, and whether the kind was declared.
 
-    ``format`` says how text writes its dates; "": as ISO 8601, or it holds no text.
+    ``format`` says how strings write dates ("": as ISO 8601), and what the view has of a text
+    (`FORMS`).
     """
 
     name: str

@@ -23,10 +23,13 @@ from crossview.data.encoding.dates import check_format
 from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
+from crossview.data.encoding.text import FORMS
 from crossview.data.encoding.view_columns import (
     KINDS,
+    check_columns,
     match_ignored,
     plan_columns,
+    specification,
     without_ignored,
 )
 from crossview.data.encoding.view_scaler import ViewScaler
@@ -63,15 +66,18 @@ class ViewEncoder(ViewTransformer):
     ----------
     views : mapping of str to columns, default=None
         View name -> a column name, a list of names, or a glob such as
-        ``"user_*"``.  None: a column called ``user__age`` belongs to the view
-        ``user``.  Columns in no view are ignored.
-    text : sequence of str, default=()
-        Columns (names or globs) of free text: counts of lower-case words (of two
-        letters or more) and n-grams, scaled so that the counts of each text have Euclidean
-        norm 1.
+        ``"user_*"``; of a column of text also ``"chars(title)"`` or ``"shape(title)"``, as below.
+        None: a column called ``user__age`` belongs to the view ``user``.  Where no column is
+        called so, a text that is the only column becomes the views ``words``, ``chars`` and
+        ``shape``; other texts are a view each, or one view ``text`` if they are more than four,
+        and all other columns are one view.  Columns in no view are ignored.
+    text : sequence of str, default=None
+        Columns (names or globs) of free text: lower-case words (of two letters or more) and
+        n-grams, scaled so that each text has Euclidean norm 1.  None: `fit` recognizes strings
+        that are sentences, and a stream none.  An empty sequence: none.
     categorical : sequence of str, default=()
-        Columns of numbers that are categories, such as ids.
-        Strings, booleans and dictionaries are always categories.
+        Columns of numbers that are categories, such as ids, or of strings that are no text or
+        dates.  Booleans, dictionaries and other strings are always categories.
     numeric : sequence of str, default=()
         Columns of strings or booleans to convert to numbers.
     date : sequence of str, default=None
@@ -95,9 +101,10 @@ class ViewEncoder(ViewTransformer):
     bins : int, default=None
         Number of bins of each number, for scores that are curves of a number and not lines.
         At most 4096; typical value: 10.  None: none.
-    tf_idf : bool, default=False
+    tf_idf : bool, default=True
         Whether words that are in many texts of a column count less: by ln((1 + n) / (1 + df)) + 1
-        for n texts, of which df have the word (smooth idf), before the norm is 1.
+        for n texts, of which df have the word (smooth idf), before the norm is 1.  False: words
+        are counted.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
     dialect : mapping of str to value, default=None
@@ -136,15 +143,29 @@ class ViewEncoder(ViewTransformer):
     follow the date.  Recognized are 2025-04-12, 12.04.2025, 2025/04/12 and, with / and -,
     12/04/2025 and 04/12/2025, whichever all rows are; the month is first where both are possible.
 
+    Strings are recognized as text by their first values, up to 10,000 and at least 20.  With words
+    as tokens of two letters or more without their punctuation, at least 30 % of the values differ,
+    they have three words on average, the standard deviation of the number of words is at least a
+    fifth of their mean, and half of all that is not blank are letters of words, or the mean is 20
+    words or more.
+
+    A view may have three forms of a text, also of the same column in several views:
+    ``words(title)`` as above, ``chars(title)`` and ``shape(title)``.  Characters are counted and
+    weighed as words are: sequences of three to five of a lower-case word, with ``<`` and ``>`` at
+    its start and end, so that misspelled and inflected words share some.  The shape is six numbers:
+    the logarithm of the length, the number of words, the shares of digits, capitals and marks
+    (punctuation and symbols) among the characters, and of web addresses among the words.
+
     The bins of a column are the hat functions of its quantiles: knot ``k`` of K is the quantile of
     rank (k + 1/2) / K, and a number between two knots gives each of them the share by which it is
     closer, so that a weighted sum is a continuous curve, linear between the knots.  The
     standardized number stays beside them.  A stream places the knots after the first 32 values of
     the column, again after 64, 128, ..., 4096, and then leaves them; before 32 there are none.
 
-    A category is hashed as ``column=value``, a word as ``column:word``, by
-    scikit-learn's `FeatureHasher`; two that share a slot are added.  Names of slots, and whether
-    rows had several values of a slot, are learned in the order of the rows.
+    A category is hashed as ``column=value``, a word as ``column:word``, characters as
+    ``column~characters``, by scikit-learn's `FeatureHasher`; two that share a slot are added.
+    Names of slots, and whether rows had several values of a slot, are learned in the order of the
+    rows.
 
     Examples
     --------
@@ -168,7 +189,7 @@ class ViewEncoder(ViewTransformer):
         self,
         views: Mapping[str, Any] | None = None,
         *,
-        text: Sequence[str] = (),
+        text: Sequence[str] | None = None,
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         date: Sequence[str] | None = None,
@@ -178,7 +199,7 @@ class ViewEncoder(ViewTransformer):
         standardize: bool = True,
         scale_views: bool = True,
         bins: int | None = None,
-        tf_idf: bool = False,
+        tf_idf: bool = True,
         remember_names: int = 50_000,
         dialect: Mapping[str, Any] | None = None,
     ) -> None:
@@ -241,7 +262,7 @@ class ViewEncoder(ViewTransformer):
             elif ignored:
                 views = without_ignored(views, list(ignored), names)
             declared = {kind: getattr(self, kind) or () for kind in KINDS}
-            recognize = whole and self.date is None
+            recognize = [kind for kind in ("date", "text") if whole and getattr(self, kind) is None]
             columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -387,12 +408,12 @@ class ViewEncoder(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         columns = self._rows.plan.columns
-        words = [
+        words = dict.fromkeys(
             c.name
             for c in columns
             if c.kind == "text" or c.format or (c.kind, c.declared) == ("categorical", False)
-        ]
-        return words, [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
+        )
+        return list(words), [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: columns and names.
@@ -423,13 +444,12 @@ class ViewEncoder(ViewTransformer):
         columns = [Column(*column) for column in header["columns"]]
         for column in columns:
             types = [type(value) for value in column]
-            if types != [str, str, str, bool, str] or column.kind not in KINDS:
+            known = types == [str, str, str, bool, str] and column.kind in KINDS
+            if not known or (column.kind == "text" and column.format not in ("", *FORMS)):
                 raise InputError(f"the encoder has the column {column!r}, which is of no kind")
-            if column.format:
+            if column.format and column.kind != "text":
                 check_format(column.format)
-        names = [column.name for column in columns]
-        if len(set(names)) < len(names) or not set(names) <= set(header["feature_names_in"]):
-            raise InputError("the columns of the encoder contradict each other")
+        check_columns(columns, header["feature_names_in"])
         self._start(columns)
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -574,6 +594,20 @@ class ViewEncoder(ViewTransformer):
             columns[column.view].append(column.name)
         return columns
 
+    def specified_views(self) -> dict[str, list[str]]:
+        """Return ``views`` with names in place of globs and prefixes.
+
+        Returns
+        -------
+        views : dict of str to list of str
+            Names of columns, view by view, and what the view has of a text.
+        """
+        check_is_fitted(self, "layout_")
+        views: dict[str, list[str]] = {view: [] for view in self.layout_.names}
+        for column in self._rows.plan.columns:
+            views[column.view].append(specification(column))
+        return views
+
     def declared_columns(self) -> dict[str, list[str]]:
         """Return the columns whose kind is declared, with globs expanded.
 
@@ -584,11 +618,13 @@ class ViewEncoder(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         return {
-            kind: [
-                f"{c.name}={c.format}" if c.format else c.name
-                for c in self._rows.plan.columns
-                if c.declared and c.kind == kind
-            ]
+            kind: list(
+                dict.fromkeys(
+                    f"{c.name}={c.format}" if kind == "date" and c.format else c.name
+                    for c in self._rows.plan.columns
+                    if c.declared and c.kind == kind
+                )
+            )
             for kind in KINDS
         }
 

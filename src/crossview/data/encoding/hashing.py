@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from crossview.batch import read_only
 from crossview.data.arrow import integers, labels_as
 from crossview.data.encoding.columns import Coded, Column
+from crossview.data.encoding.text import split_terms
 from crossview.errors import InputError
 from crossview.kernels.text.names import hash_names
 from crossview.kernels.text.words import PADDING
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["SlotTables", "hash_strings", "split_name"]
 
 # between a column and what is hashed of it
-SEPARATORS = {"categorical": "=", "text": ":"}
+SEPARATORS = {"categorical": "=", "text": ":", "chars": "~"}
 
 
 class _Words(NamedTuple):
@@ -75,23 +76,13 @@ class _Hashing:
     def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
         import pyarrow as pa
 
-        prefix = f"{column.name}{SEPARATORS[column.kind]}"
+        prefix = column.name + _separator(column)
         if column.kind == "categorical":
             codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
         else:
-            # loads much that others do not need
-            from sklearn.feature_extraction.text import HashingVectorizer
-
-            analyze = HashingVectorizer(ngram_range=tuple(self.ngram_range)).build_analyzer()
-            vocabulary: dict[str, int] = defaultdict()
-            vocabulary.default_factory = vocabulary.__len__  # type: ignore[attr-defined]
-            texts = [
-                list(map(vocabulary.__getitem__, analyze(value)))
-                for value in dictionary.to_pylist()
-            ]
-            indptr = np.cumsum([0, *map(len, texts)])
-            codes = np.fromiter((code for text in texts for code in text), np.int64, indptr[-1])
-            dictionary = labels_as(list(vocabulary), pa.large_string())
+            ngrams = (self.ngram_range[0], self.ngram_range[1])
+            terms, codes, indptr = split_terms(dictionary.to_pylist(), column.format, ngrams)
+            dictionary = labels_as(terms, pa.large_string())
         hashes, prints = hash_strings(prefix, *_bytes_of(dictionary))
         slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)
         return _Words(prefix, dictionary, slots, prints, codes, indptr)
@@ -133,7 +124,7 @@ class SlotTables(_Hashing):
         self.collisions: dict[str, set[int]] = {view: set() for view in views}
         # the fingerprint of each name, 0 where there is none: names are compared by it
         self._prints = {view: np.zeros(n_slots, dtype=np.uint64) for view in views}
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[Column, _Table] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tables": {}, "_prints": None}  # a cache, and what follows
@@ -157,12 +148,12 @@ class SlotTables(_Hashing):
         contents = []
         unnamed: dict[str, list[_Unnamed]] = defaultdict(list)
         for column, one in zip(columns, coded, strict=True):
-            table, words = self._tables.get(column.name), None
+            table, words = self._tables.get(column), None
             if table is None or not _same(table.dictionary, one.dictionary):
                 words = self._hash(column, one.dictionary)
                 learned = np.append(np.zeros(len(one.dictionary), dtype=bool), True)  # null
                 table = _Table(one.dictionary, self._content(column, words), learned)
-                self._tables[column.name] = table
+                self._tables[column] = table
             contents.append(table.content)
             if learn and self.remember_names and not table.learned.all():
                 without_name = self._compare(column, one.codes, table, words)
@@ -319,10 +310,14 @@ def _same(a: pa.Array, b: pa.Array) -> bool:
     return bool(a.equals(b))
 
 
+def _separator(column: Column) -> str:
+    return SEPARATORS["chars" if column.format == "chars" else column.kind]
+
+
 def split_name(name: str, columns: Iterable[Column]) -> tuple[str, str | None]:
     """Return the column of the table and the value that a slot is named after."""
     for column in sorted(columns, key=lambda column: -len(column.name)):
-        start = f"{column.name}{SEPARATORS[column.kind]}"
+        start = column.name + _separator(column)
         if name.startswith(start):
             return column.name, name[len(start) :]
     return name, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from crossview.data.arrow import column_names, to_arrow
 from crossview.data.encoding.columns import (
     Batch,
+    Coded,
     Column,
     as_codes,
     as_matrix,
@@ -18,6 +19,7 @@ from crossview.data.encoding.columns import (
 )
 from crossview.data.encoding.dates import PARTS, as_times, date_numbers
 from crossview.data.encoding.fill import Blocks
+from crossview.data.encoding.text import SHAPE, shape_numbers
 from crossview.errors import InputError, closest_names
 from crossview.views import ViewLayout
 
@@ -25,7 +27,7 @@ __all__ = ["Number", "Plan"]
 
 
 class Number(NamedTuple):
-    """A number of each row: a column of numbers, or a part of a date.
+    """A number of each row: a column of numbers, a part of a date, or of the shape of a text.
 
     ``is_whole`` says whether it is the first number of its column, which says where that is
     missing.
@@ -41,11 +43,10 @@ def _numbers_of(column: Column) -> list[Number]:
     """The numbers that a column becomes."""
     if column.kind == "numeric":
         return [Number(column.name, column.view, column.name)]
-    if column.kind != "date":
-        return []
+    parts = PARTS if column.kind == "date" else SHAPE if column.format == "shape" else ()
     return [
         Number(f"{column.name} {part}", column.view, column.name, k == 0)
-        for k, part in enumerate(PARTS)
+        for k, part in enumerate(parts)
     ]
 
 
@@ -61,15 +62,17 @@ class Plan:
     hashed : list of Column
         The columns of categories and text.
     unused : ndarray of bool of shape (n_columns,), or None
-        Columns of the output that no row has: a date is missing once, and not once for each of its
-        numbers.  None: there are none.
+        Columns of the output that no row has: a date or text is missing once, and not once for each
+        of its numbers.  None: there are none.
     """
 
     def __init__(self, columns: list[Column], n_slots: int, n_bins: int) -> None:
         self.columns = columns
         self.n_bins = n_bins
         self.numbers = [number for column in columns for number in _numbers_of(column)]
-        self.hashed = [c for c in columns if c.kind in ("categorical", "text")]
+        self.hashed = [
+            c for c in columns if c.kind in ("categorical", "text") and c.format != "shape"
+        ]
         views = list(dict.fromkeys(c.view for c in columns))
         hashing = {c.view for c in self.hashed}
         widths = [
@@ -98,14 +101,6 @@ class Plan:
     def first_slot(self, view: str) -> int:
         """Return the column of the output at which the slots of a view start."""
         return self.layout.block(view).start + (2 + self.n_bins) * self._count(view)[0]
-
-    def bins(self) -> np.ndarray:
-        """Return the columns of the output that are bins of numbers."""
-        found = [np.empty(0, dtype=np.int64)]
-        for view in self.layout.names:
-            end = self.first_slot(view)
-            found.append(np.arange(end - self.n_bins * self._count(view)[0], end))
-        return np.concatenate(found)
 
     def plain_names(self, view: str, knots: Sequence[np.ndarray]) -> list[str]:
         """Return the names of a view's columns before its slots; ``knots`` of all numbers."""
@@ -145,20 +140,22 @@ class Plan:
         for column in self.columns:
             if column.name not in known:
                 raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
-        table = to_arrow(X, [c.name for c in self.columns])
+        table = to_arrow(X, list(dict.fromkeys(c.name for c in self.columns)))
+        # a text may be in several views
+        strings = {c.name: c for c in self.columns if c.kind in ("categorical", "text")}
+        coded = {name: as_codes(c, one_array(table.column(name))) for name, c in strings.items()}
         values = None
-        if all(c.kind != "date" for c in self.columns):
-            numeric = [c.name for c in self.columns if c.kind == "numeric"]
+        numeric = [c.name for c in self.columns if c.kind == "numeric"]
+        if len(numeric) == len(self.numbers):
             values = as_matrix(table.select(numeric) if self.hashed else table)
         if values is None:
-            values = self._values(table)
-        coded = [as_codes(c, one_array(table.column(c.name))) for c in self.hashed]
-        batch = Batch(values, coded)
+            values = self._values(table, coded)
+        batch = Batch(values, [coded[c.name] for c in self.hashed])
         if type(X).__module__.startswith("pyarrow"):  # cannot change in place
             self._recent = (X, batch)
         return batch
 
-    def _values(self, table: Any) -> np.ndarray:
+    def _values(self, table: Any, coded: Mapping[str, Coded]) -> np.ndarray:
         """The numbers of each row, column by column."""
         values = np.empty((table.num_rows, len(self.numbers)))
         at = 0
@@ -171,4 +168,9 @@ class Plan:
                 times = as_times(column.name, array, column.format)
                 values[:, at : at + len(PARTS)] = date_numbers(times)
                 at += len(PARTS)
+            elif column.format == "shape":
+                texts, codes = coded[column.name]
+                shapes = np.vstack([shape_numbers(texts), np.full(len(SHAPE), np.nan)])
+                values[:, at : at + len(SHAPE)] = shapes[codes]
+                at += len(SHAPE)
         return values

@@ -68,7 +68,7 @@ class RowEncoder:
         n_numbers, views = len(self.plan.numbers), self.plan.layout.names
         self.moments = Moments(n_numbers)
         self.quantiles = Quantiles(n_numbers if n_bins else 0, n_bins)
-        n_texts = sum(column.kind == "text" for column in columns) if tf_idf else 0
+        n_texts = sum(column.kind == "text" for column in self.plan.hashed) if tf_idf else 0
         self.frequencies = DocumentFrequencies(n_texts, n_slots)
         self.slots = SlotTables(n_slots, ngram_range, remember_names, views, normalized=not tf_idf)
         self._n_bins, self._tf_idf, self._standardize = n_bins, tf_idf, standardize
@@ -139,7 +139,6 @@ class RowEncoder:
             present=None if present.all() else present,
             feature_names=names,
             categories=slots,
-            bins=plan.bins(),
         )
 
     def plain_names(self, view: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -14,15 +14,19 @@ import numpy as np
 from crossview.data.arrow import column_names, to_arrow
 from crossview.data.encoding.columns import Column, kind_of, match_names, one_array
 from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
+from crossview.data.encoding.text import FORMS, find_texts
 from crossview.errors import InputError, closest_names
-from crossview.views import ALL, resolve_views, views_by_prefix
+from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
 
 __all__ = [
     "KINDS",
+    "check_columns",
     "columns_of_views",
     "declared_kinds",
     "match_ignored",
     "plan_columns",
+    "specification",
+    "split_form",
     "suggested_views",
     "without_ignored",
 ]
@@ -30,7 +34,12 @@ __all__ = [
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
 
+# more texts than these have one view together
+MOST_VIEWS_OF_TEXT = 4
+REST, TEXT = "rest", "text"
+
 KINDS = ("text", "categorical", "numeric", "date")
+_FORM = re.compile(rf"({'|'.join(FORMS)})\((.+)\)")
 
 
 def plan_columns(
@@ -39,7 +48,7 @@ def plan_columns(
     declared: Mapping[str, Sequence[str]],
     *,
     ignored: Sequence[str] = (),
-    recognize: bool = False,
+    recognize: Collection[str] = (),
 ) -> list[Column]:
     """Return the columns of each view, and their kinds.
 
@@ -53,8 +62,9 @@ def plan_columns(
         Columns whose kind the user declares, by kind: names or globs; of dates also with a format.
     ignored : sequence of str, default=()
         Names of columns that are in no view.
-    recognize : bool, default=False
-        Whether the rows are all there are, so that text that is dates in all of them is of dates.
+    recognize : collection of str, default=()
+        Kinds, "date" or "text", by which to look at the values of strings: the rows are all that
+        there are.
 
     Returns
     -------
@@ -63,9 +73,11 @@ def plan_columns(
     """
     left_out = set(ignored)
     names = [name for name in column_names(X) if name not in left_out]
-    columns_of = columns_of_views(views, names)
-    used = list(chain.from_iterable(columns_of.values()))
+    used, texts = _used(columns_of_views(views, names))
     kinds, formats = declared_kinds(declared, used)
+    for name in texts:
+        if kinds.setdefault(name, "text") != "text":
+            raise InputError(f"is taken apart as text, and named in {kinds[name]}=", column=name)
     table = to_arrow(X, used)
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
     unknown = [
@@ -73,20 +85,50 @@ def plan_columns(
         for name in used
         if is_text(types[name]) and (name not in kinds or formats.get(name) == "")
     ]
-    if recognize and unknown:
-        rows = {name: one_array(table.column(name)) for name in unknown}
-        formats |= {name: one.format for name, one in find_formats([rows], unknown).items()}
-    return [
+    rows = {name: one_array(table.column(name)) for name in unknown}
+    if "date" in recognize and unknown:
+        found = {name: one.format for name, one in find_formats([rows], unknown).items()}
+        formats |= found
+        kinds |= dict.fromkeys(found, "date")
+    if "text" in recognize:
+        unknown = [name for name in unknown if name not in kinds]
+        kinds |= dict.fromkeys(find_texts([rows], unknown), "text")
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    columns = [
         Column(
             name,
             view,
-            kinds.get(name) or ("date" if name in formats else kind_of(types[name], name)),
-            name in kinds or name in formats,
-            formats.get(name, ""),
+            kinds.get(name) or kind_of(types[name], name),
+            name in kinds,
+            form or formats.get(name, ""),
         )
-        for view, group in columns_of.items()
-        for name in group
+        for view, group in columns_of_views(views, names, texts).items()
+        for name, form in group
     ]
+    check_columns(columns, names)
+    return columns
+
+
+def check_columns(columns: Sequence[Column], names: Collection[str]) -> None:
+    """Raise an error if some are no column of a table, or the same twice.
+
+    Only the forms of a text, which are different, may be of one column.
+    """
+    found: dict[str, list[Column]] = {}
+    for column in columns:
+        found.setdefault(column.name, []).append(column)
+    for name, same in found.items():
+        forms = {column.format or "words" for column in same if column.kind == "text"}
+        if len(same) > 1 and len(forms) < len(same):
+            raise InputError("is in two views as the same", column=name)
+    if unknown := found.keys() - set(names):
+        raise InputError(f"the columns of the encoder contradict each other: {min(unknown)!r}")
+
+
+def _used(columns_of: Mapping[str, Sequence[tuple[str, str]]]) -> tuple[list[str], list[str]]:
+    """The columns of all views, and those that a view has a form of, as they have of text."""
+    parts = list(chain.from_iterable(columns_of.values()))
+    return list(dict.fromkeys(name for name, _ in parts)), [name for name, form in parts if form]
 
 
 def declared_kinds(
@@ -110,19 +152,80 @@ def declared_kinds(
     return kinds, formats
 
 
-def columns_of_views(views: Any, names: list[str]) -> dict[str, list[str]]:
-    """Return the names of each view's columns; ``views`` as for `ViewEncoder`."""
-    if views is not None:
-        layout, columns = resolve_views(views, len(names), names)
-        if columns is None:
-            columns = np.arange(len(names))
-        return {
-            view: [names[c] for c in columns[start:stop]]
-            for view, start, stop in zip(layout.names, layout.ptr[:-1], layout.ptr[1:], strict=True)
-        }
-    if not names:
-        raise InputError("there is no column to learn from")
-    return views_by_prefix(names) or {ALL: list(names)}
+def columns_of_views(
+    views: Any, names: list[str], texts: Collection[str] = ()
+) -> dict[str, list[tuple[str, str]]]:
+    """Return the columns of each view by name, and what it has of a text (`FORMS`; "": all words).
+
+    Parameters
+    ----------
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    names : list of str
+        The columns of the table.
+    texts : collection of str, default=()
+        The columns of text, which are views of their own where nobody names any.
+
+    Returns
+    -------
+    columns : dict of str to list of (str, str)
+        View by view.
+    """
+    if views is None:
+        if not names:
+            raise InputError("there is no column to learn from")
+        views = views_by_prefix(names) or _views_of_texts(names, texts)
+    plain, formed = views, {}
+    if isinstance(views, Mapping):
+        plain = {}
+        for view, spec in views.items():
+            parts = [split_form(one, names) for one in _items(spec)]
+            formed[view] = [(pattern, form) for pattern, form in parts if form]
+            if not formed[view]:
+                plain[view] = spec
+            elif rest := [pattern for pattern, form in parts if not form]:
+                plain[view] = rest
+    groups: dict[str, list[tuple[str, str]]] = {view: [] for view in formed}
+    if not isinstance(plain, Mapping) or plain or not formed:
+        layout, columns = resolve_views(plain, len(names), names)
+        columns = np.arange(len(names)) if columns is None else columns
+        for view, start, stop in zip(layout.names, layout.ptr[:-1], layout.ptr[1:], strict=True):
+            groups[view] = [(names[c], "") for c in columns[start:stop]]
+    for view, patterns in formed.items():
+        for pattern, form in patterns:
+            found = match_columns(view, pattern, names)
+            groups[view] += [(names[c], form) for c in found]
+    return groups
+
+
+def _views_of_texts(names: list[str], texts: Collection[str]) -> dict[str, list[str]]:
+    """Views where nobody names any: a text alone is three, others one each, beside the rest."""
+    mine = [name for name in names if name in texts]
+    rest = [name for name in names if name not in texts]
+    if not mine:
+        return {ALL: rest}
+    if len(names) == 1:
+        return {form: [f"{form}({mine[0]})"] for form in FORMS}
+    views = {name: [name] for name in mine} if len(mine) <= MOST_VIEWS_OF_TEXT else {TEXT: mine}
+    if rest:
+        views[next(name for name in (REST, ALL, *rest) if name not in views)] = rest
+    return views
+
+
+def split_form(item: Any, names: Collection[str]) -> tuple[Any, str]:
+    """Return the column or glob that an item of a view names, and what it has of a text."""
+    found = _FORM.fullmatch(item) if isinstance(item, str) and item not in names else None
+    return (item, "") if found is None else (found[2], found[1])
+
+
+def specification(column: Column) -> str:
+    """Return how ``views`` name a column."""
+    return f"{column.format}({column.name})" if column.format in FORMS else column.name
+
+
+def _items(spec: Any) -> list[Any]:
+    """The names, globs or positions of a view."""
+    return list(spec) if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
 
 
 def suggested_views(names: Sequence[str]) -> dict[str, str]:
@@ -167,13 +270,14 @@ def without_ignored(
         return None if views is None else dict(views)
     left: dict[str, Any] = {}
     for view, spec in views.items():
-        patterns = [spec] if isinstance(spec, str) else list(spec)
+        patterns = _items(spec)
         kept = []
-        for pattern in patterns:
-            match = re.compile(fnmatch.translate(str(pattern))).match
+        for item in patterns:
+            pattern = str(split_form(item, names)[0])
+            match = re.compile(fnmatch.translate(pattern)).match
             matching = [pattern] if pattern in names else [name for name in names if match(name)]
             if not matching or not set(matching) <= set(ignored):
-                kept.append(pattern)
+                kept.append(item)
         if not kept:
             raise InputError(f"view {view!r} has only columns of ignore=; leave the view out")
         left[view] = spec if kept == patterns else kept

@@ -111,7 +111,7 @@ class Likeness(NamedTuple):
     missing : int
         Words for a missing value, such as NA.
     words : int
-        Words in all of them.
+        Words of two letters or more in all of them.
     """
 
     present: int = 0
@@ -209,8 +209,8 @@ class ValueSummary:
         def rows_like(pattern: str) -> int:
             return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
-        words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\S+")))
         patterns = (_NUMBER, _DECIMAL_COMMA, _LEADING_ZERO, _MISSING)
+        words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\pL{2,}")))
         found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
 

@@ -1,0 +1,200 @@
+"""Which strings are text, and the words, characters and shape that views have of it."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import crossview
+from crossview import InputError, ViewEncoder
+
+RNG = np.random.default_rng(0)
+N = 200
+WORDS = "the cat sat on a mat and dogs ran home because rain fell over old town".split()  # noqa: SIM905
+NAMES = ["Anna", "Ben", "Carla", "Dirk", "Eva", "Finn", "Greta", "Hans", "Ida", "Jan"]
+
+
+def sentences(n=N, low=3, high=14):
+    return [" ".join(RNG.choice(WORDS, k)) + "." for k in RNG.integers(low, high, n)]
+
+
+def spelled(format):
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 10**7, N), unit="s")
+    return days.strftime(format).tolist()
+
+
+def is_text(values, **options):
+    table = pa.table({"v__x": values, "v__n": np.arange(len(values))})
+    return ViewEncoder(hash_bits=4, **options).fit(table).kinds()["v__x"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (sentences(), True),
+        ([*sentences(100), *[None] * 900], True),
+        (pa.array(sentences()).dictionary_encode(), True),
+        (pa.array(sentences(), pa.string_view()), True),
+        ([f"{s} +49 171 {i} €££ 17:30 --" for i, s in enumerate(sentences(N, 5, 20))], True),
+        # numbers with many words between them
+        ([f"{s} {'1234567890 ' * 40}" for s in sentences(N, 25, 60)], True),
+        (sentences(19), False),
+        (sentences(20) * 10, False),  # repeated
+        ([None] * N, False),
+        ([""] * N, False),
+        (["".join(RNG.choice(list("0123456789abcdef"), 32)) for _ in range(N)], False),
+        ([" ".join(RNG.choice(NAMES, 3)) for _ in range(N)], False),
+        (spelled("%a, %d %b %Y %H:%M:%S +0000"), False),
+        (spelled("%A, %d %B %Y at %I %p"), False),
+        ([f"+49 {i} {i * 7} {i % 9}" for i in range(N)], False),
+        ([f'{{"id": {i}, "name": "{NAMES[i % 10]}", "ok": true}}' for i in range(N)], False),
+        ([f"{NAMES[i % 10]} Road {i}, {i * 37} New Town" for i in range(N)], False),
+    ],
+)
+def test_sentences_are_text_and_other_strings_are_none(values, text):
+    kind = pa.string() if isinstance(values, list) else None
+    assert is_text(values if kind is None else pa.array(values, kind)) == text
+
+
+def test_what_is_declared_is_not_guessed():
+    values = sentences()
+    assert not is_text(values, categorical=["v__x"])
+    assert not is_text(values, text=())
+    assert is_text([f"k{i}" for i in range(N)], text=["v__x"])
+    table = pa.table({"v__x": values})
+    stream = ViewEncoder(hash_bits=4).partial_fit(table)  # the first batch may be short
+    assert stream.kinds()["v__x"] == "categorical"
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "views"),
+    [
+        ({"t": "s"}, {}, {"words": ["words(t)"], "chars": ["chars(t)"], "shape": ["shape(t)"]}),
+        ({"t": "s", "n": 1, "m": 1}, {}, {"t": ["t"], "rest": ["n", "m"]}),
+        ({"rest": "s", "n": 1}, {}, {"rest": ["rest"], "all": ["n"]}),
+        ({"t": "s", "u": "s"}, {}, {"t": ["t"], "u": ["u"]}),
+        ({f"t{i}": "s" for i in range(5)}, {}, {"text": [f"t{i}" for i in range(5)]}),
+        ({"t": "s"}, {"categorical": ["t"]}, {"all": ["t"]}),
+        ({"t": "s", "n": 1}, {"categorical": "t"}, {"all": ["t", "n"]}),
+        ({"v__t": "s"}, {}, {"v": ["v__t"]}),
+        ({"t": "s", "n": 1}, {"views": {"a": "*"}}, {"a": ["t", "n"]}),
+        (
+            {"t": "s", "n": 1},
+            {"views": {"a": ["n", "shape(t)"], "b": "chars(t*)"}},
+            {"a": ["n", "shape(t)"], "b": ["chars(t)"]},
+        ),
+        ({"t": "s", "chars(t)": 1}, {"views": {"a": "chars(t)"}}, {"a": ["chars(t)"]}),
+    ],
+)
+def test_views_of_text(columns, options, views):
+    texts = sentences()
+    table = pa.table({name: texts if x == "s" else np.arange(N) for name, x in columns.items()})
+    fitted = ViewEncoder(hash_bits=6, **options).fit(table)
+    assert fitted.specified_views() == views
+    declared = {k: v or () for k, v in fitted.declared_columns().items()}
+    again = ViewEncoder(views, hash_bits=6, **declared).fit(table)
+    np.testing.assert_array_equal(
+        again.transform(table).matrix.toarray(), fitted.transform(table).matrix.toarray()
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"views": {"a": "t", "b": "words(t)"}}, "'t': is in two views as the same"),
+        ({"views": {"a": "chars(t)"}, "categorical": ["t"]}, "taken apart as text.*categorical="),
+        ({"views": {"a": "chars(x)"}}, "view 'a': no column is called 'x'"),
+        ({"views": {"a": "shape(n)"}}, "'n': is text in this encoder, but holds int64"),
+    ],
+)
+def test_forms_that_no_column_has(options, message):
+    table = pa.table({"t": sentences(), "n": np.arange(N)})
+    with pytest.raises(InputError, match=message):
+        ViewEncoder(**options).fit(table)
+
+
+def test_characters_are_weighed_as_scikit_learn_does():
+    texts = ["Free entry! x", "", "free ENTRIES of 2 cups", "naïve entry"]
+
+    def grams(text):
+        words = [f"<{word}>" for word in text.lower().split()]
+        return [
+            word[i : i + n] for word in words for n in (3, 4, 5) for i in range(len(word) - n + 1)
+        ]
+
+    expected = TfidfVectorizer(analyzer=grams).fit(texts)
+    fitted = ViewEncoder({"c": "chars(t)"}, scale_views=False).fit(pa.table({"t": texts}))
+    X = fitted.transform(pa.table({"t": texts})).matrix
+    for row, weights in enumerate(expected.transform(texts)):
+        terms = expected.get_feature_names_out()[weights.indices]
+        start, stop = X.indptr[row : row + 2]
+        found = {
+            fitted.feature_name("c", int(c)): v
+            for c, v in zip(X.indices[start:stop], X.data[start:stop], strict=True)
+        }
+        assert found == pytest.approx(
+            {f"t~{term}": v for term, v in zip(terms, weights.data, strict=True)}
+        )
+    (meaning,) = fitted.explain_columns("c", [int(X.indices[0])])
+    assert meaning.column == "t"
+    assert meaning.name == f"t~{meaning.value}"
+
+
+def test_the_shape_of_a_text():
+    texts = ["Call 07 now!", "see WWW.x.org or http://y.z", "", None, "ß été"]
+    fitted = ViewEncoder({"s": "shape(t)"}, scale_views=False, standardize=False)
+    X = fitted.fit_transform(pa.table({"t": texts}))
+    names = list(fitted.get_feature_names_out())
+    numbers = X.matrix.toarray()
+    length, words, digits, capitals, marks, addresses = numbers[:, :6].T
+    np.testing.assert_allclose(length, np.log1p([12, 27, 0, 0, 5]))
+    np.testing.assert_array_equal(words, [3, 4, 0, 0, 2])
+    np.testing.assert_allclose(digits, [0.2, 0, 0, 0, 0])
+    np.testing.assert_allclose(capitals, [0.1, 3 / 24, 0, 0, 0])
+    np.testing.assert_allclose(marks, [0.1, 6 / 24, 0, 0, 0])
+    np.testing.assert_allclose(addresses, [0, 0.5, 0, 0, 0])
+    parts = ["log length", "words", "digits", "capitals", "marks", "addresses"]
+    assert names[:6] == [f"s__t {part}" for part in parts]
+    assert not numbers[:, 6:].any()  # the view is missing, and nothing of it has an entry
+    assert X.present[:, 0].tolist() == [True, True, True, False, True]
+    fitted.set_params(views={"s": ["n", "shape(t)"]})
+    numbers = fitted.fit_transform(pa.table({"t": texts, "n": range(5)})).matrix.toarray()
+    missing = list(fitted.get_feature_names_out()).index("s__t log length is missing")
+    np.testing.assert_array_equal(numbers[:, missing], [0, 0, 0, 1, 0])
+
+
+def test_a_stream_of_text_is_encoded_as_one_batch():
+    texts = [*sentences(40), None, ""]
+    table = pa.table({"t": texts})
+    views = {"w": "t", "c": "chars(t)", "s": "shape(t)"}
+    whole, parts = (ViewEncoder(views, text=["t"], hash_bits=10) for _ in range(2))
+    X = whole.partial_fit_transform(table).matrix.toarray()
+    cut = [parts.partial_fit_transform(table.slice(i, 5)).matrix.toarray() for i in range(0, 42, 5)]
+    np.testing.assert_allclose(np.vstack(cut), X, rtol=1e-12, atol=1e-12)
+    assert parts.get_feature_names_out().tolist() == whole.get_feature_names_out().tolist()
+    restored = ViewEncoder(views, text=["t"], hash_bits=10)
+    restored.set_header(whole.get_header())
+    restored.set_state(whole.get_state())
+    np.testing.assert_array_equal(
+        restored.transform(table).matrix.toarray(), whole.transform(table).matrix.toarray()
+    )
+
+
+def test_a_table_of_one_text_is_learned_saved_and_scored(tmp_path):
+    y = np.array(["ham", "spam"])[RNG.integers(0, 2, N)]
+    texts = [
+        s + (" winnner 99 www.x.y" if k == "spam" else "")
+        for s, k in zip(sentences(), y, strict=True)
+    ]
+    table = pa.table({"message": texts, "y": y})
+    result = crossview.train(table, "y", model="pa:independent", seed=0)
+    assert result.encoder.layout_.names == ("words", "chars", "shape")
+    crossview.save(result.fitted, tmp_path / "m.st")
+    fitted = crossview.load(tmp_path / "m.st")
+    new = pa.table({"message": ["rain fell over the old town", "big winner 99 www.x.y", None]})
+    assert list(fitted.predict(new))[:2] == ["ham", "spam"]
+    evaluated = crossview.evaluate(tmp_path / "m.st", table, "y")
+    assert evaluated.value > 0.9
+    compared = crossview.compare(table, "y", models=["view:chars", "view:shape"], cv=2)
+    assert tuple(compared.views) == ("words", "chars", "shape")
