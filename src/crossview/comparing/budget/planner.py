@@ -202,7 +202,7 @@ class Planner:
         else:
             # by work alone: what compiles meanwhile is not known yet
             left = EFFICIENCY * self.n_workers * self.clock.budget - self.done
-            late = self.n_folds * cost.least() > left
+            late = self.n_folds * cost.least() - self.took[name] > left
         if late:
             self.plan.dropped.add(name)
             self.saved[name] = "not compared", cost.fold(LEVELS[0]) * self.n_folds
