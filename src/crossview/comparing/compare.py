@@ -80,11 +80,11 @@ def compare(
       coupled (by squares; by absolute values only if ``models`` names it);
     - second-order learners: PAM-II, AROW, CW and SCW-I on the concatenated views, and coupled
       PAM-II; with a diagonal covariance if rows times squared columns exceed 5e9;
-    - where a metric is given, `MultiViewSVMPerf`, trained for it (for f1 if the metric is precision or recall, which
-      have trivial optima), with a disagreement penalty and on the concatenated views, and trained
-      for the error rate as a baseline.  One inner fold of at most 20,000 training rows (or ten
-      times k, if that is more) tunes it, to a gap of 0.01.  It needs all rows in memory and is not
-      compared progressively;
+    - where a metric is given, `MultiViewSVMPerf`, trained for it (for f1 if the metric is precision
+      or recall, which have trivial optima), with a disagreement penalty and on the concatenated
+      views, and trained for the error rate as a baseline.  One inner fold of at most 20,000
+      training rows (or ten times k, if that is more) tunes it, to a gap of 0.01.  It needs all rows
+      in memory and is not compared progressively;
     - models with interactions: factorization and multi-view machines, and the linear model, with
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
     - boosted trees (`MultiViewTreesClassifier`) on all columns, and with one score per view, which
@@ -175,8 +175,8 @@ def compare(
     budget : float, default=60
         Seconds.  If all of it takes longer, some is left out (`Comparison.left_out`): first
         settings, then rows that choose between settings, then models, those that bring least to the
-        ensemble.  None: nothing is left out.  Seconds are those of a machine that does nothing else:
-        on a busy one it takes up to twice as long.  What compiles at the first use does not count.
+        ensemble.  None: nothing is left out.  Seconds are those of a machine that does nothing
+        else: a busy one takes up to twice as long.  What compiles at the first use does not count.
     n_jobs : int, default=None
         Number of tasks at a time, by joblib; -1: one per core.  None: one, or what
         `joblib.parallel_config` says, which may be a cluster.  Unless the budget leaves something
