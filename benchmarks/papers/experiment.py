@@ -11,8 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.harness import say
-from crossview.scoring.significance.correlated_t import correlated_t_posterior
-from crossview.scoring.significance.posterior import Posterior
+from crossview.scoring.significance.posterior import Posterior, correlated_t_posterior
 
 # how a method is run; a baseline is always tuned
 FORMS = ("as printed", "corrected", "tuned")

@@ -4,9 +4,8 @@ import shutil
 
 import pytest
 
-from crossview import datasets
+from crossview import compiling, datasets
 from crossview.cli import main, progress
-from crossview.scoring import compiling
 
 
 @pytest.fixture(scope="session")

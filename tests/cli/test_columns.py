@@ -248,6 +248,14 @@ def test_bad_weights_are_one_line(table, capsys):
             crossview.train(views, y, weight=weight)
     with pytest.raises(crossview.InputError, match="119 weights for a table"):
         crossview.train(table, "y", weight=np.ones(119))
+    lists = table.append_column("n__list", pa.array([[1.0]] * 120))
+    for function, option, what in (
+        (crossview.train, "weight", "weights are numbers"),
+        (crossview.train, "time", "times are timestamps, dates or numbers"),
+        (crossview.compare, "groups", "groups are text, numbers or dates"),
+    ):
+        with pytest.raises(crossview.InputError, match=f"'n__list': holds list<.*, and {what}"):
+            function(lists, "y", **{option: "n__list"})
 
 
 def test_dates_leaks_and_columns_to_ignore(table, capsys):

@@ -22,7 +22,7 @@ from crossview import (
 )
 from crossview.data import shuffle
 from crossview.estimators.linear import PassiveAggressiveClassifier
-from crossview.scoring.label_order import LabelOrder
+from crossview.scoring.progressive import LabelOrder
 from shared_data import webkb_course
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from crossview import InputError, LeakWarning, ViewEncoder, compare, describe, train
 from crossview.comparing.comparison import Comparison
-from crossview.data.summaries import leak_check
+from crossview.data.summaries import leaks
 from crossview.reporting.page.comparison import comparison_page
 from crossview.reporting.page.training import training_page
 
@@ -144,7 +144,7 @@ def test_train_says_so(how):
 
 
 def test_of_many_rows_some_are_looked_at(monkeypatch):
-    monkeypatch.setattr(leak_check, "MOST_ROWS", 1000)
+    monkeypatch.setattr(leaks, "MOST_ROWS", 1000)
     rows = np.argsort(LABEL, kind="stable")  # by label
     for how in (train, lambda *given, **_: compare(*given, **QUICK)):
         with pytest.warns(LeakWarning, match=r"rows whose label is 'ja' \(of 1,000 rows\); if"):

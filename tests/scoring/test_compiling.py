@@ -3,7 +3,7 @@
 import numba
 import pytest
 
-from crossview.scoring import compiling
+from crossview import compiling
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing compiles")
 

@@ -21,6 +21,7 @@ from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.followup import has_weights
 from crossview.data.labeled import LabeledSource
+from crossview.scoring.collector import cells_of_row, strong_columns
 from crossview.scoring.diagnostics import (
     ErrorCurve,
     RowSample,
@@ -30,7 +31,6 @@ from crossview.scoring.diagnostics import (
     n_sampled,
     view_numbers,
 )
-from crossview.scoring.row_values import cells_of_row, strong_columns
 from crossview.scoring.weights import ColumnNames
 
 MODELS = ["pa:squared", "view:strong"]

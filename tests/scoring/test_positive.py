@@ -28,8 +28,8 @@ from crossview.reporting.page.comparison import comparison_page
 from crossview.reporting.page.evaluation import evaluation_page
 from crossview.reporting.page.training import training_page
 from crossview.reporting.tables import comparison_head, to_markdown
-from crossview.scoring.metric_words import metric_words, one_class_warning, positive_note
 from crossview.scoring.metrics import RunningThreshold
+from crossview.scoring.results import metric_words, one_class_warning, positive_note
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from crossview import InputError, MultiView, Perceptron, ViewEncoder, load, save
 from crossview.cli.progress import watching
 from crossview.data.labeled import LabeledSource
 from crossview.saving.model_files import load_progress
-from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.metrics import ErrorTally, RunningThreshold, Tally
+from crossview.scoring.progressive import LabelOrder
 from crossview.scoring.trained import TrainingObserver
 from crossview.training.checkpoint import Checkpoint, CheckpointFile, Kept, Position, shown_apart
 from crossview.training.train import settings_of

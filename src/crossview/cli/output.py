@@ -76,7 +76,7 @@ def compiling_as_line(file: TextIO | None = None) -> AbstractContextManager[None
     file : text file, default=None
         Where to; None: stderr.
     """
-    from crossview.scoring.compiling import telling_of_compiling
+    from crossview.compiling import telling_of_compiling
 
     def say() -> None:
         print("compiling for this machine, once ...", file=file or sys.stderr, flush=True)

@@ -15,7 +15,7 @@ _VIEWS = re.compile(r"views=\{([^}]*)\}")
 _VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
 _ARGUMENT = re.compile(
     r"(?<![\w'-])(views?|ignore|date|text|categorical|numeric|hash_bits|ngram_range|tf_idf|bins|task|metric|k|positive|threshold"
-    r"|classes|cv|repeats|groups|in_order|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
+    r"|classes|cv|repeats|groups|in_order|random_folds|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
     r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
     r"|time|weight|window|ablate|baselines|budget|n_jobs|on)=(?:'([^']*)'|([^\s,;:()]*))"
 )
@@ -37,8 +37,8 @@ def as_options(message: str) -> str:
     def option(found: re.Match[str]) -> str:
         name = _NAMES.get(found[1], found[1].replace("_", "-"))
         value = found[3] if found[2] is None else shlex.quote(found[2])
-        if (found[1], value) == ("header", "True"):
-            return "--header"
+        if value == "True":
+            return f"--{found[1].replace('_', '-')}"
         return f"--{name} {value}" if value and not name.startswith("no-") else f"--{name}"
 
     def views(found: re.Match[str]) -> str:

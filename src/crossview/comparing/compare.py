@@ -20,18 +20,17 @@ from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
+from crossview.comparing.guessed_split import GuessedSplit, guess_split
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import encoder_with_views, open_labeled
-from crossview.data.read_labels import check_seed
-from crossview.data.row_columns import read_groups
+from crossview.data.row_columns import check_seed, read_groups
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
-from crossview.scoring.shared_parameters import SHARED
-from crossview.scoring.specification import Scoring
+from crossview.scoring.specification import SHARED, Scoring
 from crossview.views import check_rows
 
 __all__ = ["compare"]
@@ -52,6 +51,7 @@ def compare(
     repeats: int = 1,
     groups: Any = None,
     in_order: bool = False,
+    random_folds: bool = False,
     time: str | None = None,
     weight: Any = None,
     progressive: bool = False,
@@ -120,10 +120,15 @@ def compare(
         visible.
     groups : array-like of shape (n_samples,) or str, default=None
         Rows of the same group, such as those of one user, are never both learned and scored.  The
-        name of a column: its values; the column is in no view.
+        name of a column: its values; the column is in no view.  None: see ``random_folds``.
     in_order : bool, default=False
         Whether the rows are in the order of time: each fold is scored by models that learned the
         rows before it, and the last fifth of those chooses the parameters.
+    random_folds : bool, default=False
+        Whether folds are random in any case.  False: without ``groups``, ``in_order`` and ``time``
+        it is tested whether rows near in the order, or with the same value in a column, are alike,
+        so that random folds promise more than new rows will give; then folds are in order, or by
+        that column (`Comparison.groups`), and `Comparison.warnings` says so.  See the notes.
     time : str, default=None
         A column of timestamps, dates or numbers: the rows are put in its order, and then taken in
         order, as by ``in_order``.  Rows of the same time keep their order.  The column is in no
@@ -199,6 +204,16 @@ def compare(
 
     Notes
     -----
+    Two tests choose folds that are neither asked for nor refused; they take a tenth of the budget
+    at most, and look at 100,000 rows or fewer.  The order of the rows is tested if the label
+    changes less or more often from row to row than by chance, or if trees tell the first half of
+    the rows from the second.  Columns of text or whole numbers are tested if they have at least 20
+    values, 1.3 rows of each, and none in more than a fifth of the rows; three at most, those with
+    the name of an identifier first.  A test compares two quick models that learn as many rows: one
+    learned none of the rows around those that are scored, the other one half of these.  The rows
+    around matter if the loss says so with p < 0.1 (of several columns: 0.1 divided by their number)
+    and the metric differs by more than the rope.
+
     Each model gets the threshold that is best for the metric on the rows held out by the inner
     validation, all of them together.  That is the protocol of scikit-learn's
     `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  A setting is
@@ -260,7 +275,12 @@ def compare(
         _refuse_options_of_folds(
             *(("cv", cv), ("repeats", repeats), ("groups", groups), ("baselines", baselines)),
             *(("ablate", ablate), ("budget", budget), ("n_jobs", n_jobs)),
+            ("random_folds", random_folds),
         )
+    given = {"groups": groups is not None, "in_order": in_order, "time": time is not None}
+    if random_folds and any(given.values()):
+        said = next(name for name, is_given in given.items() if is_given)
+        raise InputError(f"random_folds= and {said}= contradict each other; leave one of them out")
     check_seed(seed)
     if not rope >= 0.0:
         raise InputError(f"rope={rope}; give 0 or more")
@@ -297,14 +317,20 @@ def compare(
         observer or ComparisonObserver(),
         Clock(run.budget, start),
     )
+    column = groups if isinstance(groups, str) else None
     if isinstance(groups, str):
         if not source.has_columns:
             raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
         groups = read_groups(source.table, groups)
     groups = None if groups is None else np.asarray(groups)
     protocol = Protocol(cv, repeats, groups, in_order or time is not None)
-    options = CompareOptions(models, baselines, protocol, rope, extend, ablate, curve)
-    return compare_folds(run, source, options, resources)
+    split = GuessedSplit(source, protocol, column)
+    if not (random_folds or any(given.values())):
+        resources.observer.say("testing whether random folds promise too much")
+        split = guess_split(run, source, protocol, rope, extend)
+    options = CompareOptions(models, baselines, split.protocol, rope, extend, ablate, curve)
+    options.groups, options.split_lines = split.groups, split.lines
+    return compare_folds(run, split.source, options, resources)
 
 
 _DEFAULTS = inspect.signature(compare).parameters

@@ -25,7 +25,7 @@ from crossview.comparing.ranking import (
 from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import Diagnostics
-from crossview.scoring.plot_mixin import PlotMixin
+from crossview.scoring.results import PlotMixin
 
 __all__ = ["Comparison", "ComparisonObserver"]
 
@@ -98,7 +98,12 @@ class Comparison(Ranking, PlotMixin):
     curve : LearningCurve or None
         The recommended model by the number of rows.
     warnings : list of str
-        A line for each column that tells the label, and may be known only after it.
+        What to know before all else, a line each: why the folds are in order or by groups where
+        nobody asked for it, and columns that tell the label, and may be known only after it.
+    groups : str or None
+        The column whose rows of the same value are never both learned and scored.
+    split_lines : list of str
+        Those of the warnings that are about the folds.
     fingerprint : str
         Of the labels and the protocol: comparisons with the same have the same folds.
     diagnostics : Diagnostics or None
@@ -136,6 +141,8 @@ class Comparison(Ranking, PlotMixin):
     ablation: list[Ablation] = field(default_factory=list)
     curve: LearningCurve | None = None
     warnings: list[str] = field(default_factory=list)
+    groups: str | None = None
+    split_lines: list[str] = field(default_factory=list)
     fingerprint: str = ""
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 

@@ -26,8 +26,8 @@ from crossview.comparing.folds.work import fit_model, score_model
 from crossview.comparing.ranking import Ablation, ComparisonRow, CurvePoint, LearningCurve
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import hide_views
+from crossview.scoring.collector import strong_columns, strong_interactions
 from crossview.scoring.diagnostics import StrongColumn, StrongInteraction
-from crossview.scoring.row_values import strong_columns, strong_interactions
 from crossview.scoring.weights import ColumnNames
 
 __all__ = ["Refit", "ablate", "explain", "has_weights", "learning_curve"]

@@ -12,8 +12,8 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.errors import InputError
-from crossview.scoring.metric_words import SaysMetric
 from crossview.scoring.metrics import is_bounded
+from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
 __all__ = [

@@ -20,9 +20,15 @@ from crossview.comparing.held_back import HeldBack, LabeledEnd
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
-from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.collector import (
+    DiagnosticsCollector,
+    cells_of_row,
+    numbers_of,
+    strong_columns,
+    strong_interactions,
+)
 from crossview.scoring.diagnostics import (
     MOST_ROWS_OF_STREAM,
     Diagnostics,
@@ -31,15 +37,9 @@ from crossview.scoring.diagnostics import (
     make_scored,
 )
 from crossview.scoring.drift import scores_of_views
-from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.metrics import Tally, decide, least_rows
 from crossview.scoring.problems import Classification, Scored, join
-from crossview.scoring.row_values import (
-    cells_of_row,
-    numbers_of,
-    strong_columns,
-    strong_interactions,
-)
+from crossview.scoring.progressive import LabelOrder
 from crossview.scoring.significance import Posterior, jackknife_posterior
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView

@@ -23,6 +23,7 @@ __all__ = [
     "first_line",
     "floats",
     "integers",
+    "is_number",
     "kind_of_labels",
     "labels_as",
     "numbers_of",
@@ -107,6 +108,12 @@ def codes_of(indices: Any, missing: int, dtype: Any = np.int64) -> np.ndarray:
     codes = np.full(len(indices), missing, dtype=dtype)
     codes[numbers_of(indices.is_valid())] = numbers_of(indices.drop_null())
     return codes
+
+
+def is_number(kind: Any) -> bool:
+    """Return whether an Arrow type is one of numbers, whole ones, floats or decimals."""
+    types = pyarrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def release_unused() -> None:

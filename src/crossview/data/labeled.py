@@ -18,28 +18,27 @@ from crossview.data.arrow import integers, pyarrow, release_unused
 from crossview.data.encoding.columns import plain_kinds
 from crossview.data.encoding.dates import split_format
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_columns import split_form
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import (
+from crossview.data.row_columns import (
     Classes,
     as_type,
     check_classes,
     check_label_type,
     check_labels,
+    check_weight_column,
+    check_weights,
     labels_of,
     missing_label,
     read_classes,
+    read_order,
     read_targets,
     share_long,
     targets_of,
-    with_row_location,
-)
-from crossview.data.row_columns import (
-    check_weight_column,
-    check_weights,
-    read_order,
     weights_of,
+    with_row_location,
 )
 from crossview.data.rows_read import RowsRead, hash_of
 from crossview.data.shuffle import Shuffled, regroup, take_in_order
@@ -54,26 +53,15 @@ __all__ = ["LabeledBatch", "LabeledSource", "stack_rows"]
 
 @dataclass(frozen=True)
 class LabeledBatch:
-    """Rows with their labels, and where each was read.
+    """Rows, a table or a MultiView, with their labels, weights, and where each was read.
 
-    Attributes
-    ----------
-    X : pyarrow.Table or MultiView
-        The rows.
-    y : ndarray of shape (n_samples,)
-        Their labels; None where one is missing.
-    file : ndarray of shape (n_samples,)
-        The file of each row, or None.
-    row : ndarray of shape (n_samples,)
-        Its row there, from 0.
-    weight : ndarray of shape (n_samples,) or None
-        How much each counts in learning; None: all the same.
+    Missing labels are None; weights are None where all rows count the same.
     """
 
     X: Any
     y: np.ndarray
-    file: np.ndarray
-    row: np.ndarray
+    file: np.ndarray  # the file of each row, or None
+    row: np.ndarray  # its row there, from 0
     weight: np.ndarray | None = None
 
     @classmethod
@@ -145,55 +133,20 @@ class LabeledSource:
 
     All that follows from the names and types of columns is checked here, before a row is read.
 
-    Parameters
-    ----------
-    source : Source
-        The rows: columns, or views.
-    y : str or array-like of shape (n_samples,), default=None
-        The name of the label column, or the labels.  In CSV files labels that are not numbers are
-        text as written: yes and no, True and False.  None: the files of views have labels.
-    task : {"classification", "regression"}, default="classification"
-        Whether the labels are classes or numbers.
-    unlabeled : bool, default=False
-        Whether rows may have no label; theirs is then None.  Otherwise it is an error.
-    classes : sequence, default=None
-        All labels that may occur, as labels or as text.  None: one pass over the labels finds
-        them.  Numbers have none.
-    weight : str or array-like of shape (n_samples,), default=None
-        Weight of each row in learning: numbers, or the name of their column, which is in no view.
-    scale_views : bool, default=True
-        Whether each view is divided by the mean norm of its rows.
-    **of_columns
-        Only for columns: ``ignored`` names columns that are in no view, whatever the globs say;
-        ``time`` a column in whose order the rows are read; ``recognize`` are kinds that the values
-        of strings may say, as for `recognized`; others are parameters of `ViewEncoder`.
+    Labels, as weights, are an array, a column that is then in no view, or None: files of views have
+    their own.  In CSV files labels that are not numbers are text as written: yes and no, True and
+    False.  ``unlabeled`` rows, whose label is None, are an error unless they are allowed.  The
+    ``classes`` may be given as labels or as text; else one pass over the labels finds them.
+    ``scale_views`` divides each view by the mean norm of its rows.  For columns alone there are
+    ``ignored``, columns that are in no view, whatever the globs say; ``time``, a column in whose
+    order the rows are read; ``recognize``, kinds that the values of strings may say, as for
+    `recognized`; and parameters of `ViewEncoder`.
 
-    Attributes
-    ----------
-    table, stream : Source
-        The rows with all columns, and with those that are used.
-    has_columns : bool
-        Whether the source holds columns, and not views.
-    classes : ndarray of shape (n_classes,)
-        The labels, sorted; empty where they are numbers.
-    class_rows : ndarray of shape (n_classes,) or None
-        The rows of each class; None where the classes were given, or a number is predicted.
-    some_unlabeled : bool
-        Whether some rows have no label, where ``unlabeled`` allows it and the labels were read.
-    encoder : ViewEncoder, ViewReader, ViewScaler or None
-        Encodes or scales the rows; it has learned from no row.
-    columns : dict of str to list of str
-        The columns of each view; empty where the source holds views.
-    weighted : bool
-        Whether files of views have weights other than 1.
-    in_memory : bool
-        Whether the rows are in memory already.
-    ordered : bool
-        Whether the order of the rows was asked for, as by ORDER BY.
-    check : callable or None
-        Is given each batch just before it is encoded.
-    rows_read : RowsRead or None
-        Keeps a record of the rows that are read, after `note_rows`.
+    The source with all columns is ``table``, and with those that are used ``stream``.  The classes
+    are sorted, and none of numbers; ``class_rows`` is None where they were given.  ``encoder``,
+    None if there is nothing to encode, has learned from no row; ``columns`` are those of each view,
+    if there are columns.  ``check`` is given each batch just before it is encoded, and
+    ``rows_read`` keeps a record of the rows that are read, after `note_rows`.
     """
 
     check: Callable[[LabeledBatch], None] | None = None
@@ -297,9 +250,11 @@ class LabeledSource:
         declared = encoder.declared_columns()
         self.encoder = encoder.set_params(views=encoder.specified_views(), **declared)
         used = [column for group in self.columns.values() for column in group]
-        self.stream = table.select([*used, *self._other_columns()])
+        self.stream = table.select([*used, *self.other_columns])
 
-    def _other_columns(self) -> list[str]:
+    @property
+    def other_columns(self) -> list[str]:
+        """The columns of labels and weights, where they are columns."""
         return [name for name in (self._label, self._weight) if name is not None]
 
     def _find_classes(self, given: Sequence[Any] | None) -> Classes:
@@ -384,15 +339,37 @@ class LabeledSource:
         if not self.has_columns:
             narrow._view = view
             return narrow
-        mine = self.columns[view]
+        return narrow._narrow({view: self.encoder.specified_views()[view]})
+
+    def without_column(self, column: str) -> Self | None:
+        """Return the same rows with a column in no view; None if no view is left."""
+        if not any(column in own for own in self.columns.values()):
+            return self
+        whole = self.encoder.specified_views()
+        kept = {
+            v: [c for c in own if split_form(c, [column])[0] != column] for v, own in whole.items()
+        }
+        kept = {view: own for view, own in kept.items() if own}
+        return copy.copy(self)._narrow(kept) if kept else None
+
+    def _narrow(self, views: dict[str, list[str]]) -> Self:
+        """Read only the columns of these views, which it has."""
+        known = [column for group in self.columns.values() for column in group]
+        mine = list(dict.fromkeys(split_form(c, known)[0] for own in views.values() for c in own))
         declared = {
             kind: [one for one in names if one in mine or split_format(one)[0] in mine]
             for kind, names in self.encoder.declared_columns().items()
         }
-        views = {view: self.encoder.views[view]}
         encoder = clone(self.encoder).set_params(views=views, **declared)
-        narrow._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
-        return narrow
+        self._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
+        return self
+
+    def with_columns(self, names: Sequence[str]) -> Self:
+        """Return the same rows with these columns besides, which the encoder passes over."""
+        more = copy.copy(self)
+        if names:
+            more.stream = self.table.select([*self.stream.column_names, *names])
+        return more
 
     def with_sources(self, change: Callable[[Source], Source]) -> Self:
         """Return the rows of a source that is made of this one, such as a part of it."""
@@ -457,7 +434,7 @@ class LabeledSource:
         if not self.has_columns:
             X = X if self._view is None else X.select([self._view])
         else:
-            X = X.drop_columns(self._other_columns())
+            X = X.drop_columns(self.other_columns)
             pack = self._shuffled is not None
             X = _compact(X, self.encoder.text) if pack else pyarrow().Table.from_batches([X])
         return LabeledBatch.read(X, y, batch.file, batch.first_row, weight)
@@ -518,27 +495,9 @@ class LabeledSource:
     ) -> Iterator[tuple[MultiView, np.ndarray, np.ndarray | None]]:
         """Yield the rows as views, with their labels and weights.
 
-        Parameters
-        ----------
-        encoder : ViewEncoder, ViewScaler or None
-            Encodes them; start with ``clone(source.encoder)``.
-        learn : bool
-            Let the encoder learn each row just before it encodes it.
-        first : int, default=0
-            Number of rows of the first batch, where they are in order; 0: as of the others.
-        done : int, default=0
-            Number of batches to pass over: they were encoded before.
-        see : callable, default=None
-            Is given each batch, as ``check`` is.
-
-        Yields
-        ------
-        X : MultiView
-            The rows of a batch.
-        y : ndarray
-            Their labels.
-        weight : ndarray or None
-            Their weights, if they have any.
+        The encoder may be fitted, or begin as ``clone(source.encoder)`` and ``learn`` each row just
+        before it encodes it.  In order, the first batch has ``first`` rows (0: as the others);
+        ``done`` batches, encoded before, are passed over; ``see`` is given each batch.
         """
         batches = prefetch(self._shuffled or regroup(self.read(), self.batch_rows, first))
         for batch in islice(batches, done, None):

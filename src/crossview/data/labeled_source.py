@@ -44,25 +44,9 @@ def open_labeled(
 ) -> LabeledSource:
     """Open rows with their labels: columns that an encoder makes views of, or views.
 
-    Parameters
-    ----------
-    source : MultiView, data frame, path, glob or query
-        The rows.
-    y : array-like, str or None
-        The labels, or the name of their column; None where a sparse file has them.
-    encoder : ViewEncoder, default=None
-        One that has learned nothing, as from `encoder_with_views`; None: with the defaults.
-    groups : str, default=None
-        A column of groups, which is in no view.
-    of_model : ViewReader or ViewScaler, default=None
-        Of a model that has learned the views already, so that these rows need not have all.
-    **options
-        As for `LabeledSource`.
-
-    Returns
-    -------
-    LabeledSource
-        The rows.
+    ``y`` holds the labels or names their column (None: a file has them), ``encoder`` has learned
+    nothing, ``groups`` names a column that is in no view, and the options are those of
+    `LabeledSource`.  Rows for the encoder ``of_model`` need not have all views.
     """
     check_rows(source, y=y, weight=options.get("weight"))
     encoder = encoder or ViewEncoder()
@@ -100,20 +84,7 @@ def open_labeled(
 
 
 def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
-    """Return the encoder of a run, with the views of one of its two arguments.
-
-    Parameters
-    ----------
-    encoder : ViewEncoder or None
-        How columns are encoded; None: with the defaults.
-    views : mapping of str to columns, or None
-        The views, unless the encoder names them.
-
-    Returns
-    -------
-    encoder : ViewEncoder
-        A new one, which has learned nothing.
-    """
+    """Return a new encoder that has learned nothing, with the views of one of the two."""
     if encoder is not None and not isinstance(encoder, ViewEncoder):
         raise InputError(f"encoder= is a {type(encoder).__name__}; give a ViewEncoder")
     own = ViewEncoder() if encoder is None else clone(encoder)

@@ -166,17 +166,12 @@ Piece = tuple[str, Any]
 
 
 class ContentHash:
-    """A hash of rows that come one after the other.
+    """A hash of rows that come one after the other, and their number.
 
     It is the same in however many batches they come, sliced or not, as text or as a dictionary of
     it, and whatever lies beneath a missing value.  Each column has streams of bytes of its own: the
     values, the lengths of text, and the places of what is missing.  None of them says where a batch
     ends.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows so far.
     """
 
     def __init__(self) -> None:

@@ -44,31 +44,16 @@ Batch = TypeVar("Batch", bound=Rows)
 class Shuffled(Generic[Batch]):
     """The rows of a source in random order; each iteration has another one.
 
-    Rows of at most `MAX_BYTES` are read once and kept, and all their orders are equally likely.
-    The order depends on the seed and the number of rows only.  More rows pass through a buffer
-    of half that size: whenever it is full, a random half of its rows leave it.  So a row is
+    Rows of at most `MAX_BYTES`, or of any size if they are in memory already, are read once and
+    kept, and all their orders are equally likely: then ``exact`` is True, after the first
+    iteration.  The order depends on the seed and the number of rows only.  More rows pass through a
+    buffer of half that size: whenever it is full, a random half of its rows leave it.  So a row is
     mixed with those that are read within some buffers of it, and the blocks of the source, where it
     has some, are read in random order.
 
-    Parameters
-    ----------
-    read : callable
-        Called with None, it yields the rows in their order; with a generator of random numbers,
-        blocks of them in random order if it can.
-    seed : int
-        Of the order.
-    batch_rows : int
-        Number of rows per batch.
-    in_memory : bool, default=False
-        Whether the rows are in memory already, whatever their size.
-
-    Attributes
-    ----------
-    exact : bool or None
-        Whether all orders were equally likely; None before the first iteration.
-    order_state : dict
-        State of the random numbers before the last iteration; an iteration after `set_order` of it
-        has the same order.
+    ``read(None)`` yields the rows in their order; with a generator of random numbers, blocks of
+    them in random order if it can.  ``order_state`` is that of the random numbers before the last
+    iteration; an iteration after `set_order` of it has the same order.
     """
 
     def __init__(

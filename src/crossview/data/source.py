@@ -10,11 +10,11 @@ that can be known before the rows are read.  Both kinds have
     The number of rows, or None if it is not known without reading them; `Source` sets it after it
     has read all of them.
 
-A *columnar* reader (`ColumnReader`) has ``schema``, a ``pyarrow.Schema``, and
+A *columnar* reader has ``schema``, a ``pyarrow.Schema``, and
 ``batches(columns, batch_rows)``, which yields a `Batch` for consecutive rows of one file.  A
 `ViewEncoder` makes views of them.
 
-A *sparse* reader (`RowReader`) has ``layout``, the `ViewLayout` of its rows, and
+A *sparse* reader has ``layout``, the `ViewLayout` of its rows, and
 ``batches(batch_rows)``, which yields a `Batch` with labels.
 
 The same reader may be read several times, each time from the start.  `Source` checks after each
@@ -57,7 +57,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -136,28 +136,6 @@ class Batch:
         return replace(self, X=X, first_row=first_row, y=y, weight=weight, tags=None)
 
 
-class ColumnReader(Protocol):
-    """A reader of columns."""
-
-    schema: pa.Schema
-    n_rows: int | None
-    files: Sequence[str]
-
-    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
-        """Yield the rows with these columns."""
-
-
-class RowReader(Protocol):
-    """A reader of views and labels."""
-
-    layout: ViewLayout
-    n_rows: int | None
-    files: Sequence[str]
-
-    def batches(self, batch_rows: int) -> Iterator[Batch]:
-        """Yield the rows."""
-
-
 class _MultiViewReader:
     """Rows of a MultiView, which come at once."""
 
@@ -179,8 +157,8 @@ class Source:
 
     Parameters
     ----------
-    reader : ColumnReader or RowReader
-        What reads the rows.
+    reader : reader
+        What reads the rows, as the module describes it.
     columns : list of str, default=None
         The columns to read, in this order.  None: all of them.
     batch_rows : int, default=65536
@@ -323,18 +301,18 @@ class Source:
 
         Numbers stay numbers.
         """
-        as_written = getattr(self._reader, "as_written", None)
-        reader = self._reader if as_written is None else as_written(columns)
-        return self._with(reader, self.column_names)
+        if hasattr(self._reader, "as_written"):
+            return self._with(self._reader.as_written(columns), self.column_names)
+        return self
 
     def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> Source:
         """Return the same rows, with text files read with some columns as text, others as numbers.
 
         A value that is no number is then an error with its file and row.
         """
-        as_kinds = getattr(self._reader, "as_kinds", None)
-        reader = self._reader if as_kinds is None else as_kinds(words, numbers)
-        return self._with(reader, self.column_names)
+        if hasattr(self._reader, "as_kinds"):
+            return self._with(self._reader.as_kinds(words, numbers), self.column_names)
+        return self
 
     def find_dates(self, columns: Sequence[str]) -> dict[str, DateFormat]:
         """Return which columns are text that is dates in every row, and their formats.
@@ -479,6 +457,23 @@ def open_source(
     return open_table(X, dialect=dialect)
 
 
+def _check_kind(has: bool, wanted: bool, what: str, file: str | None) -> None:
+    """Raise an error for columns where views are wanted, or for views instead of columns."""
+    if has != wanted:
+        kinds = "has columns and no views" if has else "holds views and no columns"
+        raise InputError(f"is {what}, which {kinds}", file=file)
+
+
+def _find_reader(source: Any, format: str | None, batch_rows: int, *, columns: bool) -> Any:
+    """The entry of a reader of columns, or of views, and what it reads."""
+    if batch_rows < 1:
+        raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
+    reader, content = find_reader(source, format)
+    file = content[0] if isinstance(content, list) else None
+    _check_kind(reader.kind == "columnar", columns, reader.name, file)
+    return reader, content
+
+
 def input_files(source: Any) -> list[str]:
     """Return the files that a source is read from, also those that a query names."""
     if isinstance(source, Source):
@@ -574,17 +569,11 @@ def open_table(
     {'Bonn': 1, 'Oslo': 2}
     """
     if isinstance(source, Source):
-        if not source.has_columns:
-            what = f"is {source.format or 'a MultiView'}, which holds views and no columns"
-            raise InputError(what, file=source.file)
+        _check_kind(source.has_columns, True, source.format or "a MultiView", source.file)
         return source
     if isinstance(null, str):
         null = [null]
-    if batch_rows < 1:
-        raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
-    reader, content = find_reader(source, format)
-    if reader.kind != "columnar":
-        raise InputError(f"is {reader.name}, which holds views and no columns", file=content[0])
+    reader, content = _find_reader(source, format, batch_rows, columns=True)
     given = {
         "null": None if null is None else tuple(null),
         "decimal": decimal,
@@ -679,16 +668,9 @@ def open_rows(
     MultiView(2 rows, page: 2, link: 1) [ 1 -1] [[0.5, 0.0], [0.0, 1.0]]
     """
     if isinstance(source, Source):
-        if source.has_columns:
-            what = f"is {source.format or 'a table'}, which has columns and no views"
-            raise InputError(what, file=source.file)
+        _check_kind(source.has_columns, False, source.format or "a table", source.file)
         return source
-    if batch_rows < 1:
-        raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
-    reader, content = find_reader(source, format)
-    if reader.kind != "sparse":
-        file = content[0] if isinstance(content, list) else None
-        raise InputError(f"is {reader.name}, which has columns and no views", file=file)
+    reader, content = _find_reader(source, format, batch_rows, columns=False)
     how: dict[str, Any] = {}
     if reader.takes_views:
         how = {"views": views, "hash_bits": hash_bits, "tags": tags}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -29,7 +30,12 @@ from crossview.data.row_columns import (
     weights_of,
 )
 from crossview.data.source import Batch, Source, open_source
-from crossview.data.summaries.columns import MOST_DISTINCT, Target, ValueSummary
+from crossview.data.summaries.columns import (
+    MOST_DISTINCT,
+    Target,
+    ValueSummary,
+    is_identifier,
+)
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.data.summaries.table import TableSummary
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
@@ -54,6 +60,8 @@ MANY_NUMBERS = 0.8
 NEARLY_ALL = 0.95
 # rows from which on a share says something
 FEW_ROWS = 20
+# compare tests no fewer for an order or groups
+ROWS_OF_FOLDS = 300
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
@@ -61,8 +69,6 @@ LONGEST_EXAMPLE = 30
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
-
-_IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,7 @@ def describe(
 ) -> Description:
     """Return what a table, or files of rows with views, hold, and what may be wrong with it.
 
-    It reads the rows once, in batches.
+    It reads the rows once, in batches, and with labels the first 100,000 rows once more.
 
     Parameters
     ----------
@@ -202,9 +208,9 @@ def describe(
     Description
         Of a table the columns, each with its kind, view, different and missing values, range,
         examples and relation to the label, and warnings: of text that looks like numbers, of
-        numbers that look like identifiers, of constants, of columns that leak the label, and of
-        weights whose mean is far from 1.  Of rows with views the labels, and columns, entries and
-        range of each view.
+        numbers that look like identifiers, of constants, of columns that leak the label, of
+        weights whose mean is far from 1, and of folds that `compare` does not draw at random.  Of
+        rows with views the labels, and columns, entries and range of each view.
 
     Raises
     ------
@@ -254,8 +260,9 @@ def describe_columns(
     task: str = "classification",
     time: str | None = None,
     weight: str | None = None,
+    neighbors: bool = True,
 ) -> Description:
-    """Return what a table holds, by names of columns; it loads no encoder.
+    """Return what a table holds, by names of columns; it loads no encoder without ``neighbors``.
 
     Parameters
     ----------
@@ -267,6 +274,8 @@ def describe_columns(
         Columns (names or globs) that are in no view.
     recognize : collection of str, default=("date", "text")
         Kinds that the values of strings may say.
+    neighbors : bool, default=True
+        Whether to say of rows with labels how `compare` splits them.
 
     Returns
     -------
@@ -314,6 +323,9 @@ def describe_columns(
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
+    if neighbors and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
+        encoder = {**given, "views": views, "ignore": left_out}
+        about += _about_folds(table, y, encoder, task=task, weight=weight)
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
 
 
@@ -325,6 +337,25 @@ def _about_names(table: Source) -> list[str]:
         return [f"the names of the columns ({some}, ...) look like a row: header=False"]
     if len(names) == 1 and table.files:
         return [f"there is one column, {names[0]!r}; is there another delimiter? delimiter=';'"]
+    return []
+
+
+def _about_folds(
+    table: Source, y: Any, encoder: Mapping[str, Any], *, task: str, weight: str | None
+) -> list[str]:
+    """Return how `compare` splits the rows, unless at random; nothing of what it refuses."""
+    from crossview.data.encoding.encode import ViewEncoder
+    from crossview.data.labeled_source import open_labeled
+    from crossview.scoring.neighbors import find_split
+    from crossview.scoring.problems import make_problem
+    from crossview.scoring.specification import Scoring
+
+    options: dict[str, Any] = {"task": task, "weight": weight, "unlabeled": True}
+    with suppress(InputError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is wrong with columns is said of each
+        source = open_labeled(table, y, encoder=ViewEncoder(**encoder), **options)
+        problem = make_problem(task, source.classes, Scoring(), class_rows=source.class_rows)
+        return find_split(source, problem).lines()
     return []
 
 
@@ -528,7 +559,7 @@ class _Pass(TableSummary):
                 "counts the rows: it is different in each of them, and tells nothing about new "
                 "ones; leave it out"
             )
-        elif _IDENTIFIER.search(one.name) and (one.distinct or MOST_DISTINCT) > 2:
+        elif is_identifier(one.name) and (one.distinct or MOST_DISTINCT) > 2:
             yield (
                 "whole numbers by the name of an identifier; are they categories? "
                 f"categorical={one.name!r}"
@@ -587,7 +618,8 @@ def describe_head(
         return Description(0, y, [], _about_names(table))
     batch = next(iter(table), None)
     head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
-    answer = describe_columns(pa.Table.from_batches(head, schema=table.schema), y, **options)
+    rows = pa.Table.from_batches(head, schema=table.schema)
+    answer = describe_columns(rows, y, **options, neighbors=False)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings.clear()

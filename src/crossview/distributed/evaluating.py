@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.data.read_labels import with_row_location
+from crossview.data.row_columns import with_row_location
 from crossview.distributed.cluster import check_client
 from crossview.distributed.frames import frames_as_table, is_dask_frame, open_frame
 from crossview.distributed.sources import (

@@ -11,19 +11,18 @@ import numpy as np
 
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import hide_views
-from crossview.data.read_labels import with_row_location
+from crossview.data.row_columns import with_row_location
 from crossview.evaluating.counts import ROWS_FOR_SCALE, AllMetrics, OneMetric, shown_metrics
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
 from crossview.evaluating.windows import ByRows
-from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
 from crossview.scoring.fitted_model import FittedModel, ModelRows
 from crossview.scoring.metrics import running_sum
 from crossview.scoring.metrics.probability import log_losses
 from crossview.scoring.problems import Problem, Scored
-from crossview.scoring.row_values import cells_of_row, strong_columns
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.drift import Drift, drift_warnings
-from crossview.scoring.metric_words import (
+from crossview.scoring.results import (
+    PlotMixin,
     SaysMetric,
     decision_words,
     positive_note,
 )
-from crossview.scoring.plot_mixin import PlotMixin
 
 __all__ = [
     "CalibrationBin",

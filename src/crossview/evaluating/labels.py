@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crossview.data.arrow import codes_of
-from crossview.data.read_labels import explain_target, first_bad_number, number_or_nan
+from crossview.data.row_columns import explain_target, first_bad_number, number_or_nan
 from crossview.errors import InputError, some_names
 from crossview.labels import has_label
 

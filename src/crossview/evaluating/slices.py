@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.arrow import codes_of, numbers_of
+from crossview.data.arrow import codes_of, is_number, numbers_of
 from crossview.data.source import Source
 from crossview.errors import InputError
 
@@ -143,7 +143,7 @@ class ColumnValues:
     """
 
     def __init__(self, column: str, kind: Any) -> None:
-        self.column, self.is_number = column, _is_number(kind)
+        self.column, self.is_number = column, is_number(kind)
         self.sample = NumberSample()
         self._counts: Counter[Any] = Counter()
 
@@ -238,12 +238,6 @@ def _name(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _numbers(values: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import SYMMETRIC
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.read_labels import Located
+from crossview.data.row_columns import Located
 from crossview.data.source import Source, open_table
 from crossview.errors import InputError, closest_names
 from crossview.evaluating.labels import ClassLabels, NumberLabels

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.data.read_labels import with_row_location
+from crossview.data.row_columns import with_row_location
 from crossview.evaluating.slices import ColumnValues, NumberSample
 from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range

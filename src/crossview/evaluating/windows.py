@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.arrow import numbers_of
+from crossview.data.arrow import is_number, numbers_of
 from crossview.data.encoding.dates import as_times, is_text
 from crossview.data.row_columns import format_of_times
 from crossview.data.source import Source
@@ -265,7 +265,7 @@ def _times(values: Any, column: str, format: str) -> np.ndarray:
         unit = {"s": 1.0, "us": 1e6}[values.type.unit]
         whole = values.cast(pa.int64()).cast(pa.float64(), safe=False)
         return numbers_of(whole) / unit
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+    if not is_number(kind):
         raise InputError(
             f"holds {kind}, and times are timestamps, dates or numbers; convert it in a query, for "
             "example with CAST(... AS TIMESTAMP)",

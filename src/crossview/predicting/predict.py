@@ -12,7 +12,7 @@ import numpy as np
 from crossview.data.arrow import floats, integers, kind_of_labels, labels_as, pyarrow
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import with_row_location
+from crossview.data.row_columns import with_row_location
 from crossview.data.source import Source, input_files
 from crossview.data.writers.tables import check_table, writing
 from crossview.errors import InputError

@@ -10,8 +10,8 @@ import numpy as np
 from crossview.catalog.learners import learner_of_class
 from crossview.errors import some_names
 from crossview.reporting.fitting_table import FittingTable
+from crossview.scoring.collector import strong_interactions
 from crossview.scoring.diagnostics import StrongInteraction
-from crossview.scoring.row_values import strong_interactions
 from crossview.scoring.weights import ColumnNames
 
 __all__ = ["interaction_tables", "model_tables", "training_summary"]

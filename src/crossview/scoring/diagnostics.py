@@ -53,149 +53,69 @@ MOST_DIFFERING, MOST_VALUES, LONGEST_VALUE = 8, 9, 60
 
 @dataclass(frozen=True)
 class ViewNumbers:
-    """A view in numbers.
-
-    Attributes
-    ----------
-    view : str
-        The view.
-    columns : int
-        Columns of the source.
-    kinds : dict of str to int
-        How many of them are numeric, categorical and text; empty where they are encoded already.
-    used : int
-        Encoded columns that are not 0 in some row.
-    entries : float
-        Mean number of entries of a row that are not 0.
-    density : float
-        Share of the entries of the used columns that are not 0.
-    missing : float
-        Share of the rows in which the whole view is missing.
-    """
+    """A view in numbers."""
 
     view: str
-    columns: int
-    kinds: dict[str, int]
-    used: int
-    entries: float
-    density: float
-    missing: float
+    columns: int  # those of the source
+    kinds: dict[str, int]  # how many columns are of each kind; empty where they are encoded already
+    used: int  # encoded columns that are not 0 in some row
+    entries: float  # mean number of entries of a row that are not 0
+    density: float  # share of the entries of the used columns that are not 0
+    missing: float  # share of the rows in which the whole view is missing
 
 
 @dataclass(frozen=True)
 class ScoredRows:
     """Rows that a model had not learned, and what it said of them; a sample of at most 20,000.
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_samples,)
-        Their positions among the labeled rows, ascending.
-    y : ndarray of shape (n_samples,)
-        Codes of their classes, or their numbers.
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Their scores, or predictions.
-    predicted : ndarray of shape (n_samples,) or None
-        Codes of the predicted classes; None where a number is predicted.
-    probabilities : ndarray of shape (n_samples, n_classes) or None
-        Probabilities of the classes, where the model was calibrated.
-    view_scores : ndarray of shape (n_samples, n_views) or None
-        The score of each view, of several classes that of the predicted one; NaN where the view is
-        missing.  None for a model of one view, and for one that has no such scores.
-    learned : bool
-        Whether the model had learned these rows, after all.
+    Probabilities are there where the model was calibrated.  The scores of the views are NaN where
+    one is missing, of several classes those of the predicted one, and None for a model of one view
+    or without such scores.
     """
 
-    rows: np.ndarray
-    y: np.ndarray
-    scores: np.ndarray
-    predicted: np.ndarray | None = None
-    probabilities: np.ndarray | None = None
-    view_scores: np.ndarray | None = None
-    learned: bool = False
+    rows: np.ndarray  # positions among the labeled rows, ascending
+    y: np.ndarray  # codes of the classes, or numbers
+    scores: np.ndarray  # (n_samples,) or (n_samples, n_classes), or predictions
+    predicted: np.ndarray | None = None  # codes; None where a number is predicted
+    probabilities: np.ndarray | None = None  # (n_samples, n_classes)
+    view_scores: np.ndarray | None = None  # (n_samples, n_views)
+    learned: bool = False  # whether the model had learned these rows, after all
 
 
 @dataclass(frozen=True)
 class DifferingRow:
-    """A row whose views differ much.
+    """A row whose views differ much."""
 
-    Attributes
-    ----------
-    row : int
-        Its position in the source, from 0; -1 where that is not known.
-    label : str
-        Its label.
-    predicted : str
-        What is predicted.
-    scores : dict of str to float
-        The score of each view.
-    values : dict of str to (str or None)
-        Some of its cells as they are in the source, by column; None where one is missing.
-    """
-
-    row: int
+    row: int  # position in the source, from 0; -1 where that is not known
     label: str
     predicted: str
-    scores: dict[str, float]
-    values: dict[str, str | None]
+    scores: dict[str, float]  # of each view
+    values: dict[str, str | None]  # some cells as they are in the source, by column
 
 
 @dataclass(frozen=True)
 class StrongColumn:
-    """A column that contributes much to the scores.
-
-    Attributes
-    ----------
-    view : str
-        Its view.
-    column : str
-        Its name.
-    size : float
-        Mean absolute contribution over some rows.
-    mean : float
-        Mean contribution of the rows in which it is not 0.
-    rows : float
-        Share of the rows in which it is not 0.
-    """
+    """A column that contributes much to the scores."""
 
     view: str
     column: str
-    size: float
-    mean: float
-    rows: float
+    size: float  # mean absolute contribution over some rows
+    mean: float  # mean contribution of the rows in which it is not 0
+    rows: float  # share of the rows in which it is not 0
 
 
 @dataclass(frozen=True)
 class StrongInteraction:
-    """A product of columns, or a single one, with a large weight in the score of a machine.
+    """A product of columns, or a single one, with a large weight in the score of a machine."""
 
-    Attributes
-    ----------
-    columns : list of str
-        Their names, with those of their views.
-    weight : float
-        Its coefficient in the score; of a regressor, in standard deviations of the target.
-    label : str
-        The class of the score; empty where there is one score.
-    """
-
-    columns: list[str]
-    weight: float
-    label: str = ""
+    columns: list[str]  # names, with those of their views
+    weight: float  # coefficient in the score; of a regressor, in standard deviations of the target
+    label: str = ""  # the class of the score; empty where there is one score
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A value of one model along a stream.
-
-    Attributes
-    ----------
-    model : str
-        The model.
-    rows : ndarray of int
-        After so many rows.
-    values : ndarray of float
-        The value.
-    """
+    """A value of one model along a stream, after some numbers of rows."""
 
     model: str
     rows: np.ndarray
@@ -204,78 +124,41 @@ class Curve:
 
 @dataclass(frozen=True)
 class ExpertWeights:
-    """The weights of the experts of a stack over the rows.
-
-    Attributes
-    ----------
-    experts : list of str
-        The experts.
-    rows : ndarray of int of shape (n_snapshots,)
-        After so many rows.
-    weights : ndarray of shape (n_snapshots, n_experts)
-        The weights of the mixture, which add up to 1.
-    """
+    """The weights of the experts of a stack after some numbers of rows; they add up to 1."""
 
     experts: list[str]
     rows: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  # (n_snapshots, n_experts)
 
 
 @dataclass
 class Diagnostics:
-    """Diagnostics of a result for plots and reports; parts that do not apply are empty.
+    """Diagnostics of a result for plots and reports; parts that do not apply are empty."""
 
-    Attributes
-    ----------
-    model : str
-        The model that ``scored`` and ``experts`` are about.
-    views : list of ViewNumbers
-        The views in numbers.
-    views_of : str
-        The rows that these are about, in words.
-    class_rows : list of int
-        Rows of each class.
-    scored : ScoredRows or None
-        A sample of rows with their scores.
-    view_model : str
-        The model that ``by_view`` and ``differing`` are about: the same one, or in a comparison, if
-        that has no scores by view, the best one that has.
-    by_view : ScoredRows or None
-        Rows with the scores of their views.  Of a comparison in stream order the last rows, counted
-        from the first of these, as the model scored them before it learned them.
-    differing : list of DifferingRow
-        Rows in which the scores of the views differ most.
-    differing_of : str
-        The rows that these are chosen from, in words; empty: all that were scored.
-    columns : list of StrongColumn
-        Columns that contribute most to the scores of some rows, the strongest first.
-    columns_of : str
-        The rows, in words.
-    interactions : list of StrongInteraction
-        The strongest ones of a machine, by their order; a comparison keeps them, because it keeps
-        no model.
-    errors : list of Curve
-        The mean error of all rows so far, each before it was learned: the share that was predicted
-        wrong, or the root of the mean squared error.
-    differences : list of Curve
-        The difference of the views at some rows, each before it was learned.
-    experts : ExpertWeights or None
-        The experts of a stack.
-    """
-
-    model: str = ""
+    model: str = ""  # of ``scored`` and ``experts``
     views: list[ViewNumbers] = field(default_factory=list)
-    views_of: str = ""
-    class_rows: list[int] = field(default_factory=list)
-    scored: ScoredRows | None = None
+    views_of: str = ""  # the rows that the views are about, in words
+    class_rows: list[int] = field(default_factory=list)  # rows of each class
+    scored: ScoredRows | None = None  # a sample of rows with their scores
+    # of ``by_view`` and ``differing``: the same one, or in a comparison, if that has no scores by
+    # view, the best one that has
     view_model: str = ""
+    # rows with the scores of their views; of a comparison in stream order the last rows, counted
+    # from the first of these, as the model scored them before it learned them
     by_view: ScoredRows | None = None
+    # rows in which the scores of the views differ most
     differing: list[DifferingRow] = field(default_factory=list)
+    # the rows that these are chosen from, in words; empty: all that were scored
     differing_of: str = ""
+    # columns that contribute most to the scores of some rows, the strongest first
     columns: list[StrongColumn] = field(default_factory=list)
-    columns_of: str = ""
+    columns_of: str = ""  # these rows, in words
+    # the strongest of a machine, by their order; a comparison keeps them, as it keeps no model
     interactions: list[StrongInteraction] = field(default_factory=list)
+    # the mean error of all rows so far, each before it was learned: the share that was predicted
+    # wrong, or the root of the mean squared error
     errors: list[Curve] = field(default_factory=list)
+    # the difference of the views at some rows, each before it was learned
     differences: list[Curve] = field(default_factory=list)
     experts: ExpertWeights | None = None
 
@@ -288,15 +171,8 @@ def n_sampled(n_classes: int, n_views: int) -> int:
 def mean_difference(view_scores: np.ndarray) -> np.ndarray:
     """Return ``|s_1 - s_2|`` of each row; of more views the mean over their pairs.
 
-    Parameters
-    ----------
-    view_scores : ndarray of shape (n_samples, n_views)
-        One score per view; NaN where it is missing, and a pair with it does not count.
-
-    Returns
-    -------
-    difference : ndarray of shape (n_samples,)
-        NaN for rows with fewer than two views.
+    ``view_scores`` has shape (n_samples, n_views); a pair with a missing view, which is NaN, does
+    not count, and rows with fewer than two views have NaN.
     """
     total, pairs = np.zeros(len(view_scores)), np.zeros(len(view_scores))
     for v, w in combinations(range(view_scores.shape[1]), 2):
@@ -320,21 +196,10 @@ def most_differing(view_scores: np.ndarray | None) -> np.ndarray:
 def view_numbers(
     X: MultiView, columns: Mapping[str, int] | None = None, kinds: Mapping[str, Any] | None = None
 ) -> list[ViewNumbers]:
-    """Return each view of some rows in numbers.
+    """Return each view of some encoded rows in numbers.
 
-    Parameters
-    ----------
-    X : MultiView
-        The rows, encoded.
-    columns : mapping of str to int, default=None
-        Columns of the source in each view.  None: those of X.
-    kinds : mapping of str to dict, default=None
-        How many of them are of each kind.
-
-    Returns
-    -------
-    views : list of ViewNumbers
-        One per view.
+    ``columns`` are the numbers of columns of the source in each view (None: those of X), and
+    ``kinds`` how many of them are of each kind.
     """
     found, matrix, n = [], X.matrix, max(len(X), 1)
     if sp.issparse(matrix):
@@ -377,19 +242,7 @@ def _next_point(n: int) -> int:
 class ErrorCurve:
     """The mean error of the rows so far, at numbers of rows that grow by about a tenth.
 
-    Parameters
-    ----------
-    n_rows : int, default=0
-        Rows that were counted before.
-    total : float, default=0.0
-        Sum of their errors.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Numbers of rows.
-    totals : ndarray of float
-        The sums after these.
+    Before, ``n_rows`` rows with a sum of errors of ``total`` were counted.
 
     Examples
     --------
@@ -429,16 +282,9 @@ class ErrorCurve:
 class ViewDifferences:
     """The difference of the views of some rows of a stream, each before it is learned.
 
-    The rows are those at fixed positions from the 17th on, eight each time their number doubles;
-    whoever learns the stream asks how many rows are `left` until the next one, and begins a piece
-    with it.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Their positions, from 1.
-    values : ndarray of float
-        Their differences.
+    The rows, whose positions count from 1, are those at fixed positions from the 17th on, eight
+    each time their number doubles; whoever learns the stream asks how many rows are `left` until
+    the next one, and begins a piece with it.
     """
 
     def __init__(self) -> None:
@@ -469,20 +315,11 @@ class ViewDifferences:
 
 
 class RowSample:
-    """A sample of the rows of a stream, drawn without knowing how many there are.
+    """A sample of ``n`` rows of a stream, drawn without knowing how many there are.
 
     Each row draws a random number, and the rows with the smallest ones stay: so the sample depends
-    on seed and rows, and not on batches.  Samples of consecutive parts of a stream add up to that
-    of the stream.
-
-    Parameters
-    ----------
-    n : int
-        Rows to keep.
-    seed : int, default=0
-        Of the random numbers.
-    first_row : int, default=0
-        Position in the stream of the first row that is drawn from.
+    on seed and rows, and not on batches.  Samples of consecutive parts of a stream, each drawn from
+    its ``first_row`` on, add up to that of the stream.
     """
 
     def __init__(self, n: int, seed: int = 0, first_row: int = 0) -> None:

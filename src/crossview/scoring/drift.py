@@ -56,47 +56,27 @@ NARROWEST_GAP = 1e-3
 
 
 class Parts(NamedTuple):
-    """Numbers of a sample, divided into parts.
+    """Numbers of a sample, divided into parts."""
 
-    Attributes
-    ----------
-    edges : ndarray of shape (n_parts - 1,)
-        Between the parts, ascending.
-    counts : ndarray of shape (n_parts,)
-        Rows of the sample in each part.
-    """
-
-    edges: np.ndarray
-    counts: np.ndarray
+    edges: np.ndarray  # (n_parts - 1,), between the parts, ascending
+    counts: np.ndarray  # (n_parts,), rows of the sample in each part
 
 
 @dataclass(frozen=True)
 class Drift:
     """Drift of one property of a view since training.
 
-    Attributes
-    ----------
-    view : str
-        The view.
-    what : {"inputs", "scores", "missing"}
-        The norms of its rows, its scores, or the share of the rows in which it is missing.
-    index : float
-        The population stability index.
-    limit : float
-        What it must exceed to count: 0.25, or more where few rows explain a higher one.
-    before, now : float
-        About the median; of missing the share.
-    rows : int
-        New rows.
+    The property is "inputs", the norms of its rows, "scores", or "missing", the share of the rows
+    in which it is missing.
     """
 
     view: str
     what: str
-    index: float
-    limit: float
-    before: float
+    index: float  # the population stability index
+    limit: float  # what it must exceed to count: 0.25, or more where few rows explain a higher one
+    before: float  # about the median; of missing the share
     now: float
-    rows: int
+    rows: int  # new ones
 
     @property
     def moved(self) -> bool:
@@ -115,16 +95,8 @@ class Drift:
 def population_stability_index(before: Any, now: Any) -> float:
     """Return how differently two samples fall into parts: ``Σ_j (q_j - p_j) log(q_j / p_j)``.
 
-    Parameters
-    ----------
-    before, now : array-like of shape (n_parts,)
-        Rows of either sample in each part; half a row is added to each, so that an empty part has
-        a share above 0.
-
-    Returns
-    -------
-    index : float
-        0 where the shares are equal; usually below 0.1 little has moved, from 0.25 on much has.
+    Both have shape (n_parts,) and hold rows; half a row is added to each part, so that no share is
+    0.  Usually below 0.1 little has moved, from 0.25 on much has.
 
     Examples
     --------
@@ -152,20 +124,10 @@ def limit_of_index(before: np.ndarray, now: np.ndarray) -> float:
 
 
 def find_parts(values: np.ndarray) -> Parts:
-    """Divide a sample into about ten parts of as many values each.
+    """Divide a sample into about ten parts of as many values each, or one of nearly equal values.
 
     An edge lies in the widest gap between two values near a decile, so that what has few
     different values, such as the scores of a category, is not divided inside one of them.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Numbers.
-
-    Returns
-    -------
-    parts : Parts
-        One part where nearly all values are the same.
     """
     values = np.sort(values)
     n = len(values)
@@ -206,21 +168,9 @@ def view_norms(X: MultiView) -> np.ndarray:
 
 
 def scores_of_views(learner: Any, X: MultiView, scores: np.ndarray | None = None) -> np.ndarray:
-    """Return one score per view and row: with several classes, that of the predicted class.
+    """Return one score per row and view: with several classes, that of the predicted class.
 
-    Parameters
-    ----------
-    learner : learner
-        A fitted one.
-    X : MultiView
-        The rows.
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes), default=None
-        Its joint scores, where they are known.
-
-    Returns
-    -------
-    each : ndarray of shape (n_samples, n_views)
-        NaN where a view is missing.
+    It is NaN where a view is missing; ``scores`` are the joint scores, where they are known.
     """
     each = np.asarray(learner.view_scores(X))
     if each.ndim == 2:
@@ -233,22 +183,10 @@ def scores_of_views(learner: Any, X: MultiView, scores: np.ndarray | None = None
 def make_reference(learner: Any, X: MultiView, n_rows: int, *, once: bool) -> dict[str, Any] | None:
     """Return how inputs and scores of each view are distributed, for later rows to compare with.
 
-    Parameters
-    ----------
-    learner : learner
-        The trained one.
-    X : MultiView
-        The last rows that it learned.
-    n_rows : int
-        Number of all rows that it learned.  Of few rows the first half is left out: they were
-        scaled by the mean norms so far.
-    once : bool
-        Whether it learned them once, so that their scores are about those of new rows.
-
-    Returns
-    -------
-    reference : dict or None
-        As JSON, for `read_reference`; None for too few rows.
+    X holds the last of the ``n_rows`` that the learner learned; of few rows the first half is left
+    out, because they were scaled by the mean norms so far.  ``once`` says that it learned them
+    once, so that their scores are about those of new rows.  The answer is JSON, for
+    `read_reference`; None for too few rows.
     """
     X = X[-max(1, n_rows // 2) :]
     if len(X) < FEWEST_ROWS:
@@ -275,29 +213,15 @@ def _parts_to_json(values: np.ndarray) -> dict[str, list[float]] | None:
 
 
 class ViewReference(NamedTuple):
-    """Reference distribution of one view in training.
+    """Reference distribution of one view in training: norms of rows, and scores, if known."""
 
-    Attributes
-    ----------
-    missing : ndarray of shape (2,)
-        Rows in which it was there, and was missing.
-    inputs, scores : Parts or None
-        The norms of its rows, and its scores; None if that is not known.
-    """
-
-    missing: np.ndarray
+    missing: np.ndarray  # rows in which it was there, and was missing
     inputs: Parts | None
     scores: Parts | None
 
 
 def read_reference(info: Mapping[str, Any], views: tuple[str, ...]) -> list[ViewReference] | None:
-    """Return what a model file keeps of each view; None if it keeps nothing.
-
-    Raises
-    ------
-    InputError
-        It is not what `make_reference` made.
-    """
+    """Return what a model file keeps of each view; None if it keeps nothing."""
     content = info.get("reference")
     if content is None:
         return None
@@ -328,15 +252,7 @@ def _read_parts(content: Mapping[str, Any] | None) -> Parts | None:
 
 
 class DriftCounter:
-    """Counts of new rows in the parts of a reference.
-
-    Parameters
-    ----------
-    views : tuple of str
-        Names of the views.
-    reference : list of ViewReference
-        One per view.
-    """
+    """Counts of new rows in the parts of a reference, which has one entry per view."""
 
     def __init__(self, views: tuple[str, ...], reference: list[ViewReference]) -> None:
         self.views, self.reference = views, reference
@@ -348,19 +264,9 @@ class DriftCounter:
         return DriftCounter(self.views, self.reference)
 
     def locate(self, X: MultiView, scores: np.ndarray) -> np.ndarray:
-        """Return the part of each row, per view and of inputs and scores.
+        """Return the part of each row, for `count`: integers of shape (n_samples, n_views, 2).
 
-        Parameters
-        ----------
-        X : MultiView
-            The rows.
-        scores : ndarray of shape (n_samples, n_views)
-            As `scores_of_views` gives them.
-
-        Returns
-        -------
-        places : ndarray of int of shape (n_samples, n_views, 2)
-            For `count`.
+        The last axis is inputs and scores; the scores are those of `scores_of_views`.
         """
         values = np.stack([view_norms(X), scores], axis=-1)
         places = np.full(values.shape, N_PARTS)

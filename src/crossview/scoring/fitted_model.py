@@ -13,7 +13,7 @@ from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import value_type, with_row_location
+from crossview.data.row_columns import value_type, with_row_location
 from crossview.data.source import Batch, Source, open_source, open_table
 from crossview.data.table_columns import check_missing_columns, columns_of_model
 from crossview.errors import InputError
@@ -34,23 +34,10 @@ TAG = "tag"
 class FittedModel:
     """A fitted model, and what its file says of its training.
 
-    Parameters
-    ----------
-    model : path-like, Trained, Pipeline or learner
-        A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
-
-    Attributes
-    ----------
-    file : str or None
-        The file.
-    info : dict
-        What training says of the model; empty for one that does not come from it.
-    encoder : ViewEncoder, ViewScaler or None
-        What makes views of the rows.
-    learner : learner
-        What predicts.
-    classes : list or None
-        The classes, sorted; None where a number is predicted.
+    It is a model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
+    ``info``, what training says of the model, is empty for one that does not come from it;
+    ``encoder`` makes views of the rows, if it is not None; ``classes`` are sorted, and None where a
+    number is predicted.
     """
 
     def __init__(self, model: Any) -> None:

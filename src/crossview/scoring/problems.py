@@ -17,6 +17,7 @@ from crossview.scoring.metrics import (
     RunningThreshold,
     Tally,
     best_threshold,
+    confusion_matrix,
     decide,
     hinge_losses,
     measure,
@@ -37,21 +38,15 @@ __all__ = [
 
 
 class Scored(NamedTuple):
-    """Scores of rows that a model has not learned.
+    """Scores of rows that a model has not learned; where a number is predicted, the predictions.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Scores; where a number is predicted, the predictions.
-    probabilities : ndarray of shape (n_samples, n_classes) or None
-        Probabilities of the classes, where they are needed.
-    predicted : ndarray of shape (n_samples,) or None
-        Codes of the predicted classes; None: those by the scores.
+    There are probabilities where they are needed; ``predicted`` None stands for the classes by the
+    scores.
     """
 
-    scores: np.ndarray
-    probabilities: np.ndarray | None = None
-    predicted: np.ndarray | None = None
+    scores: np.ndarray  # (n_samples,) or (n_samples, n_classes)
+    probabilities: np.ndarray | None = None  # (n_samples, n_classes)
+    predicted: np.ndarray | None = None  # codes
 
     def take(self, rows: Any) -> Scored:
         """Return some of the rows."""
@@ -73,146 +68,21 @@ def join(parts: Sequence[Scored]) -> Scored:
     )
 
 
-class _Stratified:
-    """Folds with each class in proportion, and the rows that they need."""
-
-    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
-        """Refuse folds of the labeled rows that would lack a class."""
-        labels, counts = np.unique(y, return_counts=True)
-        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
-        # each class in every fold, and twice in every training part
-        if count < cv or count - -(-count // cv) < 2:
-            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
-            raise InputError(
-                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
-                f"take fewer folds, or leave the class out{more}"
-            )
-
-    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
-        """Refuse first rows of a stream by which parameters cannot be chosen."""
-        if unlabeled and len(np.unique(y)) < 2:
-            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
-            raise InputError(
-                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
-                "parameters; shuffle the rows, or compare by folds"
-            )
-        if len(np.unique(y)) < 2:
-            raise InputError(
-                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
-                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
-                "by label, or compare by folds"
-            )
-
-    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
-        """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
-        from sklearn import model_selection  # not for those who only train: it takes long to load
-
-        kind = model_selection.StratifiedGroupKFold if grouped else model_selection.StratifiedKFold
-        return kind(k, shuffle=True, random_state=seed)
-
-    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
-        """Return three folds, or as many as the rarest class has rows."""
-        k = min(3, int(np.unique(y, return_counts=True)[1].min()))
-        return self.folds(k, seed, grouped=grouped)
-
-    def one_split(self, seed: int) -> Any:
-        """Return one split of 80 to 20."""
-        from sklearn import model_selection
-
-        return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
-
-
-class _Counted(_Stratified):
-    """Base class of `Classification`: metrics and counts of rows."""
-
-    classes: np.ndarray
-    positive: int
-    metric: str
-
-    def encode(self, y: np.ndarray) -> np.ndarray:
-        """Return the labels as the metrics take them: as codes."""
-        return places_of(y, self.classes)
-
-    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return how many rows of each class (in a line) are predicted as each class."""
-        K = len(self.classes)
-        codes = K * self.encode(y) + scored.predicted
-        return np.bincount(codes, minlength=K * K).reshape(K, K)
-
-    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
-        """Return one metric of some rows."""
-        scores, p, predicted = scored
-        return measure(
-            *(name, self.encode(y), scores),
-            probabilities=p,
-            predicted=predicted,
-            positive=self.positive,
-        )
-
-    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
-        """Return the loss of each row."""
-        return hinge_losses(self.encode(y), scored.scores)
-
-    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
-        """Count some rows."""
-        tally.update(self.encode(y), *scored)
-
-    def tally(self) -> Tally:
-        """Return a tally that has counted nothing."""
-        return Tally(len(self.classes), positive=self.positive)
-
-    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
-        """Return a tally per block of the metric that decides; these rows came before it."""
-        return BlockTally(
-            metric or self.metric,
-            n_classes=len(self.classes),
-            positive=self.positive,
-            typical_scores=scored.scores,
-        )
-
-
-class Classification(_Counted):
+class Classification:
     """One of several classes is predicted.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        All labels that may occur, sorted.
-    positive : label, default=None
-        With two classes: the one that f1 and similar metrics are about.  None: that of
-        `choose_positive`.
-    metric : str, default=None
-        The metric that decides.  None: f1, or macro_f1 where the positive class is a guess.
-    threshold : float, "tuned" or None, default="tuned"
-        With two classes: the probability of the positive class above which it is predicted.
-        "tuned": where the metric is best, or macro_f1 where the metric does not depend on it.
-        None: a score above 0 predicts the second class.
-    class_rows : array-like of shape (n_classes,), default=None
-        The number of rows of each class, which may say which one is positive; None: not known.
-    positive_by : str, default=None
-        What chose ``positive`` before; None: it was given.
+    Of two classes ``positive``, a label, is the one that f1 and similar metrics are about; None:
+    that of `choose_positive` by ``class_rows``.  ``positive_by`` says what chose it before (None:
+    it was given).  A metric of None is f1, or macro_f1 where the positive class is a guess.  The
+    threshold is the probability of the positive class above which it is predicted, "tuned" (where
+    the metric is best, or macro_f1 where the metric does not depend on it), or None: a score above
+    0 predicts the second class.
 
-    Attributes
-    ----------
-    positive : int or None
-        The code of the positive class; 1 where there are more than two.
-    positive_label : label or None
-        That class; None where there are more than two.
-    positive_by : {"given", "name", "rarer", "guess"} or None
-        What chose it; see `choose_positive`.
-    class_rows : list of int or None
-        The number of rows of each class, if known.
-    tuned_for : str or None
-        The metric for which each model gets its own threshold; None: the threshold is given, or
-        there is none.
-    tunes : bool
-        Whether each model gets its own threshold.
-    judged_by_threshold : bool
-        Whether the metric depends on that threshold.
-    ranks : bool
-        Whether the metric depends on the order of the scores only.
-    needs_probabilities : bool
-        Whether the metric or a threshold needs the probabilities of the models.
+    The attribute ``positive`` is the code of that class, 1 where there are more than two, and
+    ``positive_label`` its label.  If each model gets its own threshold (``tunes``), ``tuned_for``
+    is the metric for which.  Whether the metric depends on it is ``judged_by_threshold``, whether
+    on the order of the scores only ``ranks``, and whether metric or threshold need the
+    probabilities of the models ``needs_probabilities``.
     """
 
     name = "classification"
@@ -354,6 +224,91 @@ class Classification(_Counted):
             )
         return task
 
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return the labels as the metrics take them: as codes."""
+        return places_of(y, self.classes)
+
+    def confusion(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return how many rows of each class (in a line) are predicted as each class."""
+        assert scored.predicted is not None
+        return confusion_matrix(self.encode(y), scored.predicted, len(self.classes))
+
+    def measure(self, name: str, y: np.ndarray, scored: Scored) -> float:
+        """Return one metric of some rows."""
+        scores, p, predicted = scored
+        return measure(
+            *(name, self.encode(y), scores),
+            probabilities=p,
+            predicted=predicted,
+            positive=self.positive,
+        )
+
+    def losses(self, y: np.ndarray, scored: Scored) -> np.ndarray:
+        """Return the loss of each row."""
+        return hinge_losses(self.encode(y), scored.scores)
+
+    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
+        """Count some rows."""
+        tally.update(self.encode(y), *scored)
+
+    def tally(self) -> Tally:
+        """Return a tally that has counted nothing."""
+        return Tally(len(self.classes), positive=self.positive)
+
+    def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
+        """Return a tally per block of the metric that decides; these rows came before it."""
+        return BlockTally(
+            metric or self.metric,
+            n_classes=len(self.classes),
+            positive=self.positive,
+            typical_scores=scored.scores,
+        )
+
+    def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
+        """Refuse folds of the labeled rows that would lack a class."""
+        labels, counts = np.unique(y, return_counts=True)
+        rare, count = labels.tolist()[counts.argmin()], int(counts.min())
+        # each class in every fold, and twice in every training part
+        if count < cv or count - -(-count // cv) < 2:
+            more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
+            raise InputError(
+                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
+                f"take fewer folds, or leave the class out{more}"
+            )
+
+    def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
+        """Refuse first rows of a stream by which parameters cannot be chosen."""
+        if unlabeled and len(np.unique(y)) < 2:
+            seen = f"only {y.tolist()[0]!r} as a label" if len(y) else "no label"
+            raise InputError(
+                f"the first {len(y) + unlabeled} rows have {seen}, so they cannot choose "
+                "parameters; shuffle the rows, or compare by folds"
+            )
+        if len(np.unique(y)) < 2:
+            raise InputError(
+                f"the first {len(y)} rows are all of class {y.tolist()[0]!r}, so "
+                "they cannot choose parameters; shuffle the rows, which seem to be sorted "
+                "by label, or compare by folds"
+            )
+
+    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
+        """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
+        from sklearn import model_selection  # not for those who only train: it takes long to load
+
+        kind = model_selection.StratifiedGroupKFold if grouped else model_selection.StratifiedKFold
+        return kind(k, shuffle=True, random_state=seed)
+
+    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
+        """Return three folds, or as many as the rarest class has rows."""
+        k = min(3, int(np.unique(y, return_counts=True)[1].min()))
+        return self.folds(k, seed, grouped=grouped)
+
+    def one_split(self, seed: int) -> Any:
+        """Return one split of 80 to 20."""
+        from sklearn import model_selection
+
+        return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
+
 
 class Regression:
     """A number is predicted; each method does what that of `Classification` does."""
@@ -455,16 +410,8 @@ Problem = Classification | Regression
 def make_problem(name: str, classes: Any, scoring: Scoring, **options: Any) -> Problem:
     """Return the problem to solve, and how it is scored.
 
-    Parameters
-    ----------
-    name : {"classification", "regression"}
-        The kind of prediction.
-    classes : ndarray of shape (n_classes,)
-        All labels that may occur, sorted; of numbers none.
-    scoring : Scoring
-        Without a metric and costs, the default is that of the classes.
-    **options
-        As for `Classification`: ``class_rows`` and ``positive_by``.
+    The classes are sorted, and none for regression.  Without metric and costs the default is that
+    of the classes; the options are ``class_rows`` and ``positive_by`` of `Classification`.
     """
     checked = scoring.metric_of(name)
     if name == "regression":

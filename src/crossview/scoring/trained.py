@@ -12,9 +12,8 @@ from crossview import __version__
 from crossview.errors import OneClassWarning
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.diagnostics import Diagnostics
-from crossview.scoring.metric_words import SaysMetric, decision_words
-from crossview.scoring.plot_mixin import PlotMixin
 from crossview.scoring.progressive import Record
+from crossview.scoring.results import PlotMixin, SaysMetric, decision_words
 
 __all__ = ["Trained", "TrainingObserver"]
 

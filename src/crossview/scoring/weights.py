@@ -88,22 +88,11 @@ def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Tabl
 class ColumnNames:
     """The names of columns, view by view.
 
-    Parameters
-    ----------
-    encoder : ViewEncoder, ViewReader or ViewScaler, default=None
-        It names the columns, but for a scaler, which knows none.
-    given : mapping of str to sequence of str, default=None
-        Names of the columns of some views, where the encoder knows none.  Others are counted.
-    kept : mapping of str to ndarray of int, default=None
-        Where columns were dropped: the positions of those that are left in each view, -1 for one
-        that stands for all others.
+    The encoder names them, but for a scaler, which knows none; then those ``given`` of some views
+    count, and others are numbered.  Where columns were dropped, ``kept`` has the positions of those
+    that are left in each view, -1 for one that stands for all others.  ``columns`` are those of a
+    table that the encoder reads for each view; empty where rows are views.
 
-    Attributes
-    ----------
-    columns : mapping of str to sequence of str
-        The columns of a table that the encoder reads for each view; empty where rows are views.
-
-    Examples
     --------
     >>> from crossview.scoring.weights import ColumnNames
     >>> ColumnNames(given={"page": ["course", "exam"]}).texts("page", [1])
@@ -161,20 +150,7 @@ def with_view(view: str, name: str) -> str:
 
 
 class WeightTable:
-    """The table of `weights`, batch by batch.
-
-    Parameters
-    ----------
-    model : path-like, Pipeline or learner
-        As for `weights`.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        Of the batches.
-    n_rows : int
-        Rows so far.
-    """
+    """The table of `weights`, batch by batch; ``n_rows`` counts the rows so far."""
 
     def __init__(self, model: Any) -> None:
         fitted = load(model) if isinstance(model, str | os.PathLike) else model

@@ -8,12 +8,16 @@ import numpy as np
 
 from crossview.data.labeled import LabeledSource
 from crossview.labels import has_label
-from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.collector import (
+    DiagnosticsCollector,
+    cells_of_row,
+    numbers_of,
+    strong_columns,
+)
 from crossview.scoring.diagnostics import Diagnostics, DifferingRow, expert_weights
 from crossview.scoring.drift import scores_of_views
 from crossview.scoring.problems import Problem
 from crossview.scoring.progressive import ProgressiveValidation
-from crossview.scoring.row_values import cells_of_row, numbers_of, strong_columns
 from crossview.scoring.weights import ColumnNames
 from crossview.training.last_rows import LastRows
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled_source import take_rows
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.labels import has_label
-from crossview.scoring.compiling import seconds_of_compiling
 from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
 from crossview.training.diagnosing import diagnose

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled import LabeledSource
 from crossview.data.prefetch import prefetch
-from crossview.data.read_labels import with_label
+from crossview.data.row_columns import with_label
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.collector import DiagnosticsCollector
-from crossview.scoring.compiling import seconds_of_compiling
 from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
-from crossview.scoring.label_order import LabelOrder
 from crossview.scoring.problems import Classification
-from crossview.scoring.progressive import ProgressiveValidation
+from crossview.scoring.progressive import LabelOrder, ProgressiveValidation
 from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import CheckpointFile, Kept, Position
 from crossview.training.diagnosing import diagnose

@@ -11,16 +11,15 @@ from crossview.catalog.names import check_task
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import label_of_model, open_views
 from crossview.data.labeled_source import encoder_with_views, given_parameters
-from crossview.data.read_labels import check_seed
+from crossview.data.row_columns import check_seed
 from crossview.data.source import input_files
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters
 from crossview.saving.files import LOG, MODEL, alone, check_writable
 from crossview.saving.model_files import checksum, save_steps
 from crossview.saving.pipelines import named_steps
-from crossview.scoring.shared_parameters import SHARED
-from crossview.scoring.specification import Scoring
+from crossview.scoring.specification import SHARED, Scoring
 from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import Checkpoint, CheckpointFile
 from crossview.training.fit_in_memory import fit_in_memory

@@ -96,6 +96,14 @@ def run(
             "rows before it.",
         ),
     ] = False,
+    random_folds: Annotated[
+        bool,
+        typer.Option(
+            "--random-folds",
+            help="Random folds also where a test says that rows near in the order, or with the "
+            "same value in a column, are alike. Default: folds are then in order or by groups.",
+        ),
+    ] = False,
     time: Time = None,
     weight: Weight = None,
     rope: Annotated[
@@ -183,6 +191,7 @@ def run(
         "repeats": repeats,
         "groups": groups,
         "in_order": in_order,
+        "random_folds": random_folds,
         "time": time,
         "weight": weight,
         "rope": rope,
@@ -269,6 +278,7 @@ def _write_report(
     """The page, with the options that are not left at their defaults."""
     shown = ("budget", "cv", "repeats", "groups", "time", "weight", "threshold", "epochs")
     settings = {name: command["options"].get(name) for name in shown}
+    settings["groups"] = answer.groups
     if answer.mode == "progressive":
         settings = {name: settings[name] for name in ("time", "weight", "threshold")}
     about = {"source": rows.arguments.title, "label": rows.arguments.label, "settings": settings}
@@ -399,6 +409,8 @@ def _command(
         if labeled:  # a query reads UTF-8
             which += ", in a file of their own"
         options += columns.reading_options
+    if answer.groups is not None and _is_in_view(answer.groups, rows):
+        options += ["--ignore", answer.groups]
     of_answer, time = answer.train_options_of(row), given.get("time")
     if given.get("weight") is not None:
         options += ["--weight", given["weight"]]
@@ -407,6 +419,24 @@ def _command(
     sources = [] if source is None else [source]
     command = ["crossview", "train", *sources, *options, *of_answer, "-o", "MODEL"]
     return which, shlex.join(command)
+
+
+def _is_in_view(name: str, rows: Opened) -> bool:
+    """Return whether `train` would put a column in a view."""
+    from crossview.data.encoding.view_columns import (
+        columns_of_views,
+        match_ignored,
+        without_ignored,
+    )
+    from crossview.data.source import open_table
+
+    columns = rows.arguments
+    names = open_table(rows.table, **columns.reading).column_names
+    ignored = match_ignored(columns.ignored, names)
+    views = without_ignored(columns.views, ignored, names)
+    others = [one for one in names if one not in (*ignored, columns.label)]
+    groups = columns_of_views(views, others).values()
+    return any(name == one for group in groups for one, _ in group)
 
 
 def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | None) -> str:
@@ -426,7 +456,9 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | 
         threshold = row.threshold
     given: dict[str, Any] = {"views": columns.views, **columns.kinds}
     given |= columns.encoding_parameters()
+    groups = [] if answer.groups is None else [answer.groups]
     ignored = [*given.pop("ignore"), *(name for name in rows.in_no_view if name != weight)]
+    ignored += [name for name in groups if name not in ignored]
     if columns.label is not None:
         table = open_table(rows.table, **columns.reading)
         ignored = match_ignored(ignored, table.column_names)

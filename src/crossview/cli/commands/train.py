@@ -276,8 +276,8 @@ def _summary(
     trained: Trained, scored: str = "each row predicted before it was learned"
 ) -> list[str]:
     """Return the lines about a training; ``scored`` says which rows the metrics are about."""
+    from crossview.compiling import SECONDS_UNTOLD
     from crossview.reporting.model import training_summary
-    from crossview.scoring.compiling import SECONDS_UNTOLD
 
     rows = f"{trained.rows:,} rows"
     if trained.unlabeled:

@@ -25,17 +25,21 @@ from crossview.comparing.followup import Refit, ablate, explain, has_weights, le
 from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.summaries.leak_check import LeakCheck
+from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import known_labels
-from crossview.scoring.row_values import numbers_of
+from crossview.scoring.collector import numbers_of
 
 __all__ = ["CompareOptions", "compare_folds"]
 
 
 @dataclasses.dataclass
 class CompareOptions:
-    """Options of a comparison by folds; as the parameters of `crossview.compare`."""
+    """Options of a comparison by folds; as the parameters of `crossview.compare`.
+
+    ``groups`` is the column that ``protocol`` has its groups from, and ``split_lines`` say why the
+    rows are split so, where nobody asked for it.
+    """
 
     models: Sequence[str] | None
     baselines: Sequence[str] | None
@@ -44,6 +48,8 @@ class CompareOptions:
     extend: Comparison | None = None
     ablate: bool = False
     curve: bool = False
+    groups: str | None = None
+    split_lines: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def blends(self) -> bool:
@@ -114,7 +120,9 @@ def compare_folds(
             planned_folds=len(data.splits),
             seconds=time.monotonic() - begin,
             fingerprint=known,
-            warnings=leaks.found,
+            warnings=[*options.split_lines, *leaks.found],
+            split_lines=options.split_lines,
+            groups=options.groups,
         )
 
     for _ in comparison.rounds():

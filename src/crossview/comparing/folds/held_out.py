@@ -14,9 +14,8 @@ from crossview.comparing.folds.splits import FoldRows
 from crossview.comparing.folds.work import FoldScore
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import take_rows
-from crossview.scoring.collector import DiagnosticsCollector
+from crossview.scoring.collector import DiagnosticsCollector, cells_of_row
 from crossview.scoring.diagnostics import Diagnostics, ScoredRows, ViewNumbers, n_sampled
-from crossview.scoring.row_values import cells_of_row
 from crossview.scoring.weights import ColumnNames
 
 __all__ = ["diagnose", "join_folds", "sample_rows"]

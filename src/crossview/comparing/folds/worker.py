@@ -10,8 +10,8 @@ from multiprocessing import current_process
 from typing import Any
 
 from crossview.comparing.folds.allocator import give_back
+from crossview.compiling import seconds_of_compiling
 from crossview.lazily import load_scikit_learn
-from crossview.scoring.compiling import seconds_of_compiling
 
 __all__ = ["call_here", "call_in_worker"]
 

@@ -5,20 +5,14 @@ from __future__ import annotations
 import copy
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from crossview.data.arrow import pyarrow
-from crossview.data.joining.join_keys import (
-    PLACE,
-    JoinedTable,
-    Matches,
-    database,
-    key_name,
-    register,
-    unify_keys,
-)
-from crossview.data.readers.duck import identifier, read_batches
+import numpy as np
+
+from crossview.data.arrow import integers, one_line, pyarrow
+from crossview.data.readers.duck import connection, identifier, read_batches
 from crossview.data.source import Batch, Source, open_table
 from crossview.errors import InputError, closest_names, some_names
 from crossview.views import index_as_columns, row_index
@@ -33,6 +27,9 @@ CELLS = 4_000_000
 LEAST_ROWS = 1024
 # in the order of the rows of several tables: the first table, then the place in it
 ROWS_OF_A_TABLE = 10**15
+# the column that keeps the place of a row in its table
+PLACE = "place of the row"
+MOST_EXAMPLES = 3
 
 
 class Join(NamedTuple):
@@ -135,7 +132,8 @@ def join_sources(
     keys = _check_keys(keys, streams)
     names = [name for name in [label, *named] if name is not None]
     tables = _name_columns(streams, keys, names)
-    rows = 0 if main else _with_label(tables, label)
+    with_label = (i for i, table in enumerate(tables) if label in table.columns)
+    rows = 0 if main else next(with_label, None)
     tables = [one._replace(required=one.view is None and i != rows) for i, one in enumerate(tables)]
     joined = JoinedSource(tables, keys, rows)
     if guessed:
@@ -211,9 +209,234 @@ def _name_columns(
     return tables
 
 
-def _with_label(tables: Sequence[JoinedTable], label: str | None) -> int | None:
-    """The table that has the label, if one has."""
-    return next((i for i, table in enumerate(tables) if label in table.columns), None)
+class JoinedTable(NamedTuple):
+    """One of the tables that are joined."""
+
+    stream: Source
+    view: str | None  # the view that it is; None: its columns keep their names
+    required: bool  # whether rows that it has not are left out
+    columns: dict[str, str]  # without the id: the name in the join, and its own
+    title: str  # its name in messages
+
+
+def _keys(on: Collection[str]) -> list[str]:
+    """The SQL names of the columns of the id, made comparable."""
+    return [f'"key {k} of the join"' for k in range(len(on))]
+
+
+def _unify_keys(
+    tables: Sequence[JoinedTable], on: Sequence[str]
+) -> tuple[list[JoinedTable], dict[str, str | None]]:
+    """Return the tables with ids that can be compared, and the SQL type of each column of the id.
+
+    Text files say nothing of types: ids of digits are numbers if all tables have numbers, and text
+    if another table has text, such as 007 or P12.  A type of None leaves the column as it is.
+    """
+    tables = list(tables)
+    types: dict[str, str | None] = {}
+    for name in on:
+        kinds = {_family(table, name) for table in tables}
+        if "text" in kinds and len(kinds) > 1:
+            tables = [one._replace(stream=one.stream.as_kinds([name], [])) for one in tables]
+            kinds = {_family(table, name) for table in tables}
+        if kinds <= {"whole numbers", "numbers"}:
+            types[name] = "HUGEINT" if kinds == {"whole numbers"} else "DOUBLE"
+        elif len(kinds) == 1:
+            types[name] = "VARCHAR" if kinds == {"text"} else None
+        else:
+            words = [f"{_family(one, name)} ({_first(one, name)}) in {one.title}" for one in tables]
+            raise InputError(
+                f"is {' and '.join(words)}; give the id one type in all tables", column=name
+            )
+    return tables, types
+
+
+def _family(table: JoinedTable, name: str) -> str:
+    """Return the family of types of a column of ids, also where it is stored as a dictionary."""
+    types = pyarrow().types
+    kind = table.stream.schema.field(name).type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "text"
+    if types.is_integer(kind):
+        return "whole numbers"
+    return "numbers" if types.is_floating(kind) or types.is_decimal(kind) else str(kind)
+
+
+def _first(table: JoinedTable, name: str) -> str:
+    """The first value of a column, as an example."""
+    for batch in table.stream.select([name]):
+        if len(batch):
+            return f"such as {batch.X.column(0)[0].as_py()!r}"
+    return "no rows"
+
+
+@contextmanager
+def _database() -> Iterator[tuple[Any, list[InputError]]]:
+    """Open a database, and a list for what reading a table raises, which DuckDB would reword."""
+    raised: list[InputError] = []
+    with connection() as duck:
+        try:
+            with one_line(None):
+                yield duck, raised
+        except InputError as error:
+            raise (raised[0] if raised else error) from None
+
+
+def _load(
+    duck: Any,
+    name: str,
+    table: JoinedTable,
+    types: Mapping[str, str | None],
+    raised: list[InputError],
+    columns: Mapping[str, str] | None = None,
+    ids: bool = True,
+    streams: bool = False,
+) -> None:
+    """Give the database a table with its id made comparable, its places, and some columns.
+
+    Each row must have an id; ``raised`` gets the error that ends the reading.  ``columns`` are
+    names in the join and own ones, and ``ids`` adds the id as it is.  The table is read once: now,
+    or where a query ``streams`` it.
+    """
+    arrow, own = pyarrow(), columns or {}
+    stream = table.stream.select([*types, *own.values()])
+    schema = stream.schema.append(arrow.field(PLACE, arrow.int64()))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        done = 0
+        try:
+            for batch in stream:
+                for key in types:
+                    batch.check_complete(key, "the id is missing; fill it in, or leave the row out")
+                n = len(batch)
+                place = integers(np.arange(done, done + n))
+                yield arrow.RecordBatch.from_arrays([*batch.X.columns, place], schema=schema)
+                done += n
+        except InputError as error:
+            raised.append(error)
+            raise
+
+    duck.register(f"read {name}", arrow.RecordBatchReader.from_batches(schema, batches()))
+    casts = [
+        identifier(key) if kind is None else f"TRY_CAST({identifier(key)} AS {kind})"
+        for key, kind in types.items()
+    ]
+    parts = [f"{cast} AS {key}" for cast, key in zip(casts, _keys(types), strict=True)]
+    parts += map(identifier, [PLACE, *(types if ids else ())])
+    parts += [f"{identifier(one)} AS {identifier(name)}" for name, one in own.items()]
+    kind = "TEMP VIEW" if streams else "TABLE"
+    duck.execute(f'CREATE {kind} {name} AS SELECT {", ".join(parts)} FROM "read {name}"')
+
+
+class Matches:
+    """The ids that the tables have in common, found by reading their ids only.
+
+    ``rows`` is the table that gives the rows; None: they are all ids of all tables.  ``n_rows`` are
+    those of the join, and ``n_first`` those of the first table, or ids of all; ``lines`` are
+    messages about rows that are not in all tables.
+    """
+
+    def __init__(
+        self, tables: Sequence[JoinedTable], types: Mapping[str, str | None], rows: int | None
+    ) -> None:
+        self._tables, self._on, self._rows = tables, list(types), rows
+        self._first = "rows" if rows is None else f"t{rows}"
+        self._keys, self._raw = ", ".join(_keys(types)), ", ".join(map(identifier, types))
+        self.lines: list[str] = []
+        with _database() as (self._duck, raised):
+            for i, table in enumerate(tables):
+                _load(self._duck, f"t{i}", table, types, raised)
+                self._check_twice(i, table)
+            self._make_rows()
+            for i, table in enumerate(tables):
+                self._match(i, table)
+            self.n_rows = self._count("rows")
+        del self._duck
+
+    def _check_twice(self, i: int, table: JoinedTable) -> None:
+        """Say which ids are there twice: an error, unless they are rows such as visits."""
+        twice = f"FROM t{i} GROUP BY {self._keys} HAVING count(*) > 1"
+        n_twice = self._count(f"(SELECT 1 {twice})")
+        if not n_twice:
+            return
+        place, name = identifier(PLACE), ", ".join(self._on)
+        columns = ", ".join(f"arg_min({identifier(name)}, {place})" for name in self._on)
+        order = f"ORDER BY min({place}) LIMIT {MOST_EXAMPLES}"
+        some = self._examples(f"SELECT {columns} {twice} {order}")
+        more = f" ({n_twice:,} such ids)" if n_twice > 1 else ""
+        if i == self._rows and table.view is None:
+            self.lines.append(
+                f"{table.title} has {name} {some} in several rows{more}, which get the same values "
+                "of the other tables"
+            )
+            return
+        raise InputError(f"has {name} {some} twice{more}; give each row once", file=table.title)
+
+    def _make_rows(self) -> None:
+        """Make the table of the ids of the join."""
+        sql = f"FROM {self._first}"
+        if self._rows is None:
+            sql = self._ids(range(len(self._tables)))
+        for i, table in enumerate(self._tables):
+            if table.required:
+                sql = f"SELECT * FROM ({sql}) SEMI JOIN t{i} USING ({self._keys})"
+        self._duck.execute(f"CREATE TABLE rows AS {sql}")
+        self.n_first = self._count(self._first)
+        if not self.n_first:
+            raise InputError("has no rows", file=self._tables[self._rows or 0].title)
+
+    def _ids(self, which: Iterable[int]) -> str:
+        """The SQL of the ids of some tables."""
+        return " UNION ".join(f"SELECT {self._keys} FROM t{i}" for i in which)
+
+    def _match(self, i: int, table: JoinedTable) -> None:
+        """Say how many rows a table has not, and which of its own belong to none."""
+        if i == self._rows:
+            return
+        first, name = self._first, ", ".join(self._on)
+        n, n_own = self.n_first, self._count(f"t{i}")
+        n_there = self._count(f"{first} SEMI JOIN t{i} USING ({self._keys})")
+        n_used = self._count(f"t{i} SEMI JOIN {first} USING ({self._keys})")
+        others = [j for j in range(len(self._tables)) if j != i]
+        other = others[0] if self._rows is None and others else self._rows or 0
+        rows = self._tables[other].title
+        n_shared = n_there
+        if self._rows is None and others:
+            n_shared = self._count(f"t{i} SEMI JOIN ({self._ids(others)}) USING ({self._keys})")
+        if not n_shared:
+            theirs, ours = self._first_ids(f"t{i}"), self._first_ids(f"t{other}")
+            raise InputError(
+                f"no {name} of {table.title} ({theirs}, ...) is in {rows} ({ours}, ...); is it "
+                "written alike in both?"
+            )
+        said: list[str] = []
+        if n_there < n:
+            what = ", and are left out"
+            if not table.required:
+                what = f": view {table.view!r} is missing there"
+            said.append(f"{n - n_there:,} of {n:,} rows are not in {table.title}{what}")
+        if n_used < n_own:
+            some = self._first_ids(f"t{i} ANTI JOIN {first} USING ({self._keys})")
+            said.append(
+                f"{n_own - n_used:,} of {n_own:,} rows of {table.title} are not in {rows}, such "
+                f"as {name} {some}, and are not used"
+            )
+        if said:
+            self.lines.append("; ".join(said))
+
+    def _count(self, sql: str) -> int:
+        ((n,),) = self._duck.sql(f"SELECT count(*) FROM {sql}").fetchall()
+        return int(n)
+
+    def _first_ids(self, sql: str) -> str:
+        """The first ids of a table."""
+        order = f"ORDER BY {identifier(PLACE)} LIMIT {MOST_EXAMPLES}"
+        return self._examples(f"SELECT {self._raw} FROM {sql} {order}")
+
+    def _examples(self, sql: str) -> str:
+        """Some ids, in words."""
+        return ", ".join(" and ".join(map(str, row)) for row in self._duck.sql(sql).fetchall())
 
 
 class JoinedSource:
@@ -224,14 +447,14 @@ class JoinedSource:
     """
 
     def __init__(self, tables: Sequence[JoinedTable], on: Sequence[str], rows: int | None) -> None:
-        self.on = list(on)
+        self.on = list(dict.fromkeys(on))
         self.files: Sequence[str] = [file for one in tables for file in one.stream.files]
         self._rows = rows
         self.ordered = rows is not None and tables[rows].stream.ordered
         dialects = [one.stream.dialect for one in tables]
         self.dialect = next((one for one in dialects if one is not None), None)
-        self._tables, self._types = unify_keys(tables, on)
-        matches = Matches(self._tables, on, self._types, rows)
+        self._tables, self._types = _unify_keys(tables, self.on)
+        matches = Matches(self._tables, self._types, rows)
         self.n_rows: int | None = matches.n_rows
         views = [
             one.view
@@ -249,7 +472,7 @@ class JoinedSource:
             of_rows = self._tables[self._rows or 0].stream.schema
             common = {"HUGEINT": arrow.int64(), "DOUBLE": arrow.float64()}
             common["VARCHAR"] = arrow.string()
-            for name, kind in zip(self.on, self._types, strict=True):
+            for name, kind in self._types.items():
                 own = of_rows.field(name).type
                 found = own if self._rows is not None or kind is None else common[kind]
                 fields.append(arrow.field(name, found))
@@ -301,41 +524,20 @@ class JoinedSource:
         ]
         batch_rows = min(batch_rows, max(LEAST_ROWS, CELLS // max(1, len(columns))))
         done = 0
-        with database() as (duck, raised):
+        with _database() as (duck, raised):
             for i in read:
-                self._load(duck, i, columns, raised)
+                table, streams = self._tables[i], i == self._rows
+                own = {name: one for name, one in table.columns.items() if name in set(columns)}
+                ids = streams or self._rows is None
+                _load(duck, f"t{i}", table, self._types, raised, own, ids, streams)
             query = self._query(columns, read)
             for data in read_batches(duck, duck.sql(query), batch_rows):
                 yield Batch(data.cast(schema), None, done)
                 done += data.num_rows
 
-    def _load(self, duck: Any, i: int, columns: Sequence[str], raised: list[Any]) -> None:
-        """Give the database a table with these columns and its id."""
-        table = self._tables[i]
-        wanted = {name: own for name, own in table.columns.items() if name in set(columns)}
-        stream = table.stream.select([*self.on, *wanted.values()])
-        register(duck, f"read_{i}", stream, self.on, raised)
-        keys = [
-            f"{self._key(name, kind)} AS {identifier(key_name(k))}"
-            for k, (name, kind) in enumerate(zip(self.on, self._types, strict=True))
-        ]
-        has_ids = self._rows is None or i == self._rows
-        keys += map(identifier, self.on if has_ids else ())
-        own = [f"{identifier(own)} AS {identifier(name)}" for name, own in wanted.items()]
-        select = f"SELECT {', '.join([*keys, *own, identifier(PLACE)])} FROM read_{i}"
-        if i == self._rows:  # it streams
-            duck.execute(f"CREATE TEMP VIEW t{i} AS {select}")
-        else:
-            duck.execute(f"CREATE TABLE t{i} AS {select}")
-
-    @staticmethod
-    def _key(name: str, kind: str | None) -> str:
-        column = identifier(name)
-        return column if kind is None else f"TRY_CAST({column} AS {kind})"
-
     def _query(self, columns: Sequence[str], read: Sequence[int]) -> str:
         """The SQL of the join."""
-        keys = ", ".join(identifier(key_name(k)) for k in range(len(self.on)))
+        keys = ", ".join(_keys(self.on))
         rows = f"t{self._rows}"
         sql = f"FROM {rows}"
         if self._rows is None:

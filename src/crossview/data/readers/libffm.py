@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview.data.readers.parsed_rows import Parser
 from crossview.data.readers.svmlight import NONE_SEEN
-from crossview.data.readers.text_rows import TextRowSource
+from crossview.data.readers.text_rows import Parser, TextRowSource
 from crossview.errors import InputError
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.libffm import parse_libffm

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.readers.parsed_rows import Parser
-from crossview.data.readers.text_rows import TextRowSource
+from crossview.data.readers.text_rows import Parser, TextRowSource
 from crossview.errors import InputError, closest_names
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows

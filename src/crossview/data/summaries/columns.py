@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,14 @@ import numpy as np
 from crossview.data.arrow import codes_of, integers, numbers_of
 from crossview.data.encoding.columns import LARGEST, Column, as_codes
 
-__all__ = ["MOST_DISTINCT", "MissingSummary", "NumberSummary", "Target", "ValueSummary"]
+__all__ = [
+    "MOST_DISTINCT",
+    "MissingSummary",
+    "NumberSummary",
+    "Target",
+    "ValueSummary",
+    "is_identifier",
+]
 
 # different values of a column that are counted
 MOST_DISTINCT = 50_000
@@ -19,31 +27,26 @@ MOST_CLASSES = 1000
 FEWEST_ROWS = 10
 ROWS_PER_CLASS = 5
 
+_IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
+
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _DECIMAL_COMMA = r"^\s*[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+\s*$"
 _LEADING_ZERO = r"^\s*[-+]?0\d"
 _MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
 
 
+def is_identifier(column: str) -> bool:
+    """Return whether a column has the name of an identifier, such as user_id."""
+    return _IDENTIFIER.search(column) is not None
+
+
 class Target:
     """The label of some rows: the codes of its classes, or numbers.
 
-    Parameters
-    ----------
-    numbers : bool
-        Whether it is a number.
-
-    Attributes
-    ----------
-    classes : list
-        The classes so far, by code.
-    values : ndarray or None
-        Of the last rows: codes, -1 where the label is missing, or numbers, NaN where it is missing.
-        None: there is no label, or it is neither.
-    usable : bool
-        Whether it is what it should be: a number, or one of at most `MOST_CLASSES` values.
-    n_missing : int
-        Rows without label so far.
+    The ``values`` of the last rows are codes, -1 where the label is missing, or numbers, NaN where
+    it is; None: there is no label, or it is neither.  It is ``usable`` as long as it is what it
+    should be: a number, or one of at most `MOST_CLASSES` values.  ``classes`` are those so far, by
+    code, and ``n_missing`` the rows without label.
     """
 
     def __init__(self, numbers: bool) -> None:
@@ -100,43 +103,21 @@ class Target:
 
 
 class Likeness(NamedTuple):
-    """Numbers of values of a column of text that look like numbers or missing values.
+    """Numbers of values of a column of text that look like numbers or missing values."""
 
-    Attributes
-    ----------
-    present : int
-        Values that are not missing.
-    number, decimal_comma, leading_zero : int
-        Numbers, numbers if a comma is the decimal point, and numbers that start with 0.
-    missing : int
-        Words for a missing value, such as NA.
-    words : int
-        Words of two letters or more in all of them.
-    """
-
-    present: int = 0
+    present: int = 0  # values that are not missing
     number: int = 0
-    decimal_comma: int = 0
-    leading_zero: int = 0
-    missing: int = 0
-    words: int = 0
+    decimal_comma: int = 0  # numbers if a comma is the decimal point
+    leading_zero: int = 0  # numbers that start with 0
+    missing: int = 0  # words for a missing value, such as NA
+    words: int = 0  # of two letters or more, in all values
 
 
 class ValueSummary:
-    """The different values of a column of categories or text, and the labels of their rows.
+    """The different ``values`` of a column of categories or text, and the labels of their rows.
 
-    Attributes
-    ----------
-    name : str
-        The column.
-    values : pyarrow.Array
-        The different values so far, as strings.
-    n_missing : int
-        Rows without value.
-    like : Likeness
-        What they look like.
-    complete : bool
-        Whether all different values were counted: up to `MOST_DISTINCT`.
+    They are an Arrow array of strings; it is ``complete`` as long as all are counted, up to
+    `MOST_DISTINCT`.  ``like`` says what they look like.
     """
 
     def __init__(self, name: str) -> None:
@@ -294,17 +275,10 @@ def _is_missing(array: Any) -> np.ndarray | None:
 class NumberSummary:
     """Moments, ranges and different values of columns of numbers, and their relation to a label.
 
-    Attributes
-    ----------
-    minimum, maximum : ndarray of shape (n_columns,)
-        NaN where there is no value.
-    n_missing, n_nan : ndarray of int of shape (n_columns,)
-        Rows without value, and rows with NaN or infinity, which is not a missing value.
-    n_too_large : ndarray of int of shape (n_columns,)
-        Rows with a number beyond `LARGEST`, which no encoder takes; they count in nothing else.
-    distinct : list of (ndarray, ndarray) or None
-        The different values of each column, and how often each occurs; None: more than
-        `MOST_DISTINCT`.
+    Per column there are rows without value (``n_missing``), rows with NaN or infinity, which is no
+    missing value (``n_nan``), and rows with a number beyond `LARGEST`, which no encoder takes, and
+    which count in nothing else (``n_too_large``).  ``distinct`` holds the different values of each
+    column, and how often each occurs; None: more than `MOST_DISTINCT`.
     """
 
     def __init__(self, n_columns: int) -> None:

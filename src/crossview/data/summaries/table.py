@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.arrow import floats
+from crossview.data.arrow import floats, is_number
 from crossview.data.encoding.columns import kind_of
 from crossview.data.encoding.dates import DAY, as_times
 from crossview.data.summaries.columns import MissingSummary, NumberSummary, Target, ValueSummary
@@ -22,36 +22,14 @@ MOST_CELLS = 4_000_000
 class TableSummary:
     """Summaries of the columns of a table, each by its kind.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Names and types of the columns.
-    declared : mapping of str to str
-        The kinds that the user declares, by column.
-    target : Target
-        The label.
-    formats : mapping of str to str, default=None
-        How text writes dates, by column.
-    values_of_text : bool, default=True
-        Whether the values of columns of text are summarized; otherwise only where they are missing.
+    ``declared`` are the kinds that the user declares, and ``formats`` how text writes dates, by
+    column.  Without ``values_of_text`` columns of text are summarized only by where they are
+    missing.
 
-    Attributes
-    ----------
-    names : list of str
-        The columns.
-    kinds : dict of str to (str or None)
-        What each is encoded as; None where its type is nothing that can be.
-    numbers : dict of str to int
-        The columns that are summarized as numbers, and their places in ``moments``; dates are days
-        since 1970.
-    values : dict of str to ValueSummary
-        The other columns.
-    moments : NumberSummary
-        Of the numbers.
-    missing : MissingSummary
-        Of all columns, in their order.
-    n_rows : int
-        Rows so far.
+    ``kinds`` are what the columns are encoded as, None where their type is nothing that can be.
+    ``numbers`` are the places in ``moments`` of those that are summarized as numbers; dates are
+    days since 1970.  ``values`` are the other columns, and ``missing`` is about all of them, in
+    their order.
     """
 
     def __init__(
@@ -90,11 +68,8 @@ class TableSummary:
             return None
 
     def _is_read_as_number(self, name: str) -> bool:
-        from pyarrow import types
-
-        kind = self.types[name]
-        number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-        return self.kinds[name] == "date" or (self.kinds[name] == "numeric" and bool(number))
+        number = self.kinds[name] == "numeric" and is_number(self.types[name])
+        return self.kinds[name] == "date" or number
 
     def add(self, data: Any, labels: Any) -> None:
         """Take the next rows, a record batch, and their labels, an Arrow array or None."""

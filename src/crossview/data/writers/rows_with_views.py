@@ -50,17 +50,10 @@ def views_as_read(format: str, layout: ViewLayout) -> dict[str, list[str]]:
 
 
 class RowWriter:
-    """Writer of rows to an open file.
+    """Writer of the lines of rows to an open file.
 
-    Parameters
-    ----------
-    file : binary file
-        Takes the lines.
-    format : {"svmlight", "libffm", "vw"}
-        Columns of svmlight are numbered from 1, view after view; views of libffm are fields, and
-        of Vowpal Wabbit namespaces, whose features are numbers from 0.
-    layout : ViewLayout
-        The views.
+    Columns of svmlight are numbered from 1, view after view; views of libffm are fields, and of
+    Vowpal Wabbit namespaces, whose features are numbers from 0.
     """
 
     def __init__(self, file: IO[bytes], format: str, layout: ViewLayout) -> None:

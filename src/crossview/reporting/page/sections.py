@@ -26,8 +26,8 @@ from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.model import interaction_tables
 from crossview.reporting.page.blocks import Block, Section, figures, lines, table
 from crossview.reporting.tables import table_of_classes
+from crossview.scoring.collector import MOST_CONTRIBUTING
 from crossview.scoring.diagnostics import Diagnostics
-from crossview.scoring.row_values import MOST_ROWS
 
 __all__ = [
     "Made",
@@ -229,7 +229,7 @@ def columns_section(kept: Diagnostics | None) -> Section:
     header = ["column", "view", "contribution", "mean where not 0", "rows"]
     how = (
         "Contribution: what the score changes without the column, as a mean absolute value over at "
-        f"most {MOST_ROWS} of {kept.columns_of}."
+        f"most {MOST_CONTRIBUTING} of {kept.columns_of}."
     )
     if kept.model:
         how = f"Of {kept.model}. {how}"

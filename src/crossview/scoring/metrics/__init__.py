@@ -14,6 +14,7 @@ take their places.
 
 from crossview.scoring.metrics.blocks import BlockTally
 from crossview.scoring.metrics.measure import (
+    confusion_matrix,
     decide,
     hinge_losses,
     is_bounded,
@@ -32,6 +33,7 @@ __all__ = [
     "RunningThreshold",
     "Tally",
     "best_threshold",
+    "confusion_matrix",
     "decide",
     "hinge_losses",
     "is_bounded",

@@ -36,28 +36,10 @@ class BlockTally:
     only, and not on the batches.  Where several machines count one stream, `begin_at` says where
     the rows of each begin, and the sum of their tallies has the blocks of the stream.
 
-    Parameters
-    ----------
-    metric : str
-        Name of a metric.
-    n_classes : int, default=0
-        Number of classes; 0 where a number is predicted.
-    positive : {0, 1}, default=1
-        As in `measure`.
-    typical_scores : ndarray of shape (n_samples,) or (n_samples, n_classes), default=None
-        Scores of rows before the stream.  The scores of the stream are counted in bins around their
-        median, in units of their interquartile range.  None: around 0, in units of 1.
+    There are 0 classes where a number is predicted.  The scores are counted in bins around the
+    median of ``typical_scores``, of rows before the stream, in units of their interquartile range;
+    without any around 0, in units of 1.
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows counted.
-    block_rows : int
-        Rows of a block; the last block may have fewer.
-    first_row : int
-        Position of the first row that this tally counts, in the stream.
-
-    Examples
     --------
     >>> import numpy as np
     >>> tally = BlockTally("accuracy", n_classes=2)
@@ -86,15 +68,7 @@ class BlockTally:
         self.n_rows, self.block_rows, self.first_row = 0, 1, 0
 
     def begin_at(self, first_row: int, n_rows: int) -> None:
-        """Begin within a stream whose other rows are counted elsewhere.
-
-        Parameters
-        ----------
-        first_row : int
-            Position of the next row in the stream.
-        n_rows : int
-            Rows of the whole stream, which determine its blocks.
-        """
+        """Begin at a row of a stream of ``n_rows``, whose other rows are counted elsewhere."""
         self.first_row = first_row
         while n_rows > MOST_BLOCKS * self.block_rows:
             self.block_rows *= 2
@@ -106,13 +80,7 @@ class BlockTally:
         probabilities: np.ndarray | None = None,
         predicted: np.ndarray | None = None,
     ) -> None:
-        """Count some more rows.
-
-        Parameters
-        ----------
-        codes, scores, probabilities, predicted
-            As for `Tally` and `ErrorTally`.
-        """
+        """Count some more rows, as `Tally` and `ErrorTally` do."""
         done = 0
         while done < len(codes):
             position = self.first_row + self.n_rows
@@ -144,19 +112,8 @@ class BlockTally:
     def values(self, metric: str | None = None) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the metric of all rows and without each block, and the rows of each block.
 
-        Parameters
-        ----------
-        metric : str, default=None
-            Another metric of the same kind, *decision* or *order*.
-
-        Returns
-        -------
-        whole : float
-            The metric; that of the order of the scores has more ties than that of `Tally`.
-        without : ndarray of shape (n_blocks,)
-            The metric without each block; NaN where it is not defined.
-        rows : ndarray of shape (n_blocks,)
-            Rows of each block.
+        ``metric`` may be another one of the same kind, *decision* or *order*.  It is NaN where it
+        is not defined, and one of order has more ties than that of `Tally`.
         """
         ends = self.block_rows * np.arange(MOST_BLOCKS + 1)
         rows = np.diff(ends.clip(self.first_row, self.first_row + self.n_rows))

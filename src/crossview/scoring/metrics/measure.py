@@ -50,19 +50,8 @@ def decide(
 ) -> np.ndarray:
     """Return the codes of the predicted classes, as every learner predicts.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Two classes: above 0 is class 1, and 0 is not.  More: the highest.
-    probabilities : ndarray of shape (n_samples,), default=None
-        With two classes and a threshold: the probabilities of class 1.
-    threshold : float, default=None
-        A probability above it is class 1, whatever the score.  None: the scores decide.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_samples,)
-        0 to ``n_classes - 1``.
+    With two classes a score above 0 is class 1, and 0 is not, unless there is a threshold: then a
+    probability of class 1 above it.  Of scores of shape (n_samples, n_classes) the highest decides.
     """
     if scores.ndim > 1:
         return scores.argmax(axis=1)
@@ -72,22 +61,10 @@ def decide(
 
 
 def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return the hinge loss of every row: how far its margin falls short of 1.
+    """Return the hinge loss ``max(0, 1 - margin)`` of every row.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples,)
-        True classes.
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Their scores; with several classes the margin is that of the true class
-        over the best wrong one.
+    With several classes the margin is the score of the true class over the best wrong one.
 
-    Returns
-    -------
-    losses : ndarray of shape (n_samples,)
-        ``max(0, 1 - margin)``.
-
-    Examples
     --------
     >>> import numpy as np
     >>> hinge_losses(np.array([1, 0]), np.array([0.5, 0.5])).tolist()
@@ -113,34 +90,15 @@ def measure(
     positive: int = 1,
     k: Any = None,
 ) -> float:
-    """Return one metric of some rows.
+    """Return one metric of some rows; NaN where it is not defined.
 
-    Parameters
-    ----------
-    name : str
-        Name of a metric.
-    codes : ndarray of shape (n_samples,)
-        True classes; where a number is predicted, the numbers.
-    scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        Scores, as `decision_function` gives them; where a number is predicted, the predictions.
-    probabilities : ndarray of shape (n_samples, n_classes), default=None
-        Probabilities of the classes, for metrics of probabilities.
-    predicted : ndarray of shape (n_samples,), default=None
-        Predicted classes, for metrics of those.  None: those of `decide`.
-    positive : {0, 1}, default=1
-        With two classes: the one that f1, precision, recall and the metrics of order are about.
-        More classes are averaged, each counting the same.
-    k : int or float, default=None
-        Of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between
-        0 and 1.  None: 0.1.
+    The codes are those of the true classes, and ``scores`` as of `decision_function`; where a
+    number is predicted, the numbers and the predictions.  ``probabilities`` have shape (n_samples,
+    n_classes), ``predicted`` holds codes (None: those of `decide`), and ``positive`` is the one of
+    two classes that f1 and the like, and metrics of order, are about; more classes are averaged,
+    each counting the same.  ``k`` is as for `Scoring`.  No metric of order is defined without two
+    classes or k rows, and none of probabilities without them.
 
-    Returns
-    -------
-    value : float
-        NaN where the metric is not defined: no order without two classes, no k highest scores
-        where there are fewer rows, and no metric of probabilities without them.
-
-    Examples
     --------
     >>> import numpy as np
     >>> from crossview.scoring.metrics import measure

@@ -33,12 +33,7 @@ def sum_of(n: int | None = None, *, low: float = 0.0) -> Array:
 class Resumable:
     """Base of counts whose state is some numbers and arrays, which `_state_schema` names.
 
-    A dict of numbers with fixed keys is kept as an array.
-
-    Attributes
-    ----------
-    OPTIONAL : tuple of str
-        Names of the numbers that may be None.
+    A dict of numbers with fixed keys is kept as an array; numbers in ``OPTIONAL`` may be None.
     """
 
     OPTIONAL: ClassVar[tuple[str, ...]] = ()
@@ -52,13 +47,7 @@ class Resumable:
         return {name: _as_array(getattr(self, name)) for name in self._state_schema()}
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from counts that `get_state` of an equal object returned.
-
-        Raises
-        ------
-        InputError
-            They are not such counts.
-        """
+        """Go on from counts that `get_state` of an equal object returned; all else is an error."""
         schema = self._state_schema()
         unknown = {k for k in self.OPTIONAL if k in state and state[k].shape == (0,)}
         known = {name: array for name, array in state.items() if name not in unknown}

@@ -31,39 +31,17 @@ BINS = 1 << 14
 class Tally(Resumable):
     """Counts of a stream of predictions, from which its metrics follow.
 
-    Memory does not grow with the stream.  Two tallies of the same classes add
-    up to that of both streams, whichever worker counted them.
+    Memory does not grow with the stream.  Two tallies of the same classes add up to that of both
+    streams, whichever worker counted them.  ``loss`` is the sum of the hinge losses; ``confusion``
+    has rows per true and predicted class; ``histogram``, of shape (1 or n_classes, 2, 16384), rows
+    per bin of the scores of a class, those of the others and its own; ``sums`` the losses of each
+    metric of probabilities; and ``bins`` is as for `count_in_bins`.
 
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-    positive : {0, 1}, default=1
-        As in `measure`.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows counted.
-    loss : float
-        Sum of their hinge losses.
-    confusion : ndarray of shape (n_classes, n_classes)
-        Rows per true class and predicted class.
-    histogram : ndarray of shape (1 or n_classes, 2, 16384)
-        Rows per bin of the scores of a class: those of the others, and those of the class.
-    sums : dict of str to float
-        Of each metric of the probabilities of a row: the sum of its losses.
-    bins : ndarray of shape (3, 15)
-        Per bin of the probability: rows, the sum of their probabilities, rows of the class.
-
-    Notes
-    -----
     Metrics of the order of the scores come from the histogram: scores are mapped to (-1, 1)
     by ``s / (1 + |s|)`` and counted in equal bins, about 0.0001 wide where the score is near 0;
     two scores in the same bin count as equal.  All other metrics are exact.  Sums run row by row,
     so that they do not depend on how the stream is cut into batches.
 
-    Examples
     --------
     >>> import numpy as np
     >>> tally = Tally(n_classes=2)
@@ -100,17 +78,7 @@ class Tally(Resumable):
         probabilities: np.ndarray | None = None,
         predicted: np.ndarray | None = None,
     ) -> None:
-        """Count some more rows.
-
-        Parameters
-        ----------
-        codes : ndarray of shape (n_samples,)
-            True classes.
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Their scores.
-        probabilities, predicted
-            As for `measure`; either all rows have probabilities or none.
-        """
+        """Count some more rows, as `measure` takes them; all rows have probabilities or none."""
         self.n_rows += len(codes)
         self.loss = float(running_sum(self.loss, hinge_losses(codes, scores)))
         predicted = decide(scores) if predicted is None else predicted
@@ -140,20 +108,7 @@ class Tally(Resumable):
         return total
 
     def value(self, name: str, *, k: Any = None) -> float:
-        """Return one metric of all rows so far.
-
-        Parameters
-        ----------
-        name : str
-            Name of a metric.
-        k : int or float, default=None
-            As for `check_metric`.
-
-        Returns
-        -------
-        value : float
-            As `measure` of all rows together; NaN where it is not defined.
-        """
+        """Return one metric as `measure` of all rows so far; NaN where it is not defined."""
         name = check_metric(name, k=k)
         metric = metric_of(name)
         if metric.kind == "decision":
@@ -177,19 +132,9 @@ class Tally(Resumable):
 class ErrorTally(Resumable):
     """Sums over a stream of predicted numbers, from which its metrics follow.
 
-    Memory does not grow with the stream.  Two tallies add up to that of both
-    streams.
+    Memory does not grow with the stream.  Two tallies add up to that of both streams.  ``loss`` is
+    the sum of the squared errors, and ``sums`` those of each metric, of errors or their squares.
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows counted.
-    loss : float
-        Sum of their squared errors.
-    sums : dict of str to float
-        Of each metric: the sum of the rows' errors, or of their squares.
-
-    Examples
     --------
     >>> import numpy as np
     >>> tally = ErrorTally()
@@ -207,15 +152,7 @@ class ErrorTally(Resumable):
         return {"n_rows": COUNT, "loss": sum_of(), "sums": sum_of(len(self.sums))}
 
     def update(self, y: np.ndarray, predictions: np.ndarray) -> None:
-        """Count some more rows.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n_samples,)
-            True numbers.
-        predictions : ndarray of shape (n_samples,)
-            The predictions.
-        """
+        """Count some more numbers and their predictions."""
         residuals = predictions - y
         self.n_rows += len(y)
         self.loss = float(running_sum(self.loss, residuals**2))
@@ -233,18 +170,7 @@ class ErrorTally(Resumable):
         return total
 
     def value(self, name: str) -> float:
-        """Return one metric of all rows so far.
-
-        Parameters
-        ----------
-        name : str
-            Name of a metric.
-
-        Returns
-        -------
-        value : float
-            As `measure` of all rows together; NaN where there are none.
-        """
+        """Return one metric as `measure` of all rows so far; NaN where there are none."""
         check_metric(name, task="regression")
         if not self.n_rows:
             return math.nan

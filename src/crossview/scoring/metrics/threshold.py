@@ -41,29 +41,11 @@ def best_threshold(
     A row is predicted as class 1 if its probability is above the threshold.  A threshold lies
     midway between two probabilities; 0 predicts class 1 in every row, and 1 in none.  Of equally
     good thresholds the one nearest to ½ is taken.  Precision and recall have trivial optima, so
-    their threshold is that of f1.
+    their threshold is that of f1.  The rows, with codes 0 or 1 and probabilities of class 1, were
+    not learned; the value is optimistic: the threshold was chosen on the same rows.  Without
+    codes each row counts for both classes, by its probabilities: if these are right, the threshold
+    varies less than with the classes, which are noisy.
 
-    Parameters
-    ----------
-    name : str
-        Name of a metric of the kind "decision".
-    codes : ndarray of shape (n_samples,) or None
-        True classes, 0 or 1.  None: each row counts for both classes, by its probabilities.  If
-        these are right, the threshold varies less than with the classes, which are noisy.
-    probabilities : ndarray of shape (n_samples,)
-        Probabilities of class 1, of rows that were not learned.
-    positive : {0, 1}, default=1
-        As for `measure`.
-
-    Returns
-    -------
-    threshold : float
-        In [0, 1].
-    value : float
-        The metric of these rows at the threshold.  It is optimistic: the threshold was chosen on
-        the same rows.
-
-    Examples
     --------
     >>> import numpy as np
     >>> best_threshold("f1", np.array([0, 0, 1, 1]), np.array([0.1, 0.3, 0.2, 0.4]))
@@ -106,26 +88,11 @@ class RunningThreshold(Resumable):
     """The threshold for a metric by the rows so far: each row is decided, then counted.
 
     Memory does not grow with the stream.  The log odds l of the rows are counted per class, as
-    l / (1 + |l|) in 4,096 equal bins; the threshold is the best of those between bins.  It is
-    placed again after each of the first 20 rows, then when the rows have grown by a twentieth.  As
-    long as one class has no row, a score above 0 decides.  Counts of two streams add up to those
-    of both.
+    l / (1 + |l|) in 4,096 equal bins; the threshold, a probability of class 1, is the best of those
+    between bins.  It is placed again after each of the first 20 rows, then when the rows have grown
+    by a twentieth.  As long as one class has no row, it is None, and a score above 0 decides.
+    Counts of two streams add up to those of both.
 
-    Parameters
-    ----------
-    name : str
-        Name of a metric of the kind "decision".
-    positive : {0, 1}, default=1
-        As for `measure`.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (4096, 2)
-        Rows per bin and class.
-    threshold : float or None
-        The probability of class 1 above which the next row is predicted as class 1.
-
-    Examples
     --------
     >>> import numpy as np
     >>> running = RunningThreshold("f1")
@@ -164,19 +131,7 @@ class RunningThreshold(Resumable):
     ) -> np.ndarray:
         """Return the predicted class of each row by the rows before it, and count the rows.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n_samples,)
-            True classes, 0 or 1.
-        scores : ndarray of shape (n_samples,)
-            Scores, each before its row was learned.
-        probabilities : ndarray of shape (n_samples,)
-            Probabilities of class 1, likewise.
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_samples,)
-            0 or 1.
+        Scores and probabilities of class 1 are those before the row was learned.
         """
         predicted = np.empty(len(codes), dtype=np.intp)
         cells = 2 * _bins(probabilities) + codes

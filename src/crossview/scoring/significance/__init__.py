@@ -6,10 +6,13 @@ a stream.  `holm` adjusts the p of several tests.  All are functions of arrays; 
 data.
 """
 
-from crossview.scoring.significance.correlated_t import correlated_t_posterior
-from crossview.scoring.significance.jackknife import jackknife_posterior
 from crossview.scoring.significance.p_values import SIGNIFICANT, holm, holm_of_pairs, p_in_words
-from crossview.scoring.significance.posterior import Areas, Posterior
+from crossview.scoring.significance.posterior import (
+    Areas,
+    Posterior,
+    correlated_t_posterior,
+    jackknife_posterior,
+)
 
 __all__ = [
     "SIGNIFICANT",

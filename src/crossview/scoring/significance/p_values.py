@@ -17,24 +17,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
     If no difference is real, the chance that any adjusted p is below 0.05 is at most 5 %, however
     the tests depend on each other.  With the m p in ascending order, the adjusted one is the
-    highest of ``(m - i + 1) p_i`` up to its own, at most 1 (Holm 1979).
+    highest of ``(m - i + 1) p_i`` up to its own, at most 1 (S. Holm, "A Simple Sequentially
+    Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979).  None and NaN
+    are no tests: they do not count, and stay as they are.
 
-    Parameters
-    ----------
-    p_values : sequence of float or None
-        None and NaN are no tests: they do not count, and stay as they are.
-
-    Returns
-    -------
-    adjusted : list of float or None
-        In the same order.
-
-    References
-    ----------
-    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
-    Statistics 6, 1979.
-
-    Examples
     --------
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]
@@ -51,19 +37,9 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def holm_of_pairs(p_values: np.ndarray) -> np.ndarray:
     """Return the p of all pairs of models, adjusted by `holm` for the number of pairs.
 
-    For tests against the best model, too: the data choose it, so it is the one that chance favors.
+    Both are symmetric; the diagonal does not matter, and is then NaN.  For tests against the best
+    model, too: the data choose it, so it is the one that chance favors.
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (n_models, n_models)
-        Symmetric; the diagonal does not matter.
-
-    Returns
-    -------
-    adjusted : ndarray of shape (n_models, n_models)
-        Symmetric; the diagonal is NaN.
-
-    Examples
     --------
     >>> p = np.array([[np.nan, 0.01, 0.04], [0.01, np.nan, 0.03], [0.04, 0.03, np.nan]])
     >>> holm_of_pairs(p)[0].tolist()

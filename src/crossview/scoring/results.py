@@ -1,4 +1,4 @@
-"""Metrics in words: the positive class and its rows, guesses, and warnings."""
+"""Parts of the results of all verbs: their metric in words, and pictures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.metrics import metric_of
-from crossview.catalog.names import SYMMETRIC
+from crossview.catalog.names import SYMMETRIC, load_object, unknown_name
 
-__all__ = ["SaysMetric", "decision_words", "metric_words", "one_class_warning", "positive_note"]
+__all__ = [
+    "PlotMixin",
+    "SaysMetric",
+    "decision_words",
+    "metric_words",
+    "one_class_warning",
+    "positive_note",
+]
 
 # with fewer rows of the other classes, none that is predicted as one of them means little
 FEWEST_OTHERS = 5
@@ -20,27 +28,10 @@ FEWEST_OTHERS = 5
 def metric_words(
     metric: str, classes: Sequence[Any], positive: Any, class_rows: Sequence[int] | None = None
 ) -> str:
-    """Return a metric with the classes that it is about, and their rows.
+    """Return a metric with the (sorted) classes that it is about, and their rows, if known.
 
-    Parameters
-    ----------
-    metric : str
-        Its name.
-    classes : sequence
-        The classes, sorted; empty where a number is predicted.
-    positive : label or None
-        The positive class of two.
-    class_rows : sequence of int, default=None
-        The number of rows of each class; None: not known.
-
-    Returns
-    -------
-    str
-        Such as ``"f1 of 'ja' (378 of 3,000 rows)"``.
-
-    Examples
     --------
-    >>> from crossview.scoring.metric_words import metric_words
+    >>> from crossview.scoring.results import metric_words
     >>> metric_words("f1", ["ja", "nein"], "ja", [378, 2622])
     "f1 of 'ja' (378 of 3,000 rows)"
     >>> metric_words("macro_f1", ["AD", "NC"], "NC", [110, 140])
@@ -77,27 +68,11 @@ def positive_note(
 ) -> list[str]:
     """Return the line that says which class was taken as the positive one, if that was not said.
 
-    Parameters
-    ----------
-    metric : str
-        The metric that decides.
-    classes : sequence
-        The two classes.
-    positive : label
-        The positive one.
-    by : {"given", "name", "rarer", "guess"} or None
-        What chose it.
-    fixed : bool, default=False
-        Whether a given threshold is about it.
+    ``by`` is what chose it, as from `choose_positive`; ``fixed`` says that a given threshold is
+    about it.
 
-    Returns
-    -------
-    lines : list of str
-        One line, or none.
-
-    Examples
     --------
-    >>> from crossview.scoring.metric_words import positive_note
+    >>> from crossview.scoring.results import positive_note
     >>> positive_note("f1", ["bought", "left"], "bought", "rarer")
     ["positive class: 'bought', the rarer one; --positive left takes the other"]
     >>> positive_note("f1", ["no", "yes"], "yes", "name")
@@ -120,22 +95,7 @@ def positive_note(
 
 
 def decision_words(positive: Any, threshold: float, threshold_for: str | None) -> str:
-    """Return how two classes are told apart.
-
-    Parameters
-    ----------
-    positive : label
-        The positive class.
-    threshold : float
-        The probability above which it is predicted.
-    threshold_for : str or None
-        The metric for which that is best; None: it was given.
-
-    Returns
-    -------
-    str
-        Such as ``"predicts 'ja' above probability 0.18, the best for f1"``.
-    """
+    """Return how two classes are told apart: by the best threshold for a metric, or a given one."""
     best = "" if threshold_for is None else f", the best for {threshold_for}"
     return f"predicts {positive!r} above probability {threshold:.3g}{best}"
 
@@ -146,27 +106,13 @@ def one_class_warning(
     class_rows: Sequence[int] | None,
     what: str = "scored rows",
 ) -> list[str]:
-    """Return a warning about a model that predicts the same class for all rows.
+    """Return a warning, or none, about a model that predicts the same class for all rows.
 
-    Parameters
-    ----------
-    classes : sequence
-        The classes.
-    predicted : sequence of int or None
-        How many rows are predicted as each class; None: not known.
-    class_rows : sequence of int or None
-        How many rows are of each class, of these rows or of more.
-    what : str, default="scored rows"
-        What the rows are.
+    ``predicted`` counts the rows predicted as each class, and ``class_rows`` those of each class,
+    of these rows or of more.  If fewer than five of the rows are of another class, there is none.
 
-    Returns
-    -------
-    lines : list of str
-        One line, or none; none if fewer than five of the rows are of another class.
-
-    Examples
     --------
-    >>> from crossview.scoring.metric_words import one_class_warning
+    >>> from crossview.scoring.results import one_class_warning
     >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
     "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"
     """
@@ -214,3 +160,40 @@ class SaysMetric:
     @property
     def _metric_name(self) -> str:
         return str(self.metric["name"] if isinstance(self.metric, dict) else self.metric)
+
+
+class PlotMixin:
+    """Mixin of results that can be plotted."""
+
+    # of `plot`
+    PICTURE: ClassVar[str]
+
+    def plot(self, kind: str | None = None, *, ax: Any = None) -> Any:
+        """Draw a picture of the result; needs matplotlib.
+
+        Parameters
+        ----------
+        kind : str, default=None
+            "comparison", "errors", "view differences", "views", "experts", "learning curve",
+            "time", "precision recall", "roc", "calibration", "threshold" or "targets".  None: the
+            one that says most.
+        ax : matplotlib Axes, default=None
+            Where to draw.  None: on a new figure.
+
+        Returns
+        -------
+        display : Display
+            With ``ax_`` and ``figure_``, as those of scikit-learn.
+
+        Raises
+        ------
+        InputError
+            The result has not kept what the picture needs; the message says what would.
+        """
+        kind = kind or self.PICTURE
+        if kind not in DISPLAYS:
+            raise unknown_name("picture", kind, DISPLAYS)
+        return load_object(DISPLAYS[kind]).of(self).plot(ax)
+
+    def _repr_html_(self) -> str:
+        return str(load_object(NOTEBOOK)(self))

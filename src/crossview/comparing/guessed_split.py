@@ -1,0 +1,104 @@
+"""The folds that a comparison makes where nobody has said which."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview.comparing.comparison import Comparison
+from crossview.comparing.folds.splits import Protocol, split_rows
+from crossview.comparing.run import Run
+from crossview.data.labeled import LabeledSource
+from crossview.data.row_columns import read_groups
+from crossview.errors import InputError
+from crossview.scoring.neighbors import find_split
+
+__all__ = ["GuessedSplit", "guess_split"]
+
+# seconds of the budget after which no test begins
+SHARE_OF_BUDGET = 0.1
+
+
+class GuessedSplit(NamedTuple):
+    """Folds, the rows for them, and what is said of them.
+
+    Attributes
+    ----------
+    source : LabeledSource
+        The rows, without the column of groups.
+    protocol : Protocol
+        How they are split.
+    groups : str or None
+        The column of groups.
+    lines : list of str
+        Why they are split so, a line for each reason.
+    """
+
+    source: LabeledSource
+    protocol: Protocol
+    groups: str | None = None
+    lines: list[str] = []  # noqa: RUF012
+
+
+def guess_split(
+    run: Run, source: LabeledSource, protocol: Protocol, rope: float, extend: Comparison | None
+) -> GuessedSplit:
+    """Return folds in order or by groups, if random folds promise too much; otherwise random ones.
+
+    Parameters
+    ----------
+    run : Run
+        What is predicted, the seed and the budget.
+    source : LabeledSource
+        The rows.
+    protocol : Protocol
+        Random folds.
+    rope : float
+        Differences in the metric up to this are none.
+    extend : Comparison or None
+        An earlier comparison: the folds are made as there.
+
+    Returns
+    -------
+    split : GuessedSplit
+        The folds.
+    """
+    if extend is not None:
+        found = _split(source, protocol, extend.groups, extend.in_order)
+        return found._replace(lines=extend.split_lines)
+    deadline = time.monotonic() + SHARE_OF_BUDGET * run.budget
+    finding = find_split(source, run.problem, rope=rope, seed=run.seed, deadline=deadline)
+    if finding.choice is None:
+        return GuessedSplit(source, protocol, None, finding.lines())
+    column = finding.choice.column
+    try:
+        found = _split(source, protocol, column, column is None)
+        _check(run, found)
+    except InputError as error:
+        return GuessedSplit(source, protocol, None, finding.lines(error.message))
+    return found._replace(lines=finding.lines())
+
+
+def _split(
+    source: LabeledSource, protocol: Protocol, groups: str | None, in_order: bool
+) -> GuessedSplit:
+    """The folds by a column of groups or in order, and the rows without that column."""
+    if groups is None:
+        return GuessedSplit(source, replace(protocol, in_order=in_order))
+    narrow = source.without_column(groups)
+    assert narrow is not None
+    codes = read_groups(source.table, groups)
+    return GuessedSplit(narrow, replace(protocol, groups=codes), groups)
+
+
+def _check(run: Run, found: GuessedSplit) -> None:
+    """Raise an error if there are no such folds of these rows."""
+    y = np.concatenate([batch.y for batch in found.source.read()])
+    labeled, _ = run.by_label(y)
+    protocol = found.protocol
+    if protocol.groups is not None:
+        protocol = replace(protocol, groups=protocol.groups[labeled])
+    split_rows(run, y[labeled], protocol)

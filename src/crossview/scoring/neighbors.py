@@ -1,0 +1,565 @@
+"""Whether random folds promise too much: rows that have an order, or that come in groups.
+
+A row that is scored may have neighbors among the rows that were learned: those before and after it,
+or those of the same user.  New rows have none.  What that is worth is measured at an equal number
+of rows: two quick models score the same rows, one that learned neighbors of them, and one that
+learned none.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import roc_auc_score
+from threadpoolctl import threadpool_limits
+
+from crossview.batch import make_rows, rows_at
+from crossview.data.labeled import LabeledBatch, LabeledSource
+from crossview.data.summaries.columns import is_identifier
+from crossview.errors import InputError
+from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
+from crossview.labels import has_label
+from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
+from crossview.scoring.problems import Classification, Problem, Scored
+from crossview.scoring.progressive import LabelOrder, serial_correlation
+from crossview.scoring.significance import correlated_t_posterior, p_in_words
+
+__all__ = ["NeighborTest", "SplitFinding", "compare_neighbors", "find_split", "group_columns"]
+
+# rows and cells that are read, and rows that the quick models learn and score
+MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
+ROWS_OF_TEST, LEAST_OF_TEST, CELLS_OF_TEST, ROWS_OF_HALVES = 6000, 2000, 150_000, 3000
+# of fewer rows nothing can be said
+FEWEST_ROWS = 300
+# an order is looked at more closely from so many standard deviations on: of the changes of the
+# label, and of the area under the curve of trees that tell the first half of the rows
+DEVIATIONS_OF_LABELS, DEVIATIONS_OF_HALVES = 4.0, 5.0
+# a column with such a rank correlation with the position is the number of the row
+ROW_NUMBER = 0.98
+# a test is repeated; the results of two repetitions correlate as those of folds with this share
+REPEATS, SHARE, SCORED = 5, 0.2, 0.1
+LEVEL = 0.1
+# columns of groups: values, rows of a value in the mean, and rows of one value at most
+FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
+# a quick model: trees, the columns of a view that they see, and classes
+TREES, RATE, COLUMNS_OF_VIEW, MOST_CODES, MOST_CLASSES = 30, 0.2, 30, 8, 10
+LEAST_PROBABILITY = 1e-4
+SOMEBODY = re.compile(
+    r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
+    r"|speaker|session|account|household)(_?name)?$"
+)
+
+
+@dataclass(frozen=True)
+class NeighborTest:
+    """What neighbors among the learned rows are worth to a quick model.
+
+    Attributes
+    ----------
+    column : str or None
+        Neighbors are rows with the same value in this column; None: rows close in the order.
+    metric : str
+        The metric.
+    near, apart : float
+        Its value with neighbors among the learned rows, as random folds have them, and without.
+    p : float
+        Of the test that they do not matter, one-sided, by the loss.
+    matters : bool
+        Whether the loss is significant, and the metric loses more than the rope, or else the area
+        under the ROC curve does, which is then the metric here.
+    """
+
+    column: str | None
+    metric: str
+    near: float
+    apart: float
+    p: float
+    matters: bool = False
+
+    @property
+    def loss(self) -> float:
+        """How much better the metric is with neighbors."""
+        return signed_score(self.metric, self.near) - signed_score(self.metric, self.apart)
+
+    @property
+    def words(self) -> str:
+        """What was measured, in words."""
+        what = "row order" if self.column is None else self.column
+        new = "later rows" if self.column is None else "new values"
+        return (
+            f"{what}: random folds say {self.metric} {self.near:.3g}, {new} {self.apart:.3g} (a "
+            f"quick model, {p_in_words(self.p)})"
+        )
+
+
+@dataclass
+class SplitFinding:
+    """What the order of the rows and columns of groups mean for folds.
+
+    Attributes
+    ----------
+    tests : list of NeighborTest
+        The tests that were made.
+    order_alarm : bool
+        Whether the labels or the columns follow the order of the rows.
+    sorted_by_label : bool
+        Whether the rows are sorted by label, so that their order cannot be tested.
+    out_of_time : list of str
+        Columns that there was no time to test.
+    rows : str
+        Of which rows it was found out, if not of all.
+    """
+
+    tests: list[NeighborTest]
+    order_alarm: bool = False
+    sorted_by_label: bool = False
+    out_of_time: list[str] | None = None
+    rows: str = ""
+
+    @property
+    def choice(self) -> NeighborTest | None:
+        """The test whose neighbors matter most; None: random folds are fine."""
+        found = [one for one in self.tests if one.matters]
+        return max(found, key=lambda one: one.loss, default=None)
+
+    def lines(self, problem: str = "") -> list[str]:
+        """Return a line for each finding; ``problem`` says why folds cannot be made by it."""
+        choice, lines = self.choice, []
+        for one in sorted(self.tests, key=lambda one: one is not choice):
+            if not one.matters:
+                continue
+            option = "in_order=True" if one.column is None else f"groups={one.column!r}"
+            did = f"; {option} splits the rows by it"
+            if one is choice:
+                did = (
+                    "so compare scores each fold by models of the rows before it"
+                    if one.column is None
+                    else f"so compare never learns and scores rows of the same {one.column}"
+                )
+                did = f": {did} ({option}); random_folds=True insists on random folds"
+                if problem:
+                    did = f", but the folds are random: {problem}"
+            lines.append(one.words + self.rows + did)
+        if self.sorted_by_label:
+            lines.append(
+                f"the rows are sorted by label{self.rows}: whether they also have an order of time "
+                "cannot be tested, and folds are random unless in_order=True"
+            )
+        if self.out_of_time:
+            names = ", ".join(self.out_of_time)
+            lines.append(f"no time to test whether rows are alike by {names}; a larger budget has")
+        return lines
+
+
+def find_split(
+    source: LabeledSource,
+    problem: Problem,
+    *,
+    rope: float = 0.01,
+    seed: int = 0,
+    deadline: float = np.inf,
+    always: bool = False,
+) -> SplitFinding:
+    """Test whether the order of some rows, and columns of groups, matter for folds.
+
+    Parameters
+    ----------
+    source : LabeledSource
+        The rows; of many the first ones are read.
+    problem : Problem
+        What is predicted, and the metric that decides.
+    rope : float, default=0.01
+        Differences in the metric up to this are none, as for `compare`.
+    seed : int, default=0
+        Of all draws.
+    deadline : float, default=inf
+        On the clock of `time.monotonic`: no test begins later.
+    always : bool, default=False
+        Whether the order is tested also where nothing says that there is one.
+
+    Returns
+    -------
+    finding : SplitFinding
+        What was found.
+    """
+    with threadpool_limits(1):  # the last digits of sums depend on the number of threads
+        return _find_split(source, problem, rope, seed, deadline, always)
+
+
+def _find_split(
+    source: LabeledSource, problem: Problem, rope: float, seed: int, deadline: float, always: bool
+) -> SplitFinding:
+    others = _possible_groups(source)
+    rows, whole = _read(source.with_columns(others))
+    y = rows.y
+    known = np.flatnonzero(has_label(y)) if len(problem.classes) else np.arange(len(y))
+    finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
+    if len(known) < FEWEST_ROWS:
+        return finding
+    rows = rows.take(known)
+    n_columns = sum(map(len, source.columns.values())) or rows.X.layout.n_columns
+    most = max(LEAST_OF_TEST, min(ROWS_OF_TEST, CELLS_OF_TEST // n_columns))
+    in_blocks, z = _order_of_labels(rows.y, problem)
+    rng = np.random.default_rng(seed)
+    sample = _blocks(len(rows), most)
+    if in_blocks and not _can_split(rows.y, problem):
+        finding.sorted_by_label = True
+    else:
+        part = _encoded(source, rows.take(sample), problem, seed)
+        finding.order_alarm = abs(z) > DEVIATIONS_OF_LABELS or _halves_differ(part)
+        if finding.order_alarm or always:
+            found = compare_neighbors(part, later_rows(len(sample), rng), rope)
+            if found is not None:
+                finding.tests.append(found)
+    columns = group_columns(rows.X, others) if others else {}
+    for column, codes in columns.items():
+        if time.monotonic() > deadline:
+            finding.out_of_time = [*(finding.out_of_time or []), column]
+            continue
+        without = source.without_column(column)
+        if without is None:
+            continue
+        some = _of_groups(codes, most, rng)
+        part = _encoded(without, rows.take(some), problem, seed)
+        found = compare_neighbors(
+            part, new_groups(codes[some], rng), rope, column, LEVEL / len(columns)
+        )
+        if found is not None:
+            finding.tests.append(found)
+    return finding
+
+
+# --- rows ----------------------------------------------------------------------------------
+
+
+def _read(source: LabeledSource) -> tuple[LabeledBatch, bool]:
+    """Return the first rows, and whether they are all."""
+    parts: list[LabeledBatch] = []
+    n, most, whole = 0, MOST_ROWS, True
+    for part in source.read():
+        if not parts and source.has_columns:
+            most = max(FEWEST_ROWS, min(most, MOST_CELLS // max(1, part.X.num_columns)))
+        if n + len(part) > most:
+            whole, part = False, part.take(slice(0, most - n))
+        n += len(part)
+        parts.append(part)
+        if not whole:
+            break
+    if not parts:
+        raise InputError("there are no rows to learn from", file=source.file)
+    return LabeledBatch.join(parts), whole
+
+
+def _blocks(n: int, most: int, size: int = 100) -> np.ndarray:
+    """Positions of blocks of rows, evenly spaced; all rows where they are not too many."""
+    if n <= most:
+        return np.arange(n)
+    starts = np.linspace(0, n - size, most // size).astype(np.intp)
+    return np.unique(starts[:, None] + np.arange(size))
+
+
+def _of_groups(codes: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of about so many rows: all rows of some groups, of large ones some rows of more."""
+    order = rng.permutation(codes.max() + 1)
+    rows = np.cumsum(np.bincount(codes)[order])
+    n = max(2 * FEWEST_VALUES, int(np.searchsorted(rows, most)) + 1)
+    found = np.flatnonzero(np.isin(codes, order[:n]))
+    return found if len(found) <= 2 * most else np.sort(rng.permutation(found)[:most])
+
+
+def _possible_groups(source: LabeledSource) -> list[str]:
+    """Columns of text or whole numbers, in no view or with the name of somebody or an identifier.
+
+    A category of a view, such as a city, recurs in new rows.
+    """
+    if not source.has_columns:
+        return []
+    used = {column for group in source.columns.values() for column in group}
+    from pyarrow import types
+
+    def fits(kind: Any) -> bool:
+        kind = getattr(kind, "value_type", kind)
+        texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_integer)
+        return any(one(kind) for one in texts)
+
+    return [
+        field.name
+        for field in source.table.schema
+        if field.name not in source.other_columns
+        and (field.name not in used or _names_groups(field.name))
+        and fits(field.type)
+    ]
+
+
+def _names_groups(column: str) -> bool:
+    """Whether a name is that of an identifier, or of somebody with several rows."""
+    return is_identifier(column) or SOMEBODY.search(column) is not None
+
+
+def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
+    """Return the columns that may be groups of rows, with the number of the group of each row.
+
+    A column has at least 20 values, 1.3 rows of each in the mean, none of more than a fifth of the
+    rows, and none is missing.  Of several those with the name of an identifier come first, then
+    those in which no value has many rows; three at most.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        The rows.
+    names : list of str
+        Columns of text or whole numbers.
+
+    Returns
+    -------
+    groups : dict of str to ndarray of int
+        By name.
+    """
+    found, n = {}, table.num_rows
+    for name in names:
+        column = table.column(name)
+        if column.null_count:
+            continue
+        if not hasattr(column.type, "value_type"):
+            column = column.dictionary_encode()
+        coded = column.unify_dictionaries().combine_chunks()
+        codes = np.unique(np.asarray(coded.indices), return_inverse=True)[1]
+        counts = np.bincount(codes)
+        many = len(counts) >= FEWEST_VALUES and n >= ROWS_OF_VALUE * len(counts)
+        if many and counts.max() <= LARGEST_VALUE * n:
+            found[name] = codes
+    best = sorted(found, key=lambda name: (not _names_groups(name), found[name].max()))
+    return {name: found[name] for name in best[:MOST_COLUMNS]}
+
+
+# --- what is learned -----------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """Rows as a quick model reads them."""
+
+    rows: Any
+    categories: list[np.ndarray]
+    y: np.ndarray  # codes of classes, or numbers
+    problem: Problem
+    seed: int
+
+    def fit(
+        self, learned: np.ndarray, target: np.ndarray, n_classes: int, *, by_number: bool = True
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Learn a target of some rows; return a function from positions to what is predicted.
+
+        ``by_number=False`` leaves out columns that are the number of the row.
+        """
+        random = np.random.RandomState(self.seed)
+        rows = rows_at(self.rows, learned)
+        seen, y = np.unique(target, return_inverse=True)
+        y = y if n_classes else target
+        targets = Targets(y, len(seen) if n_classes else 0, np.ones(len(y)))
+        wanted = Wanted(COLUMNS_OF_VIEW, 0, MOST_CODES)
+        found = LearnedFeatures(rows, self.categories, targets, wanted, random)
+        kind = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
+        model = kind(
+            learning_rate=RATE,
+            max_iter=max(5, TREES // max(1, n_classes - 1)),
+            max_leaf_nodes=15,
+            max_bins=63,
+            early_stopping=False,
+            categorical_features=list(range(len(found.features.code_views))) or None,
+            random_state=random,
+        )
+        X = found.draw(random)
+        used = np.ones(X.shape[1], dtype=bool) if by_number else ~_row_numbers(X, learned)
+        model.fit(X * used, y)
+
+        def predict(scored: np.ndarray) -> np.ndarray:
+            X = features_of(rows_at(self.rows, scored), found.features) * used
+            if not n_classes:
+                return model.predict(X)
+            p = np.full((len(scored), n_classes), LEAST_PROBABILITY)
+            p[:, seen] = np.maximum(model.predict_proba(X), LEAST_PROBABILITY)
+            return p / p.sum(axis=1, keepdims=True)
+
+        return predict
+
+
+def _encoded(source: LabeledSource, rows: LabeledBatch, problem: Problem, seed: int) -> Rows:
+    """Return rows as views; of many classes the rarer ones are one."""
+    X = rows.X
+    if source.encoder is not None:
+        encoder = clone(source.encoder)
+        X = (encoder.fit_transform if source.has_columns else encoder.partial_fit_transform)(X)
+    y = problem.encode(rows.y)
+    if len(problem.classes) > MOST_CLASSES:
+        order = np.argsort(-np.bincount(y, minlength=len(problem.classes)), kind="stable")
+        rank = np.empty(len(order), dtype=np.intp)
+        rank[order] = np.minimum(np.arange(len(order)), MOST_CLASSES - 1)
+        y, problem = rank[y], Classification(np.arange(MOST_CLASSES), metric=problem.metric)
+    if least_rows(problem.metric) > SCORED * len(y):
+        default = Classification(problem.classes, problem.positive_label)
+        problem = default if len(problem.classes) else problem
+    made = make_rows(X.matrix, X.layout, X.present)
+    return Rows(made, X.categories, y, problem, seed)
+
+
+def _order_of_labels(y: np.ndarray, problem: Problem) -> tuple[bool, float]:
+    """Return whether the labels come in long blocks, and how far their order is from chance."""
+    if not len(problem.classes):
+        n = len(y)
+        ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
+        place = np.corrcoef(ranks, np.arange(n))[0, 1]
+        return abs(place) > ROW_NUMBER, serial_correlation(y) * np.sqrt(n)
+    order = LabelOrder(problem.classes)
+    order.update(y)
+    return order.in_blocks, order.deviations
+
+
+def _can_split(y: np.ndarray, problem: Problem) -> bool:
+    """Whether rows in order can be learned and scored: each part has more than one class."""
+    if not len(problem.classes):
+        return False
+    parts = np.array_split(y, REPEATS + 1)
+    return all(len(np.unique(part)) > 1 for part in parts)
+
+
+def _halves_differ(part: Rows) -> bool:
+    """Whether trees tell the first half of the rows from the second, on rows not learned."""
+    n = len(part.y)
+    second = (np.arange(n) >= n // 2).astype(np.intp)
+    rows = np.arange(0, n, max(1, n // ROWS_OF_HALVES))
+    fold = np.random.default_rng(part.seed).permutation(len(rows)) % 3
+    scores = np.empty(len(rows))
+    for k in range(3):
+        learned = rows[fold != k]
+        predict = part.fit(learned, second[learned], 2, by_number=False)
+        scores[fold == k] = predict(rows[fold == k])[:, 1]
+    n1 = int(second[rows].sum())
+    n0 = len(rows) - n1
+    auc = roc_auc_score(second[rows], scores)
+    return bool((auc - 0.5) / np.sqrt((n0 + n1 + 1) / (12 * n0 * n1)) > DEVIATIONS_OF_HALVES)
+
+
+def _row_numbers(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return which columns rise or fall with the number of the row, from 0 to 1."""
+    ranks = rankdata(X, axis=0, nan_policy="omit")
+    place = rankdata(rows)[:, None] - (len(rows) + 1) / 2
+    ranks = np.nan_to_num(ranks - np.nanmean(ranks, axis=0))
+    spread = np.sqrt((ranks**2).sum(axis=0) * (place**2).sum())
+    correlation = np.divide((ranks * place).sum(axis=0), spread, where=spread > 0.0, out=spread * 0)
+    return np.abs(correlation) >= ROW_NUMBER
+
+
+# --- the test --------------------------------------------------------------------------------
+
+
+class Draw(NamedTuple):
+    """Rows that two models learn, as many, and those that both score."""
+
+    apart: np.ndarray
+    near: np.ndarray
+    scored: np.ndarray
+
+
+def _draw(past: np.ndarray, held: np.ndarray, rng: np.random.Generator) -> Draw:
+    """Return the past, and as many rows of which some are half of those that are held out."""
+    held = rng.permutation(held)
+    half = len(held) // 2
+    others = rng.permutation(past)[: max(0, len(past) - (len(held) - half))]
+    return Draw(past, np.sort(np.append(others, held[half:])), np.sort(held[:half]))
+
+
+def later_rows(n: int, rng: np.random.Generator) -> Iterator[Draw]:
+    """Yield blocks of rows to score, each after the rows of its past."""
+    size = max(2, round(SHARE * n))
+    for start in np.linspace(2 * size, n - size, REPEATS).astype(int):
+        yield _draw(np.arange(start), np.arange(start, start + size), rng)
+
+
+def new_groups(codes: np.ndarray, rng: np.random.Generator) -> Iterator[Draw]:
+    """Yield the rows of a fifth of the groups, each beside the rows of the others."""
+    codes = np.unique(codes, return_inverse=True)[1]
+    part = rng.permutation(codes.max() + 1) % REPEATS
+    for k in range(REPEATS):
+        held = part[codes] == k
+        yield _draw(np.flatnonzero(~held), np.flatnonzero(held), rng)
+
+
+def compare_neighbors(
+    part: Rows, draws: Iterable[Draw], rope: float, column: str | None = None, level: float = LEVEL
+) -> NeighborTest | None:
+    """Test whether a quick model needs neighbors of the rows that it scores.
+
+    Parameters
+    ----------
+    part : Rows
+        The rows.
+    draws : iterable of Draw
+        What is learned and scored, repetition by repetition.
+    rope : float
+        Differences in the metric up to this are none.
+    column : str, default=None
+        What makes neighbors; None: the order.
+    level : float, default=0.1
+        The neighbors matter if p is below this.
+
+    Returns
+    -------
+    test : NeighborTest or None
+        None where a part has one class.
+    """
+    n_classes = len(part.problem.classes)
+    losses, scored = [], []
+    found: dict[bool, list[np.ndarray]] = {True: [], False: []}
+    for draw in draws:
+        both: list[float] = []
+        for near in (True, False):
+            learned = draw.near if near else draw.apart
+            if n_classes and len(np.unique(part.y[learned])) < 2:
+                return None
+            predict = part.fit(learned, part.y[learned], n_classes)
+            found[near].append(predict(draw.scored))
+            both.append(_loss(part.y[draw.scored], found[near][-1], n_classes))
+        losses.append(both[1] - both[0])
+        scored.append(draw.scored)
+    y = part.y[np.concatenate(scored)]
+    if n_classes and len(np.unique(y)) < 2:
+        return None
+    posterior = correlated_t_posterior(losses, SCORED)
+    p = 1.0 - posterior.areas(0.0).better
+    predicted = [np.concatenate(found[near]) for near in (True, False)]
+    tests = []
+    for metric in dict.fromkeys([part.problem.metric, *(["roc_auc"] if n_classes == 2 else [])]):
+        with_them, without = (_value(part.problem, metric, y, one) for one in predicted)
+        test = NeighborTest(column, metric, with_them, without, p)
+        width = rope if is_bounded(metric) else rope * abs(test.near)
+        tests.append(replace(test, matters=bool(p < level and test.loss > width)))
+    return max(tests, key=lambda one: one.matters)  # the first of equals
+
+
+def _loss(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> float:
+    """The mean logarithmic loss, or squared error."""
+    if not n_classes:
+        return float(np.mean((y - predicted) ** 2))
+    return float(-np.log(predicted[np.arange(len(y)), y]).mean())
+
+
+def _value(problem: Problem, metric: str, y: np.ndarray, predicted: np.ndarray) -> float:
+    """The metric, at the threshold that is best for it, if models get their own."""
+    if not isinstance(problem, Classification):
+        return problem.measure(metric, y, Scored(predicted))
+    y, scores = problem.classes[y], np.log(predicted)
+    if len(problem.classes) == 2:
+        scores = scores[:, 1] - scores[:, 0]
+    made = problem.decide(scores, predicted)
+    if problem.tunes:
+        threshold, _ = problem.tune(y, made)
+        made = made._replace(predicted=decide(scores, predicted[:, 1], threshold))
+    return problem.measure(metric, y, made)

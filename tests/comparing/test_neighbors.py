@@ -1,0 +1,168 @@
+"""Folds in order or by groups, where rows are alike and random folds promise too much."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comparing import ONE
+from crossview import InputError, compare, describe
+from crossview.comparing.comparison import Comparison
+from crossview.data.labeled_source import encoder_with_views, open_labeled
+from crossview.errors import LeakWarning
+from crossview.scoring.neighbors import find_split
+from crossview.scoring.problems import make_problem
+from crossview.scoring.progressive import LabelOrder, serial_correlation
+from crossview.scoring.specification import Scoring
+
+VIEWS = {"profile": "profile__*", "visit": "visit__*"}
+
+
+def make_users(n_users=150, of_user=True, seed=0):
+    """Eight rows of each user, shuffled; the label is that of the user, or of the row."""
+    rng = np.random.default_rng(seed)
+    user = rng.permutation(np.repeat(np.arange(n_users), 8))
+    profile = rng.normal(size=(n_users, 3))
+    seen = profile[user] + 0.2 * rng.normal(size=(len(user), 3))
+    visit = rng.normal(size=(len(user), 3))
+    score = rng.normal(size=n_users)[user] if of_user else seen[:, 0] + visit[:, 0]
+    columns = {f"profile__{j}": seen[:, j] for j in range(3)}
+    columns |= {f"visit__{j}": visit[:, j] for j in range(3)}
+    names = {"user_id": [f"u{i}" for i in user], "bought": np.where(score > 0, "yes", "no")}
+    return pd.DataFrame(columns | names)
+
+
+def make_order(n=1500, seed=0):
+    """The label follows a level that wanders."""
+    rng = np.random.default_rng(seed)
+    level = np.cumsum(0.2 * rng.normal(size=n))
+    columns = {"a__level": level, "a__noise": rng.normal(size=n), "b__noise": rng.normal(size=n)}
+    label = np.sin(2.0 * level) + 0.3 * rng.normal(size=n) > 0.0
+    return pd.DataFrame(columns | {"label": np.where(label, "yes", "no")})
+
+
+def find(table, label, views=None, task="classification", **given):
+    source = open_labeled(table, label, encoder=encoder_with_views(None, views), task=task)
+    problem = make_problem(task, source.classes, Scoring(), class_rows=source.class_rows)
+    return find_split(source, problem, **given)
+
+
+def small(table, label, **given):
+    given = {"models": ["view:visit", "pa:concatenated"], "grid": ONE, "cv": 3} | given
+    return compare(table, label, **{"budget": None, "curve": False} | given)
+
+
+def test_rows_of_a_user_are_not_learned_and_scored_where_they_are_alike():
+    table = make_users()
+    found = find(table, "bought", VIEWS)
+    (test,) = found.tests
+    assert (found.choice.column, found.order_alarm) == ("user_id", False)
+    assert test.near > test.apart + 0.05
+    assert not find(make_users(of_user=False), "bought", VIEWS).choice
+    answer = small(table, "bought", views=VIEWS)
+    by_hand = small(table, "bought", views=VIEWS, groups="user_id")
+    assert answer.groups == by_hand.groups == "user_id"
+    assert [row.scores for row in answer.rows] == [row.scores for row in by_hand.rows]
+    assert answer.warnings[0].startswith("user_id: random folds say ")
+    assert "(groups='user_id')" in answer.warnings[0]
+    assert not by_hand.warnings
+    assert Comparison.from_dict(answer.to_dict()).groups == "user_id"
+    insisted = small(table, "bought", views=VIEWS, random_folds=True)
+    assert (insisted.groups, insisted.warnings) == (None, [])
+    assert insisted.rows[0].scores != answer.rows[0].scores
+    more = small(table, "bought", views=VIEWS, models=["view:profile"], extend=answer)
+    assert {row.model for row in more.rows} == {"view:visit", "view:profile", "pa:concatenated"}
+    assert more.warnings == answer.warnings
+    described = describe(table, "bought", views=VIEWS).warnings
+    assert [line for line in described if line.startswith("user_id: random")] == answer.warnings
+
+
+def test_a_column_of_groups_leaves_the_views():
+    table = make_users().rename(columns={"user_id": "profile__user"})
+    answer = small(table, "bought", views=VIEWS)
+    assert answer.groups == "profile__user"
+    assert answer.views == {"profile": 6, "visit": 6}
+
+
+def test_rows_that_follow_their_order_are_scored_in_order():
+    table = make_order()
+    models = ["view:a", "pa:concatenated"]
+    answer = small(table, "label", models=models)
+    by_hand = small(table, "label", models=models, in_order=True)
+    assert answer.in_order
+    assert [row.scores for row in answer.rows] == [row.scores for row in by_hand.rows]
+    assert answer.warnings[0].startswith("row order: random folds say ")
+    assert "--in-order" in answer.train_options
+    shuffled = table.sample(frac=1.0, random_state=0)
+    assert not find(shuffled, "label").order_alarm
+    repeated = small(table, "label", models=models, repeats=2, cv=2)  # an order has one way
+    assert not repeated.in_order
+    assert "but the folds are random: repeats=2: folds in the order of time" in repeated.warnings[0]
+
+
+def test_numbers_have_an_order_too():
+    table = make_order()
+    table["label"] = np.sin(2.0 * table["a__level"]) + 0.3 * table["b__noise"]
+    assert find(table, "label", task="regression").choice.column is None
+    shuffled = table.sample(frac=1.0, random_state=0)
+    assert not find(shuffled, "label", task="regression", always=True).choice
+    assert find(table.sort_values("label"), "label", task="regression").sorted_by_label
+
+
+def test_rows_sorted_by_label_have_no_order_to_test():
+    table = make_order().sort_values("label", kind="stable")
+    answer = small(table, "label", models=["view:a", "pa:concatenated"])
+    assert not answer.in_order
+    assert answer.warnings == find(table, "label").lines()
+    assert answer.warnings[0].startswith("the rows are sorted by label: ")
+
+
+def test_the_number_of_the_row_is_no_sign_of_an_order():
+    table = make_order().sample(frac=1.0, random_state=0)
+    table["a__number"] = np.arange(len(table))
+    assert not find(table, "label").order_alarm
+
+
+def test_columns_that_may_be_groups():
+    rng = np.random.default_rng(0)
+    table = make_users(60, of_user=False)
+    n = len(table)
+    table["few"] = rng.integers(0, 10, n).astype(str)
+    table["one_each"] = [f"r{i}" for i in range(n)]
+    table["large"] = np.where(rng.random(n) < 0.5, 0, rng.integers(0, 50, n))
+    table["missing"] = [None if i == 3 else f"m{i % 40}" for i in range(n)]
+    table["ratio"] = rng.integers(0, 40, n) / 7.0
+    table["shop"] = rng.integers(0, 40, n)
+    table["visit__city"] = [f"c{i}" for i in rng.integers(0, 40, n)]  # recurs in new rows
+    found = find(table, "bought", VIEWS)
+    assert [test.column for test in found.tests] == ["user_id", "shop"]
+    out = find(table, "bought", VIEWS, deadline=0.0)
+    assert (out.tests, out.out_of_time) == ([], ["user_id", "shop"])
+    assert out.lines()[0].startswith("no time to test whether rows are alike by user_id, shop")
+
+
+@pytest.mark.filterwarnings(f"ignore::{LeakWarning.__module__}.LeakWarning")
+def test_folds_that_cannot_be_made_are_random():
+    table = make_users()
+    table.loc[table["user_id"] == "u3", "bought"] = "perhaps"  # a class of one user
+    answer = small(table, "bought", views=VIEWS)
+    assert answer.groups is None
+    assert "but the folds are random: class 'perhaps' is missing" in answer.warnings[0]
+
+
+@pytest.mark.parametrize("said", [{"groups": "user_id"}, {"in_order": True}, {"time": "day"}])
+def test_random_folds_contradict_other_folds(said):
+    (name,) = said
+    with pytest.raises(InputError, match=f"random_folds= and {name}= contradict each other"):
+        small(make_users(), "bought", views=VIEWS, random_folds=True, **said)
+    with pytest.raises(InputError, match="random_folds= is for a comparison by folds"):
+        compare(make_users(), "bought", views=VIEWS, random_folds=True, progressive=True)
+
+
+def test_changes_of_labels_are_counted_in_standard_deviations():
+    y = np.random.default_rng(0).integers(0, 2, 2000)
+    order = LabelOrder(np.array([0, 1]))
+    order.update(y)
+    # with two classes it is the correlation with the next label
+    assert order.deviations == pytest.approx(serial_correlation(y) * np.sqrt(len(y)), abs=0.1)
+    order.update(np.sort(y))
+    assert order.deviations > 20.0
