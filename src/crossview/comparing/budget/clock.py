@@ -6,7 +6,7 @@ import math
 import time
 from typing import NamedTuple
 
-from crossview.scoring.compiling import seconds_of_compiling, seconds_of_work
+from crossview.compiling import seconds_of_compiling, seconds_of_work
 
 __all__ = ["Clock", "StopWatch", "Took"]
 

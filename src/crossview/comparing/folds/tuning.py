@@ -16,9 +16,9 @@ from crossview.comparing.candidates import quadratic_cost
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import Split, draw_rows
 from crossview.comparing.run import Run
+from crossview.compiling import seconds_of_work
 from crossview.errors import InputError
 from crossview.labels import known_labels
-from crossview.scoring.compiling import seconds_of_work
 from crossview.scoring.metrics import is_bounded, least_rows
 from crossview.scoring.problems import Classification, Scored, join
 

@@ -24,7 +24,6 @@ from crossview.comparing.folds.tuning import (
     make_model,
 )
 from crossview.comparing.run import Run
-from crossview.compiling import seconds_of_compiling
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import (
     ExpertWeights,
