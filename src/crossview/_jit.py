@@ -77,7 +77,7 @@ class _TemporaryLocator(UserWideCacheLocator):
 
 
 class _CacheLocations(CompileResultCacheImpl):
-    """Where Numba looks for a folder that it can write, and a temporary one."""
+    """Folders for Numba's cache: its own ones, then a temporary one if none can be written."""
 
     _locator_classes: ClassVar[list] = [  # type: ignore[misc]
         *CompileResultCacheImpl._locator_classes,

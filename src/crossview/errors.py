@@ -107,6 +107,12 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
     return f"{hint} (there are: {some_names(known, most)})"
 
 
+def type_of(value: Any) -> str:
+    """Return the type of a value with its article: an int, a Pipeline."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
 def some_names(names: Sequence[Any], most: int = 20) -> str:
     """Return the names; of very many the first, the last, and how many there are."""
     if len(names) <= most:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 from crossview.estimators.merging import merge_learners, shares_of
 
 __all__ = ["merge"]
@@ -92,7 +92,7 @@ def merge(
 def _steps(model: Any, who: str) -> tuple[Any, Any]:
     """The encoder and the learner of a pipeline."""
     if not isinstance(model, Pipeline):
-        raise InputError(f"{who} is a {type(model).__name__}, and model 0 a Pipeline")
+        raise InputError(f"{who} is {type_of(model)}, and model 0 a Pipeline")
     steps = [step for _, step in model.steps]
     if len(steps) != 2 or not hasattr(steps[0], "merge_with"):
         raise InputError(

@@ -64,7 +64,8 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
         (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
         (["train", "miss.csv", *KECO, "--epochs", "2"], "--epochs 2: keco draws rows; leave"),
-        (["train", "miss.csv", *KECO, "--set", "budget=9"], "set schedule='stream'"),
+        # a parameter of the model, for which there is no option
+        (["train", "miss.csv", *KECO, "--set", "budget=9"], "error: budget= is for streams; set"),
         (["train", "miss.csv", *KECO, "--set", "kernel=rbff"], "'kernel' parameter of KeCo"),
         (["train", "miss.csv", *KECO, "--set", "unlabeled=p"], "no parameter 'unlabeled'"),
         (["compare", "none.csv", "--label", "l"], "column 'l': the label is empty in every row"),

@@ -7,4 +7,4 @@ from comparisons import ONE, make_views, thorough
 
 @pytest.fixture(scope="session")
 def answer():
-    return thorough(*make_views(), grid=ONE)
+    return thorough(*make_views(), cv=3, grid=ONE)

@@ -24,7 +24,7 @@ from reference.jackknife import block_jackknife
 
 @pytest.fixture(scope="module")
 def numbers():
-    return thorough(*make_numbers(), task="regression", grid=OF_MACHINES)
+    return thorough(*make_numbers(), task="regression", cv=3, grid=OF_MACHINES)
 
 
 def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
@@ -37,7 +37,6 @@ def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
     assert values == sorted(values)
     linear = numbers.row("linear")
     assert numbers.row("mvm").value < 2 < 4 < linear.value < numbers.row("view:item").value
-    assert linear.p_adjusted < 0.05
     assert not linear.equal
     # below 0 is worse, also where lower values are better
     assert linear.difference.location == pytest.approx(numbers.best.value - linear.value)
@@ -52,7 +51,7 @@ def test_errors_are_those_of_the_folds_computed_by_hand(numbers):
     X, y = make_numbers()
     method = find_learner("mvm", "regression", X.layout.names)
     passes = []
-    for f, (train, test) in enumerate(KFold(5, shuffle=True, random_state=0).split(y)):
+    for f, (train, test) in enumerate(KFold(3, shuffle=True, random_state=0).split(y)):
         model = method.make(alpha=1e-4, learning_rate=0.1, random_state=0).fit(X[train], y[train])
         predicted = model.predict(X[test])
         row = numbers.row("mvm")
@@ -79,8 +78,9 @@ def test_a_machine_makes_as_many_passes_as_it_is_told(numbers):
 def test_a_lead_in_error_is_told_as_a_positive_number(numbers):
     best, other = numbers.best, numbers.row("linear")
     apart = thorough(
-        *make_numbers(), task="regression", grid=OF_MACHINES, models=["linear", best.model]
+        *make_numbers(), task="regression", cv=3, grid=OF_MACHINES, models=["linear", best.model]
     )
+    assert apart.row("linear").p_adjusted < 0.05
     assert f"best: {best.model} (rmse {best.value:.4g})" in apart.verdict[0]
     assert f"ahead of linear by {other.value - best.value:.4g}; with" in apart.verdict[0]
     assert numbers.train_options[:2] == ["--task", "regression"]
@@ -217,9 +217,9 @@ def test_numbers_of_any_type_of_column():
 
 
 def test_a_missing_view_of_a_linear_model_adds_nothing():
-    X, y = make_numbers()
-    present = np.ones((300, 2), dtype=bool)
+    X, y = make_numbers(120)
+    present = np.ones((120, 2), dtype=bool)
     present[::3, 1] = False
     X = MultiView({name: X[name] for name in X.keys()}, present=present)  # noqa: SIM118
-    answer = thorough(X, y, task="regression", cv=3, grid=OF_MACHINES)
+    answer = thorough(X, y, task="regression", cv=2, grid=OF_MACHINES)
     assert all(math.isfinite(row.value) for row in answer.rows)

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from comparisons import ONE, make_few, make_frame, make_views
+from comparisons import ONE, make_few, make_frame, make_views, thorough
 from crossview import (
     InputError,
     LabelOrderWarning,
@@ -203,10 +203,12 @@ def test_csv_and_parquet_of_the_same_rows_give_the_same_comparison(how, here):
     table = here.take(np.random.default_rng(0).permutation(len(here)))
     pa.csv.write_csv(table, "t.csv")
     pa.parquet.write_table(table, "t.parquet", row_group_size=30)
-    models = ["pa:squared", "scw", "pam:squared", "view:weak"]
+    how |= {
+        "models": ["pa:squared", "scw", "pam:squared", "view:weak"],
+        "grid": ONE | {"C": [0.01, 0.1]},
+    }
     answers = [
-        compare(name, "answer", models=models, **how)
-        for name in ("t.csv", "t.parquet", "SELECT * FROM 't.csv'")
+        thorough(name, "answer", **how) for name in ("t.csv", "t.parquet", "SELECT * FROM 't.csv'")
     ]
     for answer in answers[1:]:
         for row, other in zip(answers[0].rows, answer.rows, strict=True):
@@ -232,7 +234,7 @@ def test_labels_stay_as_they_are_written(here):
             assert trained.positive == written[0]
             found = set(predict(trained.fitted, "t.csv")["prediction"].to_pylist())
             assert found == set(written)
-        answer = compare(
+        answer = thorough(
             "t.csv",
             "answer",
             cv=2,

@@ -272,12 +272,12 @@ def test_a_number_that_is_not_defined_is_one_again_wherever_it_stands_in_a_file(
 
 def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     X, y = make_views()
-    given = {"grid": ONE, "models": ["view:noise", "view:strong"]}
+    given = {"cv": 3, "grid": ONE, "models": ["view:noise", "view:strong"]}
     first = Comparison.from_dict(json.loads(json.dumps(thorough(X, y, **given).to_dict())))
     before = first.to_dict()
-    more = thorough(X, y, grid=ONE, models=["pa:independent"], extend=first)
+    more = thorough(X, y, cv=3, grid=ONE, models=["pa:independent"], extend=first)
     names = ("view:noise", "view:strong", "pa:independent")
-    whole = thorough(X, y, grid=ONE, models=names)
+    whole = thorough(X, y, cv=3, grid=ONE, models=names)
     assert [row.model for row in more.rows] == [row.model for row in whole.rows]
     for row, other in zip(more.rows, whole.rows, strict=True):
         assert row.scores == other.scores == answer.row(row.model).scores
@@ -305,7 +305,7 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
         (noisy, {}),
     ):
         with pytest.raises(InputError, match="other rows, folds or encoding"):
-            thorough(*rows, grid=ONE, models=["arow"], extend=first, **change)
-    first.folds = 3
-    with pytest.raises(InputError, match="has 3 of 5 folds; compare all models again"):
-        thorough(X, y, grid=ONE, models=["arow"], extend=first)
+            thorough(*rows, **{"cv": 3, "grid": ONE, "models": ["arow"], "extend": first} | change)
+    first.folds = 2
+    with pytest.raises(InputError, match="has 2 of 3 folds; compare all models again"):
+        thorough(X, y, cv=3, grid=ONE, models=["arow"], extend=first)

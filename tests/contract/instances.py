@@ -176,7 +176,7 @@ CASES = {
         MultiViewSVMPerf([7, 5], measure="roc_auc", C1=0.1, tol=1e-6, fit_intercept=False),
         "cutting planes",
     ),
-    "trees": Case(MultiViewTreesClassifier(WIDTHS, n_bags=2, random_state=0), "trees"),
+    "trees": Case(MultiViewTreesClassifier(WIDTHS, n_bags=2, max_iter=20, random_state=0), "trees"),
     "trees-additive": Case(
         MultiViewTreesClassifier(
             [7, 5],

@@ -152,7 +152,7 @@ def test_pipelines_merge_step_by_step():
     merged = merge(models, weights=[15, 25])
     np.testing.assert_allclose(merged[0].mean_norm_, ViewScaler().fit(X).mean_norm_)
     assert merged.predict(X).shape == (40,)
-    with pytest.raises(InputError, match="model 1 is a AROWClassifier, and model 0 a Pipeline"):
+    with pytest.raises(InputError, match="model 1 is an AROWClassifier, and model 0 a Pipeline"):
         merge([models[0], models[1][1]])
 
 
@@ -162,7 +162,7 @@ def test_what_has_no_merge_is_refused_in_one_line(table):
     for models, match in (
         ([], "no models"),
         ([pa, PassiveAggressiveClassifier()], "model 1 is not fitted"),
-        ([pa, learn(AROWClassifier(), X, y)], "model 1 is a AROWClassifier"),
+        ([pa, learn(AROWClassifier(), X, y)], "model 1 is an AROWClassifier"),
         ([pa, learn(PassiveAggressiveClassifier(C=2.0), X, y)], "C=2.0, and model 0 C=1.0"),
         ([pa, learn(PassiveAggressiveClassifier(), X[:, 1:], y)], "has the views"),
         ([MultiViewSVMPerf().fit(X, y > np.unique(y)[0])] * 2, "solution for all of its rows"),

@@ -220,7 +220,7 @@ def test_many_columns_are_no_square():
         return len(script)
 
     calls(10)
-    assert calls(400) < 2.5 * calls(200)
+    assert calls(160) < 2.2 * calls(80)
 
 
 def test_describing_loads_nothing_heavy():

@@ -132,5 +132,5 @@ def test_what_cannot_be_mixed_is_refused_in_one_line(client, blocks):
         assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="no blocks"):
         fit(pa, [], client=client, classes=[0, 1])
-    with pytest.raises(InputError, match="a block is a int"):
+    with pytest.raises(InputError, match="a block is an int"):
         fit(pa, [3], client=client, classes=[0, 1])

@@ -267,7 +267,7 @@ WRONG = {
     "empty": ([], "experts= is empty"),
     "no pair": ([PassiveAggressiveClassifier()], r"give \(name, learner\)"),
     "same name": ([("a", Perceptron()), ("a", Perceptron())], "name 'a'"),
-    "kind": ([("a", OnlineStackingRegressor())], "'a' is a OnlineStackingRegressor"),
+    "kind": ([("a", OnlineStackingRegressor())], "'a' is an OnlineStackingRegressor"),
     "view": ([("a", Perceptron(), "view7")], "'a' is for the view 'view7'"),
     "parameter": ([("a", PassiveAggressiveClassifier(C=-1))], "'C' parameter"),
     "stream": ([("a", MultiViewMachineClassifier(optimizer="lbfgs"))], "needs all rows"),

@@ -83,7 +83,7 @@ def test_dates_are_recognized_unless_none_are_wanted():
     ("options", "message"),
     [
         ({"encoder": "text"}, "encoder= is a str; give a ViewEncoder"),
-        ({"scoring": {"metric": "f1"}}, "scoring= is a dict; give the name of a metric, or a"),
+        ({"scoring": 1}, "scoring= is an int; give the name of a metric, or a"),
         ({"scoring": "F1"}, "no metric 'F1'; did you mean 'f1'"),
         ({"scoring": "rmse"}, "is about numbers, and classes are predicted"),
     ],

@@ -190,26 +190,11 @@ def calibrate(
     *,
     return_proba: bool = True,
 ) -> np.ndarray:
-    """Update a calibration by rows, in their order.
+    """Update a calibration by rows in their order; return p of each row before the update by it.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_scores)
-        The scores of each row before it was learned; one for two classes.
-    codes : int ndarray of shape (n_samples,)
-        The classes; -1 for a row without label, which changes nothing.
-    weight : ndarray of shape (n_samples,)
-        Weights of the rows.
-    state : ndarray
-        As `start` returns it; updated in place.
-    return_proba : bool, default=True
-        Whether to compute p of rows that change nothing, too.
-
-    Returns
-    -------
-    p : ndarray of shape (n_samples, n_scores)
-        Of each row before the update by it: the probability of the second of two classes, or one
-        per class.  Incomplete without ``return_proba``.
+    Scores and p have the shape (n_samples, n_scores), one for two classes, where p is that of the
+    second. A row with code -1 has no label and changes nothing; its p is computed only with
+    ``return_proba``.
     """
     p = np.empty(scores.shape)
     K = scores.shape[1]

@@ -147,26 +147,11 @@ def one_view_pass(examples, model, scaling, rule, scratch):
 def learn(
     examples: Examples, model: Weights, scaling: float, rule: Rule, coupling: Coupling
 ) -> int:
-    """Make one pass of a learner on several views.
+    """Make one pass of a Perceptron or PA learner on several views; ``model`` is updated in place.
 
-    Parameters
-    ----------
-    examples : Examples
-        The rows.
-    model : Weights
-        Updated in place.
-    scaling : float
-        The parameter s of the intercept (`geometries.identity`); 0: there is none.
-    rule : Rule
-        Perceptron or PA.
-    coupling : Coupling
-        The coupling of the views.
-
-    Returns
-    -------
-    nonfinite_row : int
-        The last row that was skipped, because x·x or its step would not be finite, or -1; the
-        scores of such rows are NaN.
+    ``scaling`` is s of the intercept (`geometries.identity`); 0: there is none. Returns the last
+    row that was skipped, because x·x or its step would not be finite, or -1; the scores of such
+    rows are NaN.
     """
     K = 1 if model.W.ndim == 1 else model.W.shape[1]
     buffers = view_buffers(len(examples.rows.ptr) - 1, K)
@@ -250,30 +235,12 @@ class Work(NamedTuple):
 def learn_with_covariance(
     examples: Examples, model: Weights, S: Covariance, bias: float, rule: Rule, coupling: Coupling
 ) -> tuple[int, int]:
-    """Make one pass of a learner with a covariance per view.
+    """Make one pass of a learner with a covariance per view; ``model`` and S are updated in place.
 
-    Parameters
-    ----------
-    examples : Examples
-        The rows; ``scores`` has a class axis, of length 1 for two classes, and ``y`` is float64.
-    model : Weights
-        Updated in place; ``W`` and ``U`` have a class axis, too.
-    S : Covariance
-        Updated in place.
-    bias : float
-        1 or 0: with or without intercept.
-    rule : Rule
-        PAM, AROW, CW, SCW or SOP; PAM if the views are coupled.
-    coupling : Coupling
-        The coupling of the views.
-
-    Returns
-    -------
-    learned : int
-        Number of rows of the order that were learned; not all if a low-rank covariance is full.
-    nonfinite_row : int
-        The last row that was skipped, because x·x or its step would not be finite, or -1; the
-        scores of such rows are NaN.
+    The rule is PAM, AROW, CW, SCW or SOP, and PAM if the views are coupled. Scores, W and U have a
+    class axis, of length 1 for two classes, and y is float64. ``bias`` is 1 or 0: with or without
+    intercept. Returns the number of rows of the order that were learned, not all if a low-rank
+    covariance is full; and the last row that was skipped, as `learn`.
     """
     K, w = model.W.shape[1], model.W.reshape(-1)
     is_diagonal = S.form in (geometries.DIAGONAL, geometries.DIAGONAL_COVARIANCE)
@@ -377,7 +344,7 @@ def _read_past(rows, i, model, bias, count, buffers):
 
 @inlined_borrowing
 def _are_bounded(count, steps, rho):
-    """Whether all updates of a row keep weights and covariances finite."""
+    """Return whether all updates of a row keep weights and covariances finite."""
     bounded = True
     for a in range(count):
         if rho[a] != 0.0:

@@ -1,4 +1,4 @@
-"""How a gradient moves a parameter.
+"""Gradient steps of a parameter: SGD and AdaGrad, with an L1 or L2 penalty.
 
 References: Duchi, Hazan, Singer, "Adaptive Subgradient Methods for Online
 Learning and Stochastic Optimization", JMLR 12 (2011), section 1.1.
@@ -17,7 +17,7 @@ SMOOTHING = 1e-6
 
 
 class Step(NamedTuple):
-    """How the parameters of one part of a row move."""
+    """Optimizer, penalty and learning rate of the parameters of one part of a row."""
 
     optimizer: int  # SGD or ADAGRAD
     penalty: int  # L2 or L1

@@ -15,6 +15,7 @@ from crossview.catalog.metrics import describe_metrics, metric_names
 from crossview.catalog.names import TASKS
 from crossview.catalog.readers import READERS
 from crossview.catalog.settings import literal_value
+from crossview.cli.words import declare
 from crossview.errors import InputError
 from crossview.scoring.specification import Scoring
 
@@ -384,6 +385,7 @@ class TableSource(SourceArguments):
             metavar="COLUMN",
             help="The column to predict; leave it out if the file format has labels.",
         ),
+        "y",
     ] = None
     view: Annotated[
         list[str] | None,
@@ -396,6 +398,7 @@ class TableSource(SourceArguments):
             "are grouped; else texts are views. Of svmlight files ranges such as "
             "page=1:1840, of libffm fields, of Vowpal Wabbit namespaces.",
         ),
+        "views",
     ] = None
     text: Annotated[
         list[str] | None,
@@ -503,6 +506,7 @@ class EncodedSource(TableSource):
             metavar="N",
             help="Count sequences of up to N words of a text, such as 2, and not only words.",
         ),
+        "ngram_range",
     ] = 1
     tf_idf: Annotated[
         bool,
@@ -614,6 +618,7 @@ def as_callback(run: Callable[..., int | None]) -> Callable[..., Callable[[], in
                 place.append(option(one.name, types[one.name], one.default))
 
     def callback(**options: Any) -> Callable[[], int | None]:
+        declare(dict(map(_declared, [*first, *last])))
         arguments: dict[str, Any] = {}
         if "words" in hints:
             arguments["words"] = options.pop("context").find_root().obj
@@ -625,6 +630,22 @@ def as_callback(run: Callable[..., int | None]) -> Callable[..., Callable[[], in
     callback.__signature__ = inspect.Signature([*first, *last])  # type: ignore[attr-defined]
     callback.__annotations__ = {one.name: one.annotation for one in [*first, *last]}
     return callback
+
+
+def _declared(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:
+    """Return the argument of the library that an option gives, the option, and that for False.
+
+    A text in the annotation is the name of the argument, where the option has another one.
+    """
+    name, option = parameter.name, "--" + parameter.name.replace("_", "-")
+    for one in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(one, str):
+            name = one
+        words = [getattr(one, "default", ...), *(getattr(one, "param_decls", None) or ())]
+        # `default` is the first word inside of Annotated
+        option = next((str(word) for word in words if str(word).startswith("--")), option)
+    on, _, off = option.partition("/")
+    return name, (on, off or on)
 
 
 # 4. values

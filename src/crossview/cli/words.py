@@ -6,40 +6,39 @@ import codecs
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 
-__all__ = ["as_options", "never_fail_to_print"]
+__all__ = ["as_options", "declare", "never_fail_to_print"]
 
-# of the library's messages: what the command line has no words for, and its words for arguments
-_LIBRARY_ONLY = re.compile(r""",? or (?:views=\{[^}]*\}|y='COLUMN')""")
+# of the library's messages: what the command line has no words for, and columns of views
+_LIBRARY_ONLY = re.compile(r""",? or views=\{[^}]*\}""")
 _VIEWS = re.compile(r"views=\{([^}]*)\}")
 _VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
-_ARGUMENT = re.compile(
-    r"(?<![\w'-])(views?|ignore|date|text|categorical|numeric|hash_bits|ngram_range|tf_idf|bins|task|metric|k|positive|threshold"
-    r"|classes|cv|repeats|groups|in_order|random_folds|rope|seed|epochs|keep|null|decimal|delimiter|quote|header|encoding"
-    r"|missing_columns|explain|format|model|settings|scale_views|init|checkpoint|every|log_every|resume|by"
-    r"|time|weight|window|ablate|baselines|budget|n_jobs|on)=(?:'([^']*)'|([^\s,;:()]*))"
-)
-# where an option has another name than the argument
-_NAMES = {
-    "views": "view",
-    "ngram_range": "ngrams",
-    "settings": "set",
-    "header": "no-header",
-    "baselines": "baseline",
-    "n_jobs": "jobs",
-    "scale_views": "no-scale-views",
-}
+_ARGUMENT = re.compile(r"(?<![\w'-])(\w+)=(?:'([^']*)'|([^\s,;:()]*))")
+# of the command that runs: the options for an argument of the library, and for False
+_OPTIONS: dict[str, tuple[str, str]] = {}
+
+
+def declare(options: Mapping[str, tuple[str, str]]) -> None:
+    """Set the options of the command: for an argument of the library, and for its value False."""
+    _OPTIONS.clear()
+    _OPTIONS.update(options)
 
 
 def as_options(message: str) -> str:
-    """Return a message with options where the library names arguments: ``--cv 1`` for ``cv=1``."""
+    """Return a message with options where the library names arguments: ``--cv 1`` for ``cv=1``.
+
+    Arguments for which the command has no option, such as parameters of a model, stay.
+    """
 
     def option(found: re.Match[str]) -> str:
-        name = _NAMES.get(found[1], found[1].replace("_", "-"))
+        if found[1] not in _OPTIONS:
+            return found[0]
+        on, off = _OPTIONS[found[1]]
         value = found[3] if found[2] is None else shlex.quote(found[2])
-        if value == "True":
-            return f"--{found[1].replace('_', '-')}"
-        return f"--{name} {value}" if value and not name.startswith("no-") else f"--{name}"
+        if value in ("True", "False"):
+            return on if value == "True" else off
+        return f"{on} {value}".rstrip()
 
     def views(found: re.Match[str]) -> str:
         return _VIEW.sub(r"--view \1=\2 ", found[1]).rstrip()

@@ -15,7 +15,7 @@ from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
 from crossview.data.table_columns import RECOGNIZED, check_label
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 from crossview.views import MultiView, check_rows
 
 __all__ = [
@@ -70,7 +70,7 @@ def open_labeled(
         known = {key: options[key] for key in for_rows if key in options}
         return LabeledSource(rows, y, scale_views=encoder.scale_views, **known)
     if y is None:
-        raise InputError("which column is the label? Name it: --label COLUMN, or y='COLUMN'")
+        raise InputError("which column is the label? Name it: y='COLUMN'")
     encoder.check_params()
     encoding = encoder.get_params()
     if encoding["dialect"] is None:
@@ -86,7 +86,7 @@ def open_labeled(
 def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
     """Return a new encoder that has learned nothing, with the views of one of the two."""
     if encoder is not None and not isinstance(encoder, ViewEncoder):
-        raise InputError(f"encoder= is a {type(encoder).__name__}; give a ViewEncoder")
+        raise InputError(f"encoder= is {type_of(encoder)}; give a ViewEncoder")
     own = ViewEncoder() if encoder is None else clone(encoder)
     if views is not None and own.views is not None:
         raise InputError("views= and encoder= both name views; leave one of them out")

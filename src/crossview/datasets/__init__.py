@@ -27,7 +27,7 @@ __all__ = ["DataSet", "fetch", "known", "load", "names", "write"]
 
 
 class DataSet(NamedTuple):
-    """What `known` says of a data set.
+    """Description of a data set: what it is about, and where it is from.
 
     Attributes
     ----------

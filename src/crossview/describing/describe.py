@@ -264,23 +264,9 @@ def describe_columns(
 ) -> Description:
     """Return what a table holds, by names of columns; it loads no encoder without ``neighbors``.
 
-    Parameters
-    ----------
-    X, y, views, task, time, weight
-        As for `describe`; the rows are one table.
-    kinds : mapping of str to sequence of str, default=None
-        Columns whose kind is declared, by kind, as for `plan_columns`.
-    ignore : sequence of str, default=()
-        Columns (names or globs) that are in no view.
-    recognize : collection of str, default=("date", "text")
-        Kinds that the values of strings may say.
-    neighbors : bool, default=True
-        Whether to say of rows with labels how `compare` splits them.
-
-    Returns
-    -------
-    Description
-        As from `describe`.
+    ``kinds`` has the columns whose kind is declared, as for `plan_columns`; the columns (names or
+    globs) of ``ignore`` are in no view.  ``recognize`` are kinds that the values of strings may
+    say; ``neighbors``: say of rows with labels how `compare` splits them.
     """
     check_rows(X, y=y)
     table = open_source(X, views=views)
@@ -589,26 +575,8 @@ def describe_head(
 ) -> Description:
     """Return what the first 10,000 rows of a table hold, or of a very wide one its names only.
 
-    Its warnings leave out what learning refuses with an error, and the label.
-
-    Parameters
-    ----------
-    table : Source
-        The table; it is read up to the first batch.
-    y : str or None
-        The column of the labels.
-    weight : str, default=None
-        The column of the weights, which is among ``ignore``.
-    leaks : bool, default=False
-        Whether to name columns that tell the label; learning on one machine looks for them in more
-        rows.
-    **options
-        As for `describe_columns`.
-
-    Returns
-    -------
-    Description
-        As from `describe`.
+    Its warnings leave out what learning refuses with an error, and the label. ``leaks``: they name
+    columns that tell the label; learning on one machine looks for them in more rows.
     """
     import pyarrow as pa
 

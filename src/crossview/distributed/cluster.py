@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 
 __all__ = ["check_client", "connected", "dask_distributed", "n_threads"]
 
@@ -94,9 +94,7 @@ def _own_allocator() -> Iterator[None]:
 def check_client(client: Any) -> None:
     """Raise an error for what is no client of a cluster."""
     if not isinstance(client, dask_distributed().Client):
-        raise InputError(
-            f"client= is a {type(client).__name__}; give a distributed.Client of your cluster"
-        )
+        raise InputError(f"client= is {type_of(client)}; give a distributed.Client of your cluster")
 
 
 def n_threads(client: Any) -> int:

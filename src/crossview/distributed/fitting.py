@@ -12,7 +12,7 @@ from sklearn.base import is_classifier
 
 from crossview.distributed.cluster import check_client, n_threads
 from crossview.distributed.mixing import Learned, Mixer, merge_learned, split_evenly
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 
 __all__ = ["Mixed", "WithoutCalibration", "fit", "losses", "parts_of_block"]
 
@@ -197,6 +197,6 @@ def losses(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
 def parts_of_block(block: Any) -> tuple[Any, Any, Any]:
     """Return X, y and the weights of a block, or None."""
     if not (isinstance(block, tuple | list) and len(block) in (2, 3)):
-        raise InputError(f"a block is a {type(block).__name__}; give (X, y) or (X, y, weight)")
+        raise InputError(f"a block is {type_of(block)}; give (X, y) or (X, y, weight)")
     X, y, *weight = block
     return X, y, weight[0] if weight else None

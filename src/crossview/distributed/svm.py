@@ -11,7 +11,7 @@ from crossview.distributed.actors import RemoteParts, assign_workers
 from crossview.distributed.cluster import check_client
 from crossview.distributed.fitting import parts_of_block
 from crossview.distributed.tasks import RETRIES
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.divided import Parts, fit_divided
 from crossview.estimators.svm.part import Labels, PartOfRows, labels_of, part_of
@@ -68,7 +68,7 @@ def fit_svm(
     """
     check_client(client)
     if not isinstance(model, MultiViewSVMPerf):
-        raise InputError(f"model= is a {type(model).__name__}; give a MultiViewSVMPerf, or use fit")
+        raise InputError(f"model= is {type_of(model)}; give a MultiViewSVMPerf, or use fit")
     if not len(blocks):
         raise InputError("there are no blocks of rows; give at least one")
     rows = [client.submit(_as_block, client.compute(b) if _is_lazy(b) else b, pure=False)

@@ -79,13 +79,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     Attributes
     ----------
-    covariance_form_
-    variance_
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
+    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
     feature_names_in_
 
     See Also

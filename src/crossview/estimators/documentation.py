@@ -24,6 +24,7 @@ Class = TypeVar("Class", bound=type)
 ParameterDoc = tuple[str, str]
 
 _SECTION = re.compile(r"Parameters\n-+(.*?)(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL)
+_NAMES_ONLY = re.compile(r"^\w+(?:, \w+)*,?$", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S[^\n]*(?:\n(?:[ ]+[^\n]*|))*)", re.MULTILINE)
 
 
@@ -61,20 +62,10 @@ def document_parameters(
 ) -> Callable[[Documented], Documented]:
     r"""Complete the ``Parameters`` section of a class or a function from tables.
 
-    Parameters
-    ----------
-    *tables : mapping of str to (str, str)
-        The type and the description of each shared parameter, by its name.  A later table
-        overrides an earlier one, and the docstring of the class overrides all of them.
-    attributes : mapping of str to (str, str), default=None
-        The same for the ``Attributes`` section: a line that consists of a name is replaced by
-        the entry of this table.
-
-    Returns
-    -------
-    decorator : callable
-        Sets ``__doc__`` and returns the class.  Raises ``TypeError`` if a parameter of the
-        signature is not documented, or a documented parameter is not in the signature.
+    A table has the type and the description of each parameter.  A later table overrides an earlier
+    one, and the docstring overrides all of them.  ``attributes`` has the entries for those lines of
+    the ``Attributes`` section that are names, with commas between.  Raises ``TypeError`` if the
+    section and the signature have not the same parameters.
 
     Examples
     --------
@@ -114,9 +105,7 @@ def document_parameters(
         )
         complete = "Parameters\n----------\n" + "\n".join(entries)
         text = text[: section.start()] + complete + text[section.end() :]
-        for name, (kind, description) in (attributes or {}).items():
-            entry = f"{name} : {kind}\n{indent(inspect.cleandoc(description), '    ')}"
-            text = re.sub(rf"^{name}$", entry.replace("\\", r"\\"), text, flags=re.MULTILINE)
+        text = _NAMES_ONLY.sub(lambda line: _documented(line[0], attributes or {}), text)
         cls.__doc__ = text + "\n"  # numpydoc wants the closing quotes on a line of their own
         return cls
 
@@ -129,6 +118,18 @@ def _names(entry: str) -> list[str]:
     return [name.strip() for name in head.split(",")]
 
 
+def _documented(line: str, attributes: Mapping[str, ParameterDoc]) -> str:
+    """Return the entries of the attributes that a line names, or the line if it names none."""
+    names = line.rstrip(",").split(", ")
+    if not all(name in attributes for name in names):
+        return line
+    return "\n".join(_with_description(name, *attributes[name]) for name in names)
+
+
+def _with_description(name: str, kind: str, description: str) -> str:
+    return f"{name} : {kind}\n{indent(inspect.cleandoc(description), '    ')}"
+
+
 def _entry(
     cls: Callable, parameter: inspect.Parameter, shared: Mapping[str, tuple[str, str]]
 ) -> str:
@@ -139,4 +140,4 @@ def _entry(
     default: Any = parameter.default
     if default is not inspect.Parameter.empty:
         kind = f"{kind}, default={default!r}"
-    return f"{parameter.name} : {kind}\n{indent(inspect.cleandoc(description), '    ')}"
+    return _with_description(parameter.name, kind, description)

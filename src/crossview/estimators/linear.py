@@ -56,12 +56,7 @@ class Perceptron(FirstOrderClassifier):
 
     Attributes
     ----------
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -106,12 +101,7 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
 
     Attributes
     ----------
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 from crossview.estimators.base import Models, ViewClassifier, ViewLearner
 
 __all__ = ["merge_learners", "shares_of"]
@@ -34,7 +34,7 @@ def merge_learners(
     for k, model in enumerate([*models, *([] if start is None else [start])]):
         who = f"model {k}" if k < len(models) else "start="
         if not isinstance(model, ViewLearner):
-            raise InputError(f"{who} is a {type(model).__name__}, which has no merge")
+            raise InputError(f"{who} is {type_of(model)}, which has no merge")
         if not hasattr(model, "_state"):
             raise InputError(f"{who} is not fitted")
         _check_same(model, first, who)
@@ -65,7 +65,7 @@ def merge_learners(
 def _check_same(model: Any, first: Any, who: str) -> None:
     """Raise an error for a model of another kind, or of other columns."""
     if type(model) is not type(first):
-        raise InputError(f"{who} is a {type(model).__name__}, and model 0 a {type(first).__name__}")
+        raise InputError(f"{who} is {type_of(model)}, and model 0 {type_of(first)}")
     if model.layout_ != first.layout_:
         raise InputError(f"{who} has the views {model.layout_}, and model 0 {first.layout_}")
     own, other = (_settings(one) for one in (model, first))

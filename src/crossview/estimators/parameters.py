@@ -134,14 +134,14 @@ COVARIANCE: dict[str, ParameterDoc] = {
     "covariance": (
         '{"auto", "full", "diagonal", "low-rank"}',
         """
-        Form of the covariance matrix.  "full": all pairs of columns; for d columns an update
-        costs O(d²).  "diagonal": one variance per column, for many columns and long streams.
-        "low-rank": exact for the first ``rank`` updates, whose rows it stores; whenever the store
-        is full, the older half of the rows is reduced to its diagonal.  "auto": exact as long as
-        time and memory allow.  Up to 64 columns it is full from the start.  If the triangle of
-        the matrix takes at most 256 MiB (about 8,000 columns), it is low-rank for the first d
-        updates, then full.  Otherwise it is low-rank for 1024 updates, then diagonal.
-        ``covariance_form_`` is the current form.
+        Form of the covariance matrix.  "full": all pairs of columns; for d columns an update costs
+        O(d²), and more than half of the memory is an error.  "diagonal": one variance per column,
+        for many columns and long streams.  "low-rank": exact for the first ``rank`` updates, whose
+        rows it stores; whenever the store is full, the older half of the rows is reduced to its
+        diagonal.  "auto": exact as long as time and memory allow. Up to 64 columns it is full from
+        the start. If the triangle of the matrix takes at most 256 MiB (about 8,000 columns), it is
+        low-rank for the first d updates, then full. Otherwise it is low-rank for 1024 updates, then
+        diagonal. ``covariance_form_`` is the current form.
         """,
     ),
     "rank": (

@@ -47,19 +47,8 @@ class PAMClassifier(CovarianceClassifier):
 
     Attributes
     ----------
-    covariance_form_
-    variance_
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
+    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
     feature_names_in_
-
-    Raises
-    ------
-    InputError
-        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
@@ -122,19 +111,8 @@ class AROWClassifier(CovarianceClassifier):
 
     Attributes
     ----------
-    covariance_form_
-    variance_
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
+    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
     feature_names_in_
-
-    Raises
-    ------
-    InputError
-        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
@@ -198,19 +176,8 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
 
     Attributes
     ----------
-    covariance_form_
-    variance_
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
+    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
     feature_names_in_
-
-    Raises
-    ------
-    InputError
-        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
@@ -273,19 +240,8 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
 
     Attributes
     ----------
-    covariance_form_
-    variance_
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
+    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
     feature_names_in_
-
-    Raises
-    ------
-    InputError
-        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------
@@ -343,19 +299,8 @@ class SecondOrderPerceptron(CovarianceClassifier):
 
     Attributes
     ----------
-    covariance_form_
-    variance_
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
+    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
     feature_names_in_
-
-    Raises
-    ------
-    InputError
-        ``covariance="full"`` would take more than half of the memory.
 
     See Also
     --------

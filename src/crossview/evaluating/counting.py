@@ -30,7 +30,7 @@ __all__ = ["Counts", "PartCounts", "RowCounter", "Start", "start_of"]
 
 
 class Start(NamedTuple):
-    """What the first batch with a label says before any row is counted.
+    """Facts from the first batch with a label, before any row is counted.
 
     Attributes
     ----------
@@ -48,17 +48,7 @@ class Start(NamedTuple):
 
 
 def start_of(fitted: FittedModel, X: MultiView, scored: Scored) -> Start:
-    """Return what the first rows with a label say.
-
-    Parameters
-    ----------
-    fitted : FittedModel
-        The model.
-    X : MultiView
-        The rows of the first batch.
-    scored : Scored
-        What the model says of them.
-    """
+    """Return what the first batch of rows with a label says."""
     columns = kinds = None
     if isinstance(fitted.encoder, ViewEncoder):
         columns = {view: len(names) for view, names in fitted.encoder.view_columns().items()}
@@ -207,19 +197,7 @@ class RowCounter:
                 self.count(X, labels, columns, located)
 
     def count(self, X: MultiView, labels: Any, columns: Mapping[str, Any], read: Any) -> None:
-        """Count a batch.
-
-        Parameters
-        ----------
-        X : MultiView
-            The rows.
-        labels : pyarrow.Array or ndarray
-            Their labels.
-        columns : mapping of str to pyarrow.Array
-            The columns that divide them.
-        read : Batch
-            The same rows before they were encoded.
-        """
+        """Count a batch: rows, labels, the columns that divide them, and the rows as read."""
         known, y = self._labels.read(labels)
         self._skipped += len(X) - len(known)
         places = self._n_seen + known
@@ -293,7 +271,7 @@ class RowCounter:
 
 
 def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    """What is missing where a view is missing, and where it is alone."""
+    """Return the views to leave out, so that one is missing, or is alone."""
     if len(names) < 2:
         return {}
     hidden = {(view, "missing"): [view] for view in names}

@@ -81,14 +81,9 @@ class OneMetric:
         return total
 
     def estimate(self, value: float | None = None, metric: str | None = None) -> Estimate:
-        """Return the metric with its interval.
+        """Return the metric, or another that follows from the same counts, with its interval.
 
-        Parameters
-        ----------
-        value : float, default=None
-            The metric, where it is known more exactly than by the blocks.
-        metric : str, default=None
-            Another metric that follows from the same counts.
+        ``value`` is the metric where it is known more exactly than by the blocks.
         """
         metric = metric or self.metric
         whole, without, rows = self.blocks.values(metric)

@@ -42,25 +42,7 @@ class ClassLabels:
         return self._truths.get(_truth(label), -1)
 
     def read(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return which rows have a label, and these labels.
-
-        Parameters
-        ----------
-        labels : pyarrow.Array or ndarray
-            Of the next rows.
-
-        Returns
-        -------
-        known : ndarray of int
-            The rows with a label.
-        y : ndarray
-            Their labels, members of the classes.
-
-        Raises
-        ------
-        InputError
-            A label is not among the classes.
-        """
+        """Return the positions of the rows that have a label, and these labels."""
         values, index = _distinct(labels)
         there = has_label(np.array([*values, None], dtype=object))
         codes = np.array([*map(self._code, values), -1])

@@ -30,17 +30,7 @@ def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
 
 
 def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
-    """Return the answer.
-
-    Parameters
-    ----------
-    spec : EvaluationSpec
-        What was spec.
-    counts : Counts
-        Of all rows.
-    rows : ModelRows
-        They know which columns they lack.
-    """
+    """Return the evaluation that the counts of all rows give."""
     fitted, task = spec.fitted, spec.task
     threshold = getattr(fitted.learner, "threshold_", None)
     missing = list(rows.missing_views)

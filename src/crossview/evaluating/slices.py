@@ -108,13 +108,7 @@ class ByValue:
         self._values, self._edges = values, edges
 
     def codes(self, values: Any) -> np.ndarray:
-        """Return the slice of each row, by its position in ``names``.
-
-        Parameters
-        ----------
-        values : pyarrow.Array
-            The column, for the next rows.
-        """
+        """Return the slice of each row, by its position in ``names``."""
         n = len(self.names)
         if self._edges is not None:
             numbers = _numbers(values)
@@ -153,13 +147,7 @@ class ColumnValues:
         return self.is_number and len(self._counts) > MOST_SLICES
 
     def add(self, values: Any) -> None:
-        """Count some more rows.
-
-        Parameters
-        ----------
-        values : pyarrow.Array
-            The column.
-        """
+        """Count some more rows."""
         import pyarrow as pa
 
         if self.is_number:
@@ -213,18 +201,8 @@ class ColumnValues:
 def find_slices(table: Source, column: str) -> ByValue:
     """Return the slices of a column, by one pass over it.
 
-    Parameters
-    ----------
-    table : Source
-        With the column.
-    column : str
-        Its name.  The 20 most frequent values are slices; numbers with more values are divided
-        into ten ranges of about as many rows each.
-
-    Returns
-    -------
-    slices : ByValue
-        What finds the slice of a row.
+    The 20 most frequent values are slices; numbers with more values are divided into ten ranges of
+    about as many rows each.
     """
     if column not in table.column_names:  # such as one without a name
         raise InputError(f"no column {column!r}")

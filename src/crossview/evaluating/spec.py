@@ -94,14 +94,7 @@ class EvaluationSpec:
     ) -> Iterator[tuple[str | None, np.ndarray]]:
         """Yield the part of each labeled row: per column its slice, then its window.
 
-        Parameters
-        ----------
-        columns : mapping of str to pyarrow.Array
-            Columns of some rows.
-        known : ndarray of int
-            Those with a label.
-        first : int
-            Labeled rows before these.
+        ``known`` are the positions of the labeled rows, ``first`` is the number of those before.
         """
         for one in self.slices:
             yield one.column, one.codes(columns[one.column])[known]
@@ -112,22 +105,7 @@ class EvaluationSpec:
 
 
 def resolve(model: Any, scoring: Any = None, views: bool = True) -> EvaluationSpec:
-    """Return the model, and what is measured of it.
-
-    Parameters
-    ----------
-    model : path-like, Pipeline or learner
-        The model.
-    scoring : Scoring, str or None
-        As for `evaluate`.
-    views : bool, default=True
-        Whether to predict again with each view missing.
-
-    Returns
-    -------
-    EvaluationSpec
-        Without what divides the rows.
-    """
+    """Return the model and what is measured of it; what divides the rows is not set yet."""
     fitted, scoring = FittedModel(model), Scoring.of(scoring)
     if scoring.threshold != "auto":
         fitted.decide_by(scoring.threshold, scoring.positive)
@@ -167,19 +145,7 @@ def open_rows_to_evaluate(
 ) -> tuple[ModelRows, str | None]:
     """Return the rows as the model reads them, and the column of the labels.
 
-    Parameters
-    ----------
-    fitted : FittedModel
-        The model.
-    X, y, by, time, missing_columns
-        As for `evaluate`.
-
-    Returns
-    -------
-    rows : ModelRows
-        With the columns that divide them.
-    label : str or None
-        The column of the labels; None: the source has them, or they are an array.
+    The column is None where the source has labels, or they are an array.
     """
     check_rows(X, y=y)
     columns = [*by, *([time] if time else [])]
@@ -196,8 +162,7 @@ def open_rows_to_evaluate(
     label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
     if y is None and not isinstance(label, str):
         raise InputError(
-            "which column is the label? The model does not say it; name it: --label COLUMN, or "
-            "y='COLUMN'"
+            "which column is the label? The model does not say it; name it: y='COLUMN'"
         )
     table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)
@@ -218,17 +183,7 @@ def _check_columns(table: Source, label: str | None, columns: list[str], *, of_m
 def labeled_batches(
     rows: ModelRows, y: Any, label: str | None
 ) -> Iterator[tuple[Located, MultiView, dict[str, Any], Any]]:
-    """Yield where rows are from, their views, the columns that are kept, and their labels.
-
-    Parameters
-    ----------
-    rows : ModelRows
-        The rows.
-    y : array-like of shape (n_samples,), str or None
-        Their labels, if it is an array.
-    label : str or None
-        The column of the labels; None: the rows have them.
-    """
+    """Yield where rows are from, their views, the columns that are kept, and their labels."""
     given = None if y is None or isinstance(y, str) else np.asarray(y)
     done = 0
     batches: Iterable[tuple[list[Any], MultiView, Any]] = rows
@@ -247,15 +202,7 @@ def labeled_batches(
 
 
 def window_of_rows(window: Any, time: str | None) -> ByRows | None:
-    """Return windows of a number of rows; None where the window is a time, or there is none.
-
-    Parameters
-    ----------
-    window : str, int, timedelta or None
-        The width.
-    time : str or None
-        The column of the times, which a window of time needs.
-    """
+    """Return windows of a number of rows; None where the window is a time, or there is none."""
     if window is None:
         return None
     kind, width = parse_window(window)

@@ -25,7 +25,7 @@ ROWS, LABELED = "rows", "labeled"
 
 
 class Position(NamedTuple):
-    """Where a partition is in its stream: what was counted before it, and in all.
+    """Position of a partition in its stream: counts before it, and in all.
 
     Attributes
     ----------
@@ -126,17 +126,7 @@ def _labeled(
 
 
 def count_parts(spec: EvaluationSpec, rows: ModelRows, position: Position) -> Counter[Any]:
-    """Return how many labeled rows are in each slice and each window.
-
-    Parameters
-    ----------
-    spec : EvaluationSpec
-        What divides the rows.
-    rows : ModelRows
-        The rows of a partition.
-    position : Position
-        Where it is.
-    """
+    """Return how many labeled rows are in each slice and each window."""
     found: Counter[Any] = Counter()
     first = position.before[LABELED]
     for _, columns, known in _labeled(spec, rows):
@@ -149,17 +139,7 @@ def count_parts(spec: EvaluationSpec, rows: ModelRows, position: Position) -> Co
 
 
 def sample_numbers(rows: ModelRows, columns: Sequence[str], position: Position) -> list[Any]:
-    """Return the numbers of some columns that a sample of the whole stream has.
-
-    Parameters
-    ----------
-    rows : ModelRows
-        The rows of a partition.
-    columns : sequence of str
-        Columns of numbers.
-    position : Position
-        Where it is.
-    """
+    """Return the numbers of some columns that a sample of the whole stream has."""
     samples = {name: NumberSample(*position.of((name,))) for name in columns}
     for values, _ in rows.kept():
         for name, sample in samples.items():

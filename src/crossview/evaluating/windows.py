@@ -35,11 +35,6 @@ _MONDAY = 4 * DAY
 def parse_window(window: Any) -> tuple[str, float]:
     """Return ("rows", their number) or ("seconds", their number) of a width such as 10000 or 1d.
 
-    Parameters
-    ----------
-    window : str, int or timedelta
-        The width: a bare number is a number of rows.
-
     Examples
     --------
     >>> parse_window("10000"), parse_window("2h")
@@ -147,13 +142,7 @@ class TimeRange:
         self._low, self._high = np.inf, -np.inf
 
     def add(self, values: Any) -> None:
-        """Take the times of some more rows.
-
-        Parameters
-        ----------
-        values : pyarrow.Array
-            The column.
-        """
+        """Take the times of some more rows."""
         times = _times(values, self.column, self._format)
         times = times[np.isfinite(times)]
         self._low = min(self._low, float(times.min(initial=np.inf)))
@@ -194,22 +183,7 @@ class TimeRange:
 
 
 def find_windows(table: Source, column: str, window: Any) -> ByTime:
-    """Return the windows of a column, by one pass over it.
-
-    Parameters
-    ----------
-    table : Source
-        With the column: timestamps, dates, numbers, or text that is dates.
-    column : str
-        Its name.
-    window : str, timedelta or None
-        The width, a time.  None: about ten windows.
-
-    Returns
-    -------
-    windows : ByTime
-        What finds the window of a row.
-    """
+    """Return the windows of a column of times, by one pass over it; without a width about ten."""
     times = time_range(table, column)
     for batch in table.select([column]):
         times.add(batch.X.column(0))

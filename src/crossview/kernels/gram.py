@@ -109,7 +109,7 @@ def products(a, b, first, dense, tile, symmetric, out):
 
 @borrowing
 def has_all_columns(x, width):
-    """Whether `canonical_rows` gives a row with these values all columns."""
+    """Return whether a row with these values has all columns after `canonical_rows`."""
     n = ZERO
     for p in range(width):
         n += np.uint64(x[p] != 0.0)

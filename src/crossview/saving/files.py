@@ -172,20 +172,8 @@ def check_writable(
 ) -> None:
     """Raise an error if a file cannot or must not be written, before the work starts.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    kind : Kind, default=None
-        What will be written.  An existing file of another kind stays.
-    inputs : iterable of path-like, default=()
-        Files that are read, and stay.
-
-    Raises
-    ------
-    InputError
-        The path is a folder, its folder does not exist or is not writable, or it is a file of
-        another kind or one of the inputs.
+    It must not be one of the ``inputs``, nor an existing file of another ``kind`` than will be
+    written.
     """
     path = Path(path)
     if path.is_dir():
@@ -221,24 +209,9 @@ def check_writable(
 def replacing(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterator[Path]:
     """Yield a temporary file to write, and rename it to ``path`` when it is complete.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.  An existing file of this name is not changed if an error occurs, and keeps its
-        mode; of a symbolic link, it is the file that it leads to.  A device or FIFO is written
-        through.
-    kind : Kind, default=None
-        What is written.  An existing file of another kind is not replaced.
-
-    Yields
-    ------
-    unfinished : Path
-        A file that does not exist yet, in a temporary folder; the device or FIFO itself.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
+    If an error occurs, an existing file is not changed.  A new one has its mode, replaces what a
+    symbolic link leads to, and never a file of another ``kind``.  A device or FIFO is written
+    through.
 
     Examples
     --------
@@ -293,17 +266,8 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     """Keep other processes, and other threads, from using a file in the same way.
 
     The lock is that of the operating system on a file beside it, ``path`` with ``.lock``, which is
-    removed in the end.  A process that is killed leaves that file, and no lock.
-
-    Parameters
-    ----------
-    path : path-like
-        The file; it need not exist.
-
-    Raises
-    ------
-    InputError
-        Somebody else uses it, or its folder has no locks.
+    removed in the end.  A process that is killed leaves that file, and no lock.  Where another
+    process has the lock, or the folder cannot have one, it is an error.
     """
     try:
         from filelock import FileLock, Timeout
@@ -336,18 +300,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """Yield a folder that is removed in the end, and remove those of processes that died.
-
-    Parameters
-    ----------
-    parent : Path
-        Where it is made, and they are looked for.
-
-    Yields
-    ------
-    folder : Path
-        It is locked by this process.
-    """
+    """Yield a folder that is removed in the end, and remove those of processes that died."""
     _remove_stale(parent)
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
         descriptor = None

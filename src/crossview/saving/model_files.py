@@ -135,17 +135,7 @@ def save_steps(
     info: dict[str, Any] | None = None,
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None,
 ) -> None:
-    """Write the steps of a pipeline, or a learner as one step, as `save` does.
-
-    Parameters
-    ----------
-    steps : sequence of (str, estimator)
-        The names of the steps, and the steps.
-    path, info, progress
-        As for `save`.
-    pipeline : bool
-        Whether they are a pipeline.
-    """
+    """Write the steps of a pipeline, or a learner as one step, as `save` does."""
     arrays: dict[str, np.ndarray] = {}
     header: list[dict[str, Any]] = []
     for name, step in steps:
@@ -204,20 +194,7 @@ def load(path: str | os.PathLike) -> Model:
 
 
 def load_steps(path: str | os.PathLike) -> tuple[list[tuple[str, Any]], bool]:
-    """Load the steps of a model, and whether they are a pipeline.
-
-    Parameters
-    ----------
-    path : path-like
-        The model file.
-
-    Returns
-    -------
-    steps : list of (str, estimator)
-        Their names, and the steps.
-    pipeline : bool
-        False for a learner alone.
-    """
+    """Load the steps of a model, and whether they are a pipeline."""
     metadata, arrays = _content(path)
     try:
         return _steps_from(metadata, arrays), bool(json.loads(metadata["pipeline"]))
@@ -228,25 +205,7 @@ def load_steps(path: str | os.PathLike) -> tuple[list[tuple[str, Any]], bool]:
 
 
 def load_progress(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return the ``progress`` that was passed to `save`.
-
-    Parameters
-    ----------
-    path : path-like
-        A model file.
-
-    Returns
-    -------
-    header : dict
-        What JSON can represent.
-    arrays : dict of str to ndarray
-        The arrays.
-
-    Raises
-    ------
-    InputError
-        As for `load`, or the file holds a finished model.
-    """
+    """Return the ``progress`` that was passed to `save`; a finished model is an error."""
     metadata, arrays = _content(path)
     if PROGRESS not in metadata:
         raise InputError("holds a model and no unfinished run", file=str(path))
@@ -360,23 +319,7 @@ def _steps_from(
 
 
 def read_info(path: str | os.PathLike) -> dict[str, Any]:
-    """Return the ``info`` that was passed to `save`, without loading the model.
-
-    Parameters
-    ----------
-    path : path-like
-        A model file.
-
-    Returns
-    -------
-    info : dict
-        The metadata.
-
-    Raises
-    ------
-    InputError
-        As for `load`; the checksum is not checked.
-    """
+    """Return the ``info`` that was passed to `save`; neither model nor checksum is looked at."""
     metadata = read_header(path)
     try:
         with _reading_json():
@@ -386,20 +329,7 @@ def read_info(path: str | os.PathLike) -> dict[str, Any]:
 
 
 def checksum(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
-    """Return the SHA-256 of all that a model file says.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        Contiguous arrays by name.
-    metadata : mapping of str to str
-        The header, without the checksum.
-
-    Returns
-    -------
-    str
-        In hexadecimal digits.
-    """
+    """Return the SHA-256 of all that a model file says, in hexadecimal digits."""
     digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
@@ -413,18 +343,6 @@ def content_of(
     """Yield the parts of a safetensors file: the same bytes for the same content.
 
     The library's function orders the metadata by chance, and copies all arrays.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        Contiguous arrays by name.
-    metadata : mapping of str to str
-        The header.
-
-    Yields
-    ------
-    bytes or memoryview
-        To be written one after the other.
     """
     # wide types first, so that every array begins at a multiple of its type
     names = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))

@@ -17,23 +17,7 @@ VERSION = 6
 
 
 def read_header(path: str | os.PathLike) -> dict[str, str]:
-    """Return the header of a model file, as text.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    header : dict of str to str
-        Its entries; that of the steps is JSON.
-
-    Raises
-    ------
-    InputError
-        The file is none of a model, or of another version.
-    """
+    """Return the header of a model file, as text."""
     from safetensors import SafetensorError, safe_open
 
     if is_pipe(path):
@@ -62,18 +46,7 @@ def read_header(path: str | os.PathLike) -> dict[str, str]:
 
 
 def read_label(path: str | os.PathLike) -> str | None:
-    """Return the column of the labels of a model, without loading it.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    label : str or None
-        Its name; None if it was trained without one.
-    """
+    """Return the column of the labels of a model, if it has one, without loading the model."""
     try:
         label = json.loads(read_header(path)["info"])["label"]
     except (LookupError, TypeError, ValueError, RecursionError) as error:
@@ -99,18 +72,7 @@ class ReadsTables(NamedTuple):
 
 
 def read_tables(path: str | os.PathLike) -> ReadsTables | None:
-    """Return how a model reads tables, without loading it.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    ReadsTables or None
-        None if it reads none.
-    """
+    """Return how a model reads tables, if it reads any, without loading it."""
     try:
         for step in json.loads(read_header(path)["steps"]):
             if step["class"] == "ViewEncoder":

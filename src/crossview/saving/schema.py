@@ -40,22 +40,7 @@ Schema = Mapping[str, Array | np.ndarray]
 
 
 def check_state(state: Mapping[str, np.ndarray | Touched], schema: Schema, owner: str) -> None:
-    """Raise an error if a state is not as its schema says.
-
-    Parameters
-    ----------
-    state : mapping of str to ndarray or Touched
-        The arrays by name.
-    schema : mapping of str to Array or ndarray
-        What they must look like.
-    owner : str
-        What has the state, for the message.
-
-    Raises
-    ------
-    InputError
-        The message names the array.
-    """
+    """Raise an error if a state is not as its schema says."""
     if missing := schema.keys() - state.keys():
         raise InputError(f"the state of {owner} lacks the array {min(missing)!r}")
     if unknown := state.keys() - schema.keys():
@@ -134,20 +119,8 @@ def _range(wanted: Array) -> str:
 def check_header(header: Any, schema: Mapping[str, Any], owner: str) -> None:
     """Raise an error if the values of a header have not the types that its schema says.
 
-    Parameters
-    ----------
-    header : object
-        What JSON gave.
-    schema : mapping of str to schema
-        Of each entry: a type, where ``float`` takes an ``int``, too; None; a list of one schema,
-        that of its entries; a dict of schemas by key; or a tuple of alternatives.
-    owner : str
-        What has the header, for the message.
-
-    Raises
-    ------
-    InputError
-        The message names the entry.
+    The schema of an entry is a type, where ``float`` takes an ``int``, too; None; a list of one
+    schema, that of its entries; a dict of schemas by key; or a tuple of alternatives.
     """
     if not isinstance(header, Mapping) or header.keys() != schema.keys():
         raise InputError(f"the header of {owner} has not the entries {', '.join(sorted(schema))}")

@@ -35,24 +35,8 @@ SCHEMA: dict[str, Any] = {
 
 
 def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, Any]:
-    """Return the metadata that `train` has written with a learner.
-
-    Parameters
-    ----------
-    file : path-like
-        The model file.
-    learner : learner
-        That of the file.
-
-    Returns
-    -------
-    dict
-        As `Trained.info`; empty if the file was not written by `train`.
-
-    Raises
-    ------
-    InputError
-        The metadata are damaged.
+    """Return the metadata that `train` has written with a learner; empty if it did not write the
+    file.
     """
     info = read_info(file)
     if "model" not in info:

@@ -9,7 +9,7 @@ from typing import Any
 
 from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse_metric
 from crossview.catalog.names import unknown_name
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 
 __all__ = ["SHARED", "Scoring", "check_threshold"]
 
@@ -98,7 +98,7 @@ class Scoring:
             return cls(scoring)
         if not isinstance(scoring, cls):
             raise InputError(
-                f"scoring= is a {type(scoring).__name__}; give the name of a metric, or a Scoring"
+                f"scoring= is {type_of(scoring)}; give the name of a metric, or a Scoring"
             )
         return scoring
 

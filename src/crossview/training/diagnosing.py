@@ -35,25 +35,7 @@ def diagnose(
 ) -> Diagnostics:
     """Return the diagnostics of a training.
 
-    Parameters
-    ----------
-    source : LabeledSource
-        Where the rows came from.
-    task : Problem
-        What is predicted.
-    learner, encoder : estimator
-        As trained; the encoder may be None.
-    last : LastRows
-        The last rows that were learned.
-    name : str
-        The model.
-    scored : ProgressiveValidation or None
-        The first pass; None for a learner without passes.
-
-    Returns
-    -------
-    Diagnostics
-        With curves and scored rows where the pass kept its history.
+    They have curves and scored rows where the first pass, ``scored``, kept its history.
     """
     found = Diagnostics(model=name, view_model=name, experts=expert_weights(learner))
     X = last.X

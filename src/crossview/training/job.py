@@ -66,21 +66,10 @@ def new_job(
     class_rows: Sequence[int] | None = None,
     **of_rows: Any,
 ) -> Job:
-    """Return the job of a new model.
+    """Return the job of a new model, with the arguments of `train`.
 
-    Parameters
-    ----------
-    X, y, model, settings, encoder, task, scoring, seed
-        As for `train`.
-    class_rows : sequence of int, default=None
-        Number of rows of each class.  None: as the source counts them.
-    **of_rows
-        ``classes``, ``time`` and ``weight``, as for `train`, and others of `open_labeled`.
-
-    Returns
-    -------
-    Job
-        The new learner, and its rows.
+    ``class_rows``: number of rows of each class; None: as the source counts them. ``of_rows`` are
+    arguments of `open_labeled`.
     """
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         encoder.set_params(scale_views=False)
@@ -114,21 +103,7 @@ def new_job(
 def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int) -> Job:
     """Return the job of a model that has learned other rows before.
 
-    Parameters
-    ----------
-    start : Start
-        The model.
-    X, y
-        The rows and their labels, or the name of their column; None: the column of the model.
-    of_rows : dict
-        ``time`` and ``weight``, as for `train`.
-    seed : int
-        Seed of the order.
-
-    Returns
-    -------
-    Job
-        The learner of the model, and the rows.
+    ``y`` None: the label is the column of the model. ``of_rows`` are arguments of `open_labeled`.
     """
     info, (encoder, learner) = start.info, steps(start.fitted)
     task, classes = info["task"], getattr(learner, "classes_", None)

@@ -86,26 +86,13 @@ class LastRows:
     ) -> dict[str, Any]:
         """Return what these rows say of the views.
 
-        Parameters
-        ----------
-        entry : Learner
-            Of the catalog.
-        learner : learner
-            Fitted.
-        n_rows : int
-            Number of all rows that it learned.
-        once : bool
-            Whether it learned them once.
-        earlier : mapping, default=None
-            The same of rows that were learned before; they count as far as these are too few.
+        ``view_shares``: the mean absolute score of each view as a fraction of the sum, 0 for a
+        missing view; None for a model with interactions, whose score is not a sum over views.
+        ``rows_of_view_shares``: number of rows. ``reference``: how inputs and scores of each view
+        are distributed (`crossview.scoring.drift.make_reference`).
 
-        Returns
-        -------
-        about : dict
-            ``view_shares``: the mean absolute score of each view as a fraction of the sum, 0 for a
-            missing view; None for a model with interactions, whose score is not a sum over views.
-            ``rows_of_view_shares``: number of rows.  ``reference``: how inputs and scores of each
-            view are distributed; see `crossview.scoring.drift.make_reference`.
+        ``once``: whether the learner has learned its ``n_rows`` rows once. ``earlier``: the same of
+        rows that were learned before, which count as far as these are too few.
         """
         reference = (earlier or {}).get("reference")
         if self.X is not None and (reference is None or len(self.X) >= FEWEST_ROWS):

@@ -51,7 +51,7 @@ class Order:
     def advice(self) -> str:
         """Advice for labels that come in blocks."""
         if self._shuffled is None:
-            return "shuffle the rows (--shuffle, in_order=False)"
+            return "shuffle the rows (in_order=False)"
         return (
             "the rows do not fit in memory, and the source is read in its order; shuffle it, for "
             "example by a query with ORDER BY random()"

@@ -40,7 +40,7 @@ __all__ = [
 
 @inlined_borrowing
 def is_diagonal(S):
-    """Whether S is diagonal."""
+    """Return whether S is diagonal."""
     return S.form not in (FULL, LOW_RANK)
 
 

@@ -110,7 +110,7 @@ def grow(rho, n, row, S, half):
 
 @borrowing
 def has_room(row, S, n_entries):
-    """Whether there is space to store the row, with this number of entries."""
+    """Return whether there is space to store the row, with this number of entries."""
     return S.kept[row.v] < S.begin.shape[1] and S.used[0] + n_entries <= S.values.shape[0]
 
 

@@ -1,4 +1,4 @@
-"""How many unlabeled rows are learned."""
+"""Quota of unlabeled rows, which grows with the accuracy on the labeled ones."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ PRIOR_ROWS = 2.0
 
 
 class Stream(NamedTuple):
-    """What a pass over a stream reads and writes besides the model."""
+    """State of a pass over a stream, besides the model."""
 
     scores: np.ndarray  # (n, K): becomes the mean score of each row before it was learned
     counts: np.ndarray  # (3,): labeled rows, unlabeled rows, and labeled rows scored right before

@@ -42,7 +42,7 @@ MIN_DECREASE = 0.01
 
 
 class Learner(NamedTuple):
-    """How to learn from the start, and how to score."""
+    """The functions of a learner: learn from the start, and score."""
 
     fit: Callable[[np.ndarray, np.ndarray, np.ndarray], None]  # draws, labels, weights
     score: Callable[[np.ndarray], np.ndarray]  # rows; the joint scores (m, K)

@@ -1,4 +1,4 @@
-"""Which rows are drawn."""
+"""Random draws of labeled and unlabeled rows."""
 
 import numpy as np
 

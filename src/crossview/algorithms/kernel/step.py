@@ -8,7 +8,7 @@ from crossview._jit import inlined_borrowing
 
 
 class Settings(NamedTuple):
-    """What stays the same during a pass."""
+    """Constants of a pass."""
 
     lam: float  # λ
     intercept: float  # the constant in each kernel value; explicit features have it apart
@@ -17,7 +17,7 @@ class Settings(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """What is given with n rows: K labels per row, V views; read-only."""
+    """Labels, weights and present views of n rows; K labels per row, V views; read-only."""
 
     labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
     weight: np.ndarray  # (n,)
@@ -25,7 +25,7 @@ class Examples(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What was learned of n rows."""
+    """Dual variables of n rows, in each view."""
 
     alpha: np.ndarray  # (V, K, n): counts
     beta: np.ndarray  # (V, K, n): α z

@@ -1,4 +1,4 @@
-"""What each column contributes to the score of a machine."""
+"""Contribution of each column to the score of a machine."""
 
 import numpy as np
 

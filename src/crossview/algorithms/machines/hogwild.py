@@ -22,10 +22,7 @@ LEAST_ROWS = 1_000
 def learn(n_threads: int, rows: Rows, examples: Examples, *given: Any) -> int:
     """Make one pass as `online.learn`, each thread over as many consecutive rows.
 
-    Returns
-    -------
-    nonfinite_row : int
-        One of the rows that are not finite, or -1.
+    Returns one of the rows that are not finite, or -1.
     """
     n_threads = min(n_threads, len(examples.order) // LEAST_ROWS)
     if n_threads < 2:

@@ -13,7 +13,7 @@ MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS, TENSOR = range(4)
 
 
 class Machine(NamedTuple):
-    """What a machine has learned, and where its parts are; K classes, k factors.
+    """Parameters of a machine, and where its parts are; K classes, k factors.
 
     ``[:, 0]`` are parameters, ``[:, 1]`` AdaGrad's sums of their squared
     gradients, next to each other so that a feature is one place in memory; SGD has
@@ -42,7 +42,7 @@ class Examples(NamedTuple):
 
 
 class Objective(NamedTuple):
-    """What is minimized: the loss of a row, and the penalty on what the row touches."""
+    """The objective of a step: loss of the row, and penalty on the parameters that it touches."""
 
     loss: int
     penalty: int
@@ -100,5 +100,5 @@ def find_views(rows, i, entry_ptr):
 
 @inlined_borrowing
 def has_view(present, i, v):
-    """Whether row i has view v."""
+    """Return whether row i has view v."""
     return present.shape[0] == 0 or present[i, v]

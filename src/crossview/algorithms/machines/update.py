@@ -40,7 +40,7 @@ class Slopes(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """How the parameters of columns, of bias rows and the intercepts move."""
+    """The gradient steps of columns, bias rows and intercepts."""
 
     columns: Step
     biases: Step

@@ -26,7 +26,7 @@ SMALLEST_DISAGREEMENT = 1e-6
 
 
 class Metric(NamedTuple):
-    """What the products of two cuts are made of."""
+    """The metric X H^-1 X', of which the products of two cuts are made."""
 
     X: Any
     inverse: "Inverse"

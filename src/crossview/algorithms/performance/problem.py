@@ -41,7 +41,7 @@ TableLoss = Callable[..., Any]
 
 
 class Problem(NamedTuple):
-    """What a measure makes of some labels."""
+    """A measure on some labels: search for cuts, and weights."""
 
     search: Search
     unit: float  # a wrong row or pair weighs one over this

@@ -13,7 +13,7 @@ class Stopping(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """What was found."""
+    """Weights, and how the optimization went."""
 
     w: np.ndarray
     history: np.ndarray  # (n_iter, 2): the bound, and the best value so far or that of the round

@@ -65,7 +65,7 @@ class Rule(NamedTuple):
 
 @inlined_borrowing
 def is_bounded(P, n):
-    """Whether the step w <- w + P S x is finite, and stays so when it is taken many times.
+    """Return whether w <- w + P S x is finite, and stays so when it is taken many times.
 
     Its length is at most the root of P² n times that of the initial variance.
     """
@@ -100,7 +100,7 @@ def covariance_step(rule, m, n, weight):
 
 @inlined_borrowing
 def can_step(rule, m):
-    """Whether a row with this margin can cause an update; if not, x'Sx is not computed."""
+    """Return whether a row with this margin can cause an update; else x'Sx is not computed."""
     if rule.kind == SOP:
         return m <= 0.0
     if rule.kind in (AROW, PAM):

@@ -39,16 +39,9 @@ def learn(
 ) -> None:
     """Combine the experts' predictions of some rows, and learn from each row after it.
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_samples, K, 1)
-        Of each row before it was learned; NaN where the expert has none.
-    rows : (y, weight)
-        The targets of the rows, and their weights; weight 0: it is not learned.
-    stack, settings, past
-        The state, updated in place, and the parameters.
-    out : ndarray of shape (n_samples, 1)
-        Receives the predictions of the combination.
+    ``predictions`` (n_samples, K, 1) are from before the row was learned, and NaN where the expert
+    has none. ``rows`` are the targets and the weights; a row of weight 0 is not learned. ``out``
+    (n_samples, 1) receives the predictions of the combination.
     """
     learning_pass(predictions, rows, stack, settings, past, np.empty((2, len(stack.v))), out)
 

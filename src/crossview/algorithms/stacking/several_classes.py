@@ -41,16 +41,9 @@ def learn(
 ) -> None:
     """Combine the experts' probabilities of some rows, and learn from each row after it.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n_samples, K, n_classes)
-        Of each row before it was learned; NaN where the expert has none.
-    rows : (y, weight)
-        The classes (positions) of the rows, and their weights; weight 0: it is not learned.
-    stack, settings, past
-        The state, updated in place, and the parameters.
-    out : ndarray of shape (n_samples, n_classes)
-        Receives the log probabilities of the combination.
+    p (n_samples, K, n_classes) is from before the row was learned, and NaN where the expert has
+    none. ``rows`` are the positions of the classes, and the weights; a row of weight 0 is not
+    learned. ``out`` (n_samples, n_classes) receives the log probabilities of the combination.
     """
     _, K, C = p.shape
     buffers = np.empty((K, C)), np.empty((K, C)), np.empty((2, C)), np.empty((2, K + C))

@@ -38,16 +38,9 @@ def learn(
 ) -> None:
     """Combine the experts' probabilities of some rows, and learn from each row after it.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n_samples, K, 1)
-        Of the second class, before the row was learned; NaN where the expert has none.
-    rows : (y, weight)
-        The classes (-1 and 1) of the rows, and their weights; weight 0: it is not learned.
-    stack, settings, past
-        The state, updated in place, and the parameters.
-    out : ndarray of shape (n_samples, 1)
-        Receives the log odds of the combination.
+    p (n_samples, K, 1), of the second class, is from before the row was learned, and NaN where the
+    expert has none. ``rows`` are the classes, -1 and 1, and the weights; a row of weight 0 is not
+    learned. ``out`` (n_samples, 1) receives the log odds of the combination.
     """
     buffers = np.empty((3, len(stack.v)))
     learning_pass(p, rows, stack, settings, past, buffers, out)

@@ -37,23 +37,10 @@ def ordered_statistics(
 ) -> np.ndarray:
     """Return x of each row that is learned, and the weights of the rows that it is the mean of.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        The category of each row, from 0; -1: missing, which has the mean of all rows.
-    targets : ndarray of shape (n_rows, n_targets)
-        Numbers; of classes 0 or 1 for each, of two classes for the second alone.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows.
-    order : ndarray of int of shape (n_rows,)
-        The position of each row in the random order.
-    a : float
-        Weight of the prior.
-
-    Returns
-    -------
-    statistics : ndarray of shape (n_rows, n_targets + 1)
-        The weights are the last column.
+    ``codes`` are the categories from 0, and -1 where it is missing, which has the mean of all rows.
+    ``targets`` (n_rows, n_targets) are numbers, or 0 and 1 for each class, of two classes for the
+    second alone. ``order`` is the position of each row in the random order, a the weight of the
+    prior. The result has the shape (n_rows, n_targets + 1), and the weights are its last column.
     """
     there, before, prior = _sums_before(codes, targets, weight, order)
     found = np.tile(np.append(prior, 0.0), (len(codes), 1))

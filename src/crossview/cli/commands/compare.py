@@ -65,7 +65,9 @@ def run(
         bool, typer.Option("--thorough", help="No budget: leave nothing out.")
     ] = False,
     jobs: Annotated[
-        int, typer.Option(help="Tasks at a time. -1: one per core. It does not change the scores.")
+        int,
+        typer.Option(help="Tasks at a time. -1: one per core. It does not change the scores."),
+        "n_jobs",
     ] = -1,
     dask: Annotated[
         str | None,
@@ -154,6 +156,7 @@ def run(
             "sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table "
             "has logistic regression, gradient boosting, late fusion and the majority class.",
         ),
+        "baselines",
     ] = None,
     add: Annotated[
         list[str] | None,

@@ -37,6 +37,7 @@ def run(
     label: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="The labels. Default: the label of the model."),
+        "y",
     ] = None,
     by: Annotated[
         list[str] | None,

@@ -15,7 +15,7 @@ __all__ = ["DocumentFrequencies", "weigh_rows"]
 
 
 class DocumentFrequencies:
-    """How many texts so far have the words of each slot, column by column.
+    """Number of texts so far that have a word of each slot, column by column.
 
     Parameters
     ----------

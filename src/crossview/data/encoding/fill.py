@@ -17,7 +17,7 @@ LANES = 32
 
 
 class Blocks(NamedTuple):
-    """Where each view begins: among the numbers, the categories, and the columns of the output."""
+    """First number, first category and first output column of each view."""
 
     numeric_ptr: np.ndarray
     slots_ptr: np.ndarray
@@ -25,7 +25,7 @@ class Blocks(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """What the table holds in row i: numbers, where they lie between knots, and categories."""
+    """Cells of a table, by row i: numbers, their positions between knots, and categories."""
 
     values: np.ndarray  # [i, c]: number c, NaN where missing
     positions: np.ndarray  # [i, c]: k + f between knots k and k + 1, or NaN; no column without bins

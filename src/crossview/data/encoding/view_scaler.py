@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.batch import make_rows
 from crossview.data.encoding.scale import scale_rows
 from crossview.data.encoding.view_transformer import ViewTransformer
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 from crossview.saving.schema import Array, check_header, check_state
 from crossview.views import MultiView, ViewLayout, canonical_csr
 
@@ -213,7 +213,7 @@ class ViewScaler(ViewTransformer):
 
 def _checked(X: Any) -> MultiView:
     if not isinstance(X, MultiView):
-        raise InputError(f"X is a {type(X).__name__}; a ViewScaler takes a MultiView")
+        raise InputError(f"X is {type_of(X)}; a ViewScaler takes a MultiView")
     return X
 
 

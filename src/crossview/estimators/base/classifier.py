@@ -53,7 +53,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether the loss makes scores log odds; otherwise they have no unit."""
+        """True where the loss makes scores log odds; otherwise they have no unit."""
         return False
 
     # --- predicting ----------------------------------------------------------------

@@ -50,14 +50,8 @@ class Columns:
 
     @classmethod
     def of(cls, X: Any, learner: Any) -> Self:
-        """Return the columns of an input that a learner sees for the first time.
-
-        Parameters
-        ----------
-        X : MultiView, or what `read_matrix` returned
-            The rows.
-        learner : estimator
-            It has ``views``, and the names of the columns of a data frame.
+        """Return the columns of an input, a MultiView or from `read_matrix`, that a learner sees
+        first.
         """
         views = getattr(learner, "views", None)
         if isinstance(X, MultiView):
@@ -185,7 +179,7 @@ def read_matrix(X: Any, learner: Any, *, reset: bool) -> Any:
 
 
 def _is_as_fitted(X: Any, learner: Any) -> bool:
-    """Whether X is a matrix of this learner that `make_rows` takes and checks as it is.
+    """Return whether X is a matrix of this learner that `make_rows` takes and checks as it is.
 
     scikit-learn's validation, which would return the same, takes several times as long as the
     score of a row.

@@ -212,7 +212,7 @@ class ViewLearner(BaseEstimator):
         return self
 
     def _warm_starts(self) -> bool:
-        """Whether `fit` continues from the learned state."""
+        """True where `fit` continues from the learned state."""
         return False
 
     def _start_state(self) -> None:

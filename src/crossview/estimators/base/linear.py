@@ -27,7 +27,7 @@ class LinearClassifier(ViewClassifier):
     # --- to be implemented by subclasses -----------------------------------------
 
     def _per_view(self) -> bool:
-        """Whether each view has an intercept, and a covariance; else there is one for all."""
+        """True where each view has an intercept and a covariance; else all share one."""
         return False
 
     def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:

@@ -175,17 +175,8 @@ class NamedColumns:
 def features_by_view(x: Mapping[Any, Any], known: Sequence[str]) -> Mapping[Any, Mapping[Any, Any]]:
     """Return the features of each view that a row has.
 
-    Parameters
-    ----------
-    x : mapping
-        View to features, where None stands for a missing view; or the features of the only view.
-    known : sequence of str
-        The views of the learner.
-
-    Returns
-    -------
-    mapping of view to mapping
-        Without the missing views.
+    ``x`` maps a view to its features, None for a missing view; or it is the features of the only
+    view.
     """
     there = {view: features for view, features in x.items() if features is not None}
     nested = all(isinstance(features, Mapping) for features in there.values())

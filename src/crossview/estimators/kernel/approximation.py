@@ -65,20 +65,7 @@ class ViewApproximation:
         return self
 
     def transform(self, rows: Rows, names: Sequence[str]) -> Rows:
-        """Return the features as rows, view after view.
-
-        Parameters
-        ----------
-        rows : Rows
-            Rows of the same columns.
-        names : sequence of str
-            Names of the views.
-
-        Returns
-        -------
-        features : Rows
-            Dense rows.
-        """
+        """Return the features as dense rows, view after view."""
         pairs = zip(self.transformers_, view_matrices(rows), strict=True)
         parts = [transformer.transform(X) for transformer, X in pairs]
         layout = ViewLayout(names, [part.shape[1] for part in parts])
@@ -100,18 +87,7 @@ class ViewApproximation:
         return state
 
     def from_state(self, state: Mapping[str, np.ndarray]) -> Self:
-        """Restore the transformers from the arrays of `to_state`.
-
-        Parameters
-        ----------
-        state : mapping of str to ndarray
-            The state; it contains these arrays.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-        """
+        """Restore the transformers from the arrays of `to_state`."""
         self.transformers_ = []
         for v in range(len(self.gammas)):
             one, two = state[f"map{v}"], state[f"shift{v}"]

@@ -255,7 +255,7 @@ class KernelLearner(OnlineClassifier):
 
     @property
     def _explicit(self) -> bool:
-        """Whether the model has explicit weights, and no support vectors."""
+        """True for a model with explicit weights, and no support vectors."""
         return self.kernel == "linear" or self.approximation is not None
 
     def _options(self) -> ModelOptions:

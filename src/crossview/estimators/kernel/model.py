@@ -27,7 +27,7 @@ class ModelOptions(NamedTuple):
 
     @property
     def has_gamma(self) -> bool:
-        """Whether the kernel depends on γ."""
+        """True for a kernel that depends on γ."""
         kernel = self.function.kernel
         return not callable(kernel) and kernel not in ("linear", "precomputed")
 

@@ -30,16 +30,8 @@ class PegasosClassifier(KernelLearner):
 
     Attributes
     ----------
-    classes_
-    n_support_
-    dual_coef_
-    coef_
-    intercept_
-    gamma_
-    n_steps_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, n_support_, dual_coef_, coef_, intercept_, gamma_, n_steps_, layout_,
+    n_features_in_, feature_names_in_
 
     Raises
     ------

@@ -67,7 +67,7 @@ class SupportVectors(KernelModel):
 
     @property
     def precomputed(self) -> bool:
-        """Whether the rows are kernel values."""
+        """True where the rows are kernel values."""
         kernel = self.options.function.kernel
         return isinstance(kernel, str) and kernel == "precomputed"
 

@@ -55,18 +55,7 @@ class ViewKernels:
         return gram.Kernel(KERNELS[kernel], float(self.gammas[v]), float(coef0), float(degree))
 
     def of_rows(self, a: Rows, b: Rows) -> np.ndarray:
-        """Return the kernel values of all views.
-
-        Parameters
-        ----------
-        a, b : Rows
-            Rows; of the same ones half of the values are computed.
-
-        Returns
-        -------
-        values : ndarray of shape (n_views, n_rows_a, n_rows_b)
-            Contiguous.
-        """
+        """Return the kernel values of all views, in the shape (n_views, n_rows_a, n_rows_b)."""
         views = views_of(a)
         values = np.empty((len(views), len(a.indptr) - 1, len(b.indptr) - 1))
         for v, (x, z) in enumerate(zip(views, views if a is b else views_of(b), strict=True)):
@@ -76,22 +65,7 @@ class ViewKernels:
     def between(
         self, v: int, a: ViewRows, b: ViewRows, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the kernel values of view ``v`` of all pairs of rows of ``a`` and ``b``.
-
-        Parameters
-        ----------
-        v : int
-            The view.
-        a, b : ViewRows
-            This view of some rows.
-        out : ndarray of shape (n_rows_a, n_rows_b), default=None
-            Where the values are written.
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows_a, n_rows_b)
-            Contiguous.
-        """
+        """Return the kernel values of view ``v`` of all pairs of rows of ``a`` and ``b``."""
         if out is None:
             out = np.empty((len(a.begin), len(b.begin)))
         kernel, constant = self.function.kernel, self.function.constant
@@ -111,22 +85,7 @@ class ViewKernels:
         return np.add(values, constant, out=out)
 
     def given(self, v: int, a: ViewRows, columns: np.ndarray) -> np.ndarray:
-        """Return the values of a precomputed kernel with the rows ``columns`` of `fit`.
-
-        Parameters
-        ----------
-        v : int
-            The view.
-        a : ViewRows
-            Rows whose columns are kernel values.
-        columns : ndarray of int
-            The columns to take.
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows, n_columns)
-            Contiguous.
-        """
+        """Return the values of a precomputed kernel with the rows ``columns`` of `fit`."""
         return (
             np.ascontiguousarray(self._matrix(v, a).toarray()[:, columns]) + self.function.constant
         )

@@ -91,5 +91,5 @@ class EarlyStopping:
 
     @property
     def diverged(self) -> bool:
-        """Whether even the best loss is far above the initial one."""
+        """Return whether even the best loss is far above the initial one."""
         return bool(self.history) and not self.best_loss < 10.0 * max(self.initial_loss, 1.0)

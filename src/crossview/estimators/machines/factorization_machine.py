@@ -62,13 +62,7 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
 
     Attributes
     ----------
-    classes_
-    factors_
-    intercept_
-    n_iter_
-    validation_loss_
-    layout_
-    n_features_in_
+    classes_, factors_, intercept_, n_iter_, validation_loss_, layout_, n_features_in_,
     feature_names_in_
 
     Raises
@@ -127,13 +121,7 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
 
     Attributes
     ----------
-    factors_
-    intercept_
-    n_iter_
-    validation_loss_
-    layout_
-    n_features_in_
-    feature_names_in_
+    factors_, intercept_, n_iter_, validation_loss_, layout_, n_features_in_, feature_names_in_
 
     Raises
     ------

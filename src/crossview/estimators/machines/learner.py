@@ -542,7 +542,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether the loss makes scores log odds."""
+        """True where the loss makes scores log odds."""
         return bool(self.loss == "logistic")
 
 

@@ -65,15 +65,8 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
 
     Attributes
     ----------
-    classes_
-    factors_
-    bias_rows_
-    intercept_
-    n_iter_
-    validation_loss_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, factors_, bias_rows_, intercept_, n_iter_, validation_loss_, layout_,
+    n_features_in_, feature_names_in_
 
     Raises
     ------
@@ -135,13 +128,7 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
 
     Attributes
     ----------
-    factors_
-    bias_rows_
-    intercept_
-    n_iter_
-    validation_loss_
-    layout_
-    n_features_in_
+    factors_, bias_rows_, intercept_, n_iter_, validation_loss_, layout_, n_features_in_,
     feature_names_in_
 
     Raises

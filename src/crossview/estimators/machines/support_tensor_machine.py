@@ -49,13 +49,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
 
     Attributes
     ----------
-    classes_
-    factors_
-    intercept_
-    n_iter_
-    validation_loss_
-    layout_
-    n_features_in_
+    classes_, factors_, intercept_, n_iter_, validation_loss_, layout_, n_features_in_,
     feature_names_in_
 
     Raises

@@ -15,7 +15,7 @@ from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
 from crossview.batch import entries_of, make_rows, read_only, rows_at, whole_matrix
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
 from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.nested import NestedLearners, named_entries
@@ -111,7 +111,7 @@ class Stacking(NestedLearners, ViewLearner):
         for name, learner, _ in named_entries(self.experts or []):
             if not isinstance(learner, self._expert_kind) or isinstance(learner, Stacking):
                 raise InputError(
-                    f"expert {name!r} is a {type(learner).__name__}; give learners of this package "
+                    f"expert {name!r} is {type_of(learner)}; give learners of this package "
                     "with score_then_learn that predict the same"
                 )
             if getattr(learner, "views", None) is not None or getattr(
@@ -334,7 +334,7 @@ class Stacking(NestedLearners, ViewLearner):
 
     @property
     def stacking_decides_(self) -> bool:
-        """Whether stacking predicts; otherwise the mixture does."""
+        """True where stacking predicts; otherwise the mixture does."""
         check_is_fitted(self, "_state")
         return bool(choose(self._state["losses"]) == STACKING)
 
@@ -353,7 +353,7 @@ class Stacking(NestedLearners, ViewLearner):
 
 
 def _squares_are_finite(values: np.ndarray) -> bool:
-    """Whether no squared norm of a row can overflow."""
+    """Return whether no squared norm of a row can overflow."""
     if not len(values):
         return True
     with np.errstate(over="ignore", invalid="ignore"):

@@ -43,15 +43,8 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
 
     Attributes
     ----------
-    classes_
-    experts_
-    mixture_weights_
-    stacking_weights_
-    stacking_decides_
-    weight_history_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, experts_, mixture_weights_, stacking_weights_, stacking_decides_, weight_history_,
+    layout_, n_features_in_, feature_names_in_
 
     Raises
     ------

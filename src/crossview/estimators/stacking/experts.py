@@ -255,7 +255,7 @@ def own_layout(expert: Expert, layout: ViewLayout) -> ViewLayout:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether JSON represents the value as it is."""
+    """Return whether JSON represents the value as it is."""
     if isinstance(value, list):
         return all(map(_is_plain, value))
     return value is None or isinstance(value, bool | int | float | str)

@@ -40,14 +40,8 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
 
     Attributes
     ----------
-    experts_
-    mixture_weights_
-    stacking_weights_
-    stacking_decides_
-    weight_history_
-    layout_
-    n_features_in_
-    feature_names_in_
+    experts_, mixture_weights_, stacking_weights_, stacking_decides_, weight_history_, layout_,
+    n_features_in_, feature_names_in_
 
     Raises
     ------

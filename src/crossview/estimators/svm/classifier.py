@@ -161,8 +161,7 @@ class MultiViewSVMPerf(LinearClassifier):
 
     Attributes
     ----------
-    classes_
-    coef_
+    classes_, coef_
     intercept_ : ndarray of shape (n_views,) or (n_classes, n_views)
         One intercept per view.
     n_iter_ : int or ndarray of shape (n_classes,)
@@ -174,9 +173,7 @@ class MultiViewSVMPerf(LinearClassifier):
     objective_history_ : ndarray of shape (n_iter_, 2) or list of such arrays
         Lower bound and best objective after each iteration; with ``solver="published"`` the
         objective of the weights after each round.
-    layout_
-    n_features_in_
-    feature_names_in_
+    layout_, n_features_in_, feature_names_in_
 
     See Also
     --------

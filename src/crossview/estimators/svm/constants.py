@@ -43,19 +43,7 @@ class ConstantFeatures:
     ) -> ViewBlocks:
         """Return the rows without empty columns, and with the constant columns.
 
-        Parameters
-        ----------
-        rows : Rows
-            The rows.
-        weight : ndarray of shape (n_samples,)
-            Their weights.
-        occurring : ndarray of int, default=None
-            The columns that are not empty; None: those of these rows.
-
-        Returns
-        -------
-        blocks : ViewBlocks
-            Dense if the rows are.
+        ``occurring`` are the columns that are not empty; None: those of these rows.
         """
         matrix, V = whole_matrix(rows), self.n_views
         present = rows.present if len(rows.present) else np.ones((len(weight), V), dtype=bool)
@@ -75,19 +63,8 @@ class ConstantFeatures:
         return ViewBlocks(X, ptr + np.arange(V + 1), present, weight)
 
     def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights of the columns, and the intercepts.
-
-        Parameters
-        ----------
-        w : ndarray
-            The weights of the columns of `blocks`.
-
-        Returns
-        -------
-        weights : ndarray of shape (n_columns,)
-            Those of the views.
-        intercepts : ndarray of shape (n_views,)
-            0 without constant columns.
+        """Return the weights of the columns and the intercept of each view, from the weights of
+        `blocks`.
         """
         weights, intercepts = np.zeros(int(self.ptr[-1])), np.zeros(self.n_views)
         if self.fit_intercept:

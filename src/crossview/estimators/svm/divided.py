@@ -178,21 +178,8 @@ def fit_divided(
 ) -> MultiViewSVMPerf:
     """Return the solution for rows in parts: the one of `fit`, without a calibration.
 
-    Parameters
-    ----------
-    model : MultiViewSVMPerf
-        The parameters; it stays as it is.
-    head : array-like, sparse matrix, data frame or MultiView
-        A row, which tells the columns.
-    labels : list of Labels
-        Of each part.
-    make_parts : callable
-        From the columns that occur in any part to the parts.
-
-    Returns
-    -------
-    MultiViewSVMPerf
-        Fitted.
+    ``head`` is a row, which tells the columns; ``labels`` are those of each part; ``make_parts``
+    makes the parts from the columns that occur in any of them.
     """
     if model.solver != "joint":
         raise InputError(f"solver={model.solver!r} needs all rows; set solver='joint'")

@@ -49,28 +49,7 @@ def fit_bags(
     ptr: np.ndarray,
     random_state: np.random.RandomState,
 ) -> tuple[list[FittedTree], np.ndarray]:
-    """Return the trees of all bags, and what the scores begin with.
-
-    Parameters
-    ----------
-    learner : MultiViewTreesClassifier or MultiViewTreesRegressor
-        It has the parameters.
-    learned : LearnedFeatures
-        The features of the rows.
-    targets : Targets
-        What is to be predicted.
-    ptr : ndarray of int
-        Where the views begin.
-    random_state : RandomState
-        For held-out rows and target statistics.
-
-    Returns
-    -------
-    trees : list of FittedTree
-        Bag after bag.
-    baseline : ndarray of shape (n_scores,)
-        The mean of all bags.
-    """
+    """Return the trees, bag after bag, and the mean over the bags of what the scores begin with."""
     n, n_classes = len(targets.y), targets.n_classes
     fewest = int(np.bincount(targets.y).min()) if n_classes else n
     n_held_out = int(np.ceil(learner.validation_fraction * n))
@@ -154,7 +133,7 @@ def trees_schema(
 
 
 def _ends(children: np.ndarray) -> bool:
-    """Whether each path ends: children stand after their parent, or both are 0."""
+    """Return whether each path ends: children stand after their parent, or both are 0."""
     places = np.arange(len(children))[:, None]
     return bool(((children == 0).all(axis=1) | (children > places).all(axis=1)).all())
 

@@ -1,4 +1,4 @@
-"""What trees split on: numbers, components of words, and categories as numbers.
+"""Features that trees split: numbers, components of words, and categories as numbers.
 
 A row comes as one sparse row of numbers, indicators, words and categories.  Trees need few dense
 columns.  They are, in this order:
@@ -63,7 +63,7 @@ SHARE_OF_A_NUMBER = 0.5
 
 
 class Features(NamedTuple):
-    """What the features of a row are made of; ``columns`` of the matrix are ascending."""
+    """The matrix columns and statistics of which features are made; ``columns`` are ascending."""
 
     code_views: np.ndarray  # int64 (n_coded,): the view of each column of categories with codes
     code_slots: np.ndarray  # int64 (n,): columns of the matrix that are their values
@@ -82,7 +82,7 @@ class Features(NamedTuple):
 
     @property
     def ends(self) -> list[int]:
-        """Where codes, columns, components and statistics end."""
+        """The position at which codes, columns, components and statistics end."""
         components = len(self.wide_views) * self.loadings.shape[1]
         statistics = len(self.slot_views) * (len(self.prior) + 1)
         sizes = [len(self.code_views), len(self.columns), components, statistics]
@@ -240,7 +240,7 @@ class Wanted(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What is to be predicted.
+    """Classes or numbers to predict, with the weights of their rows.
 
     Attributes
     ----------
@@ -271,7 +271,7 @@ class CategoryColumn(NamedTuple):
 
 
 class LearnedFeatures:
-    """What features are made of, learned from rows.
+    """Features of the training rows, and how to make them of other rows.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ class LearnedFeatures:
 
     @property
     def vary(self) -> bool:
-        """Whether the features depend on the order of the rows."""
+        """Return whether the features depend on the order of the rows."""
         return bool(self._columns)
 
     def draw(self, random_state: np.random.RandomState) -> np.ndarray:

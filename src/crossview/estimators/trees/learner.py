@@ -51,7 +51,7 @@ ENTRIES_AT_ONCE = 4_000_000
 
 
 class _TreesState(StatePart):
-    """What features are made of, and the trees."""
+    """Arrays of the trees, and of the features that they split."""
 
     def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
         super().__init__(state)
@@ -258,9 +258,7 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
         class.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each column in what the splits gained.
-    layout_
-    n_features_in_
-    feature_names_in_
+    layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -308,7 +306,7 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether the loss makes scores log odds."""
+        """True: the loss is the log loss."""
         return True
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -343,39 +341,17 @@ class MultiViewTreesRegressor(TreesModel, ViewRegressor):
         Number of trees of all bags together.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each column in what the splits gained.
-    layout_
-    n_features_in_
-    feature_names_in_
+    layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
+    MultiViewTreesClassifier : The same for classes; its notes say how columns are split.
     FactorizationMachineRegressor : Products of columns, learned online.
 
     Notes
     -----
-    The trees are those of scikit-learn's `HistGradientBoostingRegressor`, a gradient
-    boosting on binned columns.  A view that is missing in a row is NaN for them, and each split
-    learns where such rows go.
-
-    They split columns of numbers as they are.  A `ViewEncoder` also tells which of its columns are
-    the values of one column of categories.  If these are more than ``max_categories``, the trees
-    split their ordered target statistics: with the rows in random order, a row gets the mean target
-    of the rows before it that have the same value, drawn to the mean of all rows, and the number of
-    these rows.  How much it is drawn is chosen for each column, so that the statistics predict
-    best; so rare values say little, as ids of devices should.  A value that training did not have
-    is one of no rows.  Other columns of a view, such as words, are the ``max_columns`` with the
-    highest F statistic and ``n_components`` components, where they are more than ``max_columns``.
-    Columns of a plain matrix are numbers.
-
-    `contributions` scores each row again without each of its entries.
-
-    A model file holds the trees as arrays; scores are those of scikit-learn to within rounding.
-
-    References
-    ----------
-    L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush, A. Gulin, "CatBoost: unbiased boosting
-    with categorical features", NeurIPS 2018.
-    G. Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NIPS 2017.
+    The trees are those of scikit-learn's `HistGradientBoostingRegressor`.  Numbers, categories,
+    words and missing views are split, and models stored, as by `MultiViewTreesClassifier`.
 
     Examples
     --------

@@ -48,7 +48,7 @@ POWERS_OF_FIVE = _powers_of_five()
 
 @inlined_borrowing
 def is_digit(c):
-    """Whether a byte is a digit."""
+    """Return whether a byte is a digit."""
     return ZERO_DIGIT <= c <= NINE_DIGIT
 
 
@@ -199,7 +199,7 @@ def _long_number(text, start, end, exponent):
 
 @njit
 def _exceeds_half(text, start, end, exponent, bits):
-    """Whether a number rounds to the float64 above these bits, of which it is not below."""
+    """Return whether a number, at least the float64 of these bits, rounds to the next one."""
     power = np.int64(bits >> np.uint64(MANTISSA_BITS))
     mantissa = bits & ((ONE << np.uint64(MANTISSA_BITS)) - ONE)
     if power > 0:

@@ -1,4 +1,4 @@
-"""What the grammars share: the state of a parser, the rows it has read, and words.
+"""State of a parser, rows that it has read, and words, for all text formats.
 
 A parser takes whole lines, and goes on where it stopped: at the end of the text, where the arrays
 are full, or at a wrong byte.
@@ -52,7 +52,7 @@ def skip_blanks(text, p):
 
 @inlined_borrowing
 def ends_word(c):
-    """Whether a byte is white space."""
+    """Return whether a byte is white space."""
     return c == 32 or 9 <= c <= 13
 
 

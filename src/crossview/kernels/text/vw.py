@@ -49,7 +49,7 @@ NO_SLOT = -1
 
 
 class VwRows(NamedTuple):
-    """What a line says besides its features."""
+    """Weights and tags of rows."""
 
     weights: np.ndarray  # float64 (n_rows,)
     tags: np.ndarray  # uint64 (n_rows, 2): begin and end in the text
@@ -84,7 +84,7 @@ def parse_vw(text, at, spaces, more, rows):
 
 @inlined_borrowing
 def ends_name(c):
-    """Whether a byte ends a name or a value: white space or the bar of the next namespace."""
+    """Return whether a byte ends a name or a value: white space, or the bar of a namespace."""
     return c == BAR or ends_word(c)
 
 
