@@ -277,8 +277,8 @@ def make_plan(
         if not costs[name].took or (used + least <= seconds and least <= MOST_OF_ONE * seconds):
             kept.append(name)
             used += least
-    if all(costs[name].baseline for name in kept):
-        # one is compared in any case
+    if all(costs[name].baseline or not costs[name].took for name in kept):
+        # one that has begun is compared in any case
         kept += [name for name in costs if name not in kept and not costs[name].baseline][:1]
     kept = kept or list(costs)[:1]
     level = dict.fromkeys(kept, 0)
