@@ -115,8 +115,8 @@ def findings(tables: list[Table]) -> list[str]:
     false, power = tables
     order, alarm = false.column("order test"), false.column("order alarm")
     draws, groups = false.column("draws"), false.column("group test")
-    tried, forward = (sum(false.column(name, 1).values()) for name in ("group test", "order test"))
-    share = 100.0 * sum(groups.values()) / max(tried, 1.0)
+    tried, forward = (sum(false.column(k, 1).values()) for k in ("group test", "order test"))
+    share = 100 * sum(groups.values()) / max(1, tried)
     by_order = [k for k, n in power.column("by order").items() if n]
     by_groups = [k for k, n in power.column("by groups").items() if n]
     return [

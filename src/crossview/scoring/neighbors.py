@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from crossview.batch import make_rows, rows_at
+from crossview.data.arrow import numbers_of
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.summaries.columns import is_identifier
 from crossview.errors import InputError
@@ -50,7 +50,7 @@ LEVEL = 0.1
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 # a quick model: trees, the columns of a view that they see, and classes
-TREES, RATE, COLUMNS_OF_VIEW, MOST_CODES, MOST_CLASSES = 30, 0.2, 30, 8, 10
+TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
 SOMEBODY = re.compile(
     r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
@@ -331,7 +331,7 @@ def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
         if not hasattr(column.type, "value_type"):
             column = column.dictionary_encode()
         coded = column.unify_dictionaries().combine_chunks()
-        codes = np.unique(np.asarray(coded.indices), return_inverse=True)[1]
+        codes = np.unique(numbers_of(coded.indices), return_inverse=True)[1]
         counts = np.bincount(codes)
         many = len(counts) >= FEWEST_VALUES and n >= ROWS_OF_VALUE * len(counts)
         if many and counts.max() <= LARGEST_VALUE * n:
@@ -364,7 +364,7 @@ class Rows(NamedTuple):
         seen, y = np.unique(target, return_inverse=True)
         y = y if n_classes else target
         targets = Targets(y, len(seen) if n_classes else 0, np.ones(len(y)))
-        wanted = Wanted(COLUMNS_OF_VIEW, 0, MOST_CODES)
+        wanted = Wanted(COLUMNS_OF_VIEW, 0, 0)  # codes of categories would load pandas
         found = LearnedFeatures(rows, self.categories, targets, wanted, random)
         kind = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
         model = kind(
@@ -373,7 +373,7 @@ class Rows(NamedTuple):
             max_leaf_nodes=15,
             max_bins=63,
             early_stopping=False,
-            categorical_features=list(range(len(found.features.code_views))) or None,
+            categorical_features=None,
             random_state=random,
         )
         X = found.draw(random)
@@ -395,8 +395,7 @@ def _encoded(source: LabeledSource, rows: LabeledBatch, problem: Problem, seed: 
     """Return rows as views; of many classes the rarer ones are one."""
     X = rows.X
     if source.encoder is not None:
-        encoder = clone(source.encoder)
-        X = (encoder.fit_transform if source.has_columns else encoder.partial_fit_transform)(X)
+        X = clone(source.encoder).fit_transform(X)
     y = problem.encode(rows.y)
     if len(problem.classes) > MOST_CLASSES:
         order = np.argsort(-np.bincount(y, minlength=len(problem.classes)), kind="stable")
@@ -449,12 +448,17 @@ def _halves_differ(part: Rows) -> bool:
 
 def _row_numbers(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return which columns rise or fall with the number of the row, from 0 to 1."""
-    ranks = rankdata(X, axis=0, nan_policy="omit")
-    place = rankdata(rows)[:, None] - (len(rows) + 1) / 2
-    ranks = np.nan_to_num(ranks - np.nanmean(ranks, axis=0))
+    ranks = np.column_stack([_ranks(column) for column in X.T])
+    place = _ranks(rows)[:, None]
     spread = np.sqrt((ranks**2).sum(axis=0) * (place**2).sum())
     correlation = np.divide((ranks * place).sum(axis=0), spread, where=spread > 0.0, out=spread * 0)
     return np.abs(correlation) >= ROW_NUMBER
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks around 0, of equal values their mean."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place] - (len(values) + 1) / 2
 
 
 # --- the test --------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from crossview.cli.loading import load_heavy
 from crossview.cli.options import STANDARD, TableSource, Task
 from crossview.cli.output import make_console, write_text
 from crossview.cli.words import as_options
@@ -61,6 +62,8 @@ def run(
             table = open_table(file, **source.reading)
         if json not in (None, STANDARD):
             check_writable(json, DESCRIPTION, files_of(file if file and is_query(file) else table))
+        if source.label is not None:  # by which folds are chosen
+            load_heavy()
         _describe(table, source, json, task=task, time=time, weight=weight)
 
 
