@@ -9,7 +9,7 @@ from typing import Any
 
 from numba.core import event
 
-__all__ = ["SECONDS_UNTOLD", "seconds_of_compiling", "telling_of_compiling"]
+__all__ = ["SECONDS_UNTOLD", "seconds_of_compiling", "seconds_of_work", "telling_of_compiling"]
 
 # less is not worth a word
 SECONDS_UNTOLD = 2.0
@@ -59,6 +59,11 @@ event.register("numba:compile", _clock)  # type: ignore[no-untyped-call]
 def seconds_of_compiling() -> float:
     """Return the seconds since this module was imported; loading what is compiled takes none."""
     return _clock.seconds
+
+
+def seconds_of_work() -> float:
+    """Return the seconds that this thread has had a processor, without those of compiling."""
+    return time.thread_time() - seconds_of_compiling()
 
 
 @contextmanager

@@ -31,6 +31,7 @@ def in_this_process(monkeypatch):
     And no line that the clock writes.
     """
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+    monkeypatch.setattr(progress, "SECONDS_TO_LINE", 3600.0)
     monkeypatch.setattr(progress, "SECONDS_PER_LINE", 3600.0)
     # it says so where it takes more than two seconds
     monkeypatch.setattr(compiling, "SECONDS_UNTOLD", 3600.0)

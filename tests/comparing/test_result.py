@@ -275,8 +275,8 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     given = {"cv": 3, "grid": ONE, "models": ["view:noise", "view:strong"]}
     first = Comparison.from_dict(json.loads(json.dumps(thorough(X, y, **given).to_dict())))
     before = first.to_dict()
-    more = thorough(X, y, cv=3, grid=ONE, models=["pa:absolute"], extend=first)
-    names = ("view:noise", "view:strong", "pa:absolute")
+    more = thorough(X, y, cv=3, grid=ONE, models=["pa:independent"], extend=first)
+    names = ("view:noise", "view:strong", "pa:independent")
     whole = thorough(X, y, cv=3, grid=ONE, models=names)
     assert [row.model for row in more.rows] == [row.model for row in whole.rows]
     for row, other in zip(more.rows, whole.rows, strict=True):

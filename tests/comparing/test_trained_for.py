@@ -45,7 +45,11 @@ def test_every_metric_is_trained_for(metric, fixed, title):
     assert own.title == f"SVM for {title}"
     assert all_at_once.title == f"SVM for {title} (concatenated)"
     assert error_rate.fixed == {"measure": "error_rate"}
-    names = [m.name for m in compared_learners(X.layout, 90, metric=metric)]
+    given = {"metric": metric, "given_metric": True}
+    names = [m.name for m in compared_learners(X.layout, 90, **given)]
+    assert "svmperf" in names
+    by_default = [m.name for m in compared_learners(X.layout, 90, metric=metric)]
+    assert not any(name.startswith("svmperf") for name in by_default)
     assert ("svmperf:error_rate" in names) == (metric != "accuracy")
     # the learner has it, and the class that is asked for
     scoring = Scoring(metric, positive="no", threshold=None)

@@ -77,8 +77,9 @@ class Learner:
         Whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper : str or None
         The entry that `compare` uses instead if the cost is too high.
-    compared : {"always", "unlabeled", "never"}
-        When `compare` includes it: always, if some rows are unlabeled, or only by name.
+    compared : {"always", "metric", "unlabeled", "never"}
+        When `compare` includes it: always, if a metric is given, if some rows are unlabeled, or
+        only by name.
     measured_against : str or None
         The entry to compare with: the same without the distinctive feature of this one.
     stream_params : mapping of str to value

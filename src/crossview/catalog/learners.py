@@ -106,6 +106,7 @@ def _passive_aggressive() -> Iterator[Learner]:
             grid=grid,
             refined=BINNED | AVERAGED | PASSES,
             effort=1 if coupling in ("concatenated", "independent") else 2,
+            compared="never" if coupling == "absolute" else "always",
             min_views=1 if coupling == "concatenated" else 2,
             settable=(*COUPLED, "geometry", "variant"),
         )
@@ -175,6 +176,7 @@ def _svmperf() -> Iterator[Learner]:
             fixed=fixed,
             grid=grid,
             settable=SVMPERF,
+            compared="metric",
             # a gap of one in a hundred shows which parameters are better
             tuning_params={"tol": 0.01},
             fitted_together=("C1",),

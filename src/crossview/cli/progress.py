@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["warnings_as_lines", "watching", "watching_comparison"]
 
 
-# between two lines of a comparison that goes on, where there is no terminal
-SECONDS_PER_LINE = 30.0
+# until the first line of a comparison that goes on, and between two, where there is no terminal
+SECONDS_TO_LINE, SECONDS_PER_LINE = 10.0, 30.0
 # warnings about the data of the user, who knows no Python
 AS_LINES = (FirstDownloadWarning, LabelOrderWarning, UnusedColumnsWarning)
 
@@ -174,8 +174,9 @@ class _Rounds(ComparisonObserver):
 
     def write_lines(self, ended: threading.Event) -> None:
         """Write now and then what is being done, until the comparison has ended."""
-        start = time.monotonic()
-        while not ended.wait(SECONDS_PER_LINE):
+        start, seconds = time.monotonic(), SECONDS_TO_LINE
+        while not ended.wait(seconds):
+            seconds = SECONDS_PER_LINE
             self.file.write(f"{time.monotonic() - start:,.0f} s: {self.words}\n")
             self.file.flush()
 
@@ -189,12 +190,14 @@ class _Rounds(ComparisonObserver):
         self.answer = answer
         if answer.folds >= answer.planned_folds:
             return
-        words = f"after {answer.folds} of {answer.planned_folds} folds: {answer.verdict[0]}\n"
+        self.note(f"after {answer.folds} of {answer.planned_folds} folds: {answer.verdict[0]}")
+
+    def note(self, words: str) -> None:
         if self.bar is None:
-            self.file.write(words)
+            self.file.write(f"{words}\n")
             self.file.flush()
         else:
-            self.bar.console.print(words, end="")
+            self.bar.console.print(words)
 
 
 @contextmanager

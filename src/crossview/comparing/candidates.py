@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from crossview.baselines import baselines as usual_baselines
 from crossview.baselines import find_baseline, find_model
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.run import Run
@@ -15,11 +16,50 @@ from crossview.errors import InputError
 from crossview.estimators.svm.measure import WEIGHTED
 from crossview.views import ViewLayout
 
-__all__ = ["choose_learners", "compared_learners", "quadratic_cost"]
+__all__ = ["choose_learners", "compared_learners", "most_gain_first", "quadratic_cost"]
 
 # multiplications that an exact covariance may cost one fit, at most some seconds, and by second of
 # the budget, as there are many fits; data that need more are compared with diagonal ones
 MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
+
+# by what they bring to the ensemble; views alone stand before what follows the dots
+MOST_GAIN = (
+    *("trees", "logistic-regression", "ridge", "linear", "mvm", "fm", "stacking"),
+    *(..., "arow", "arow:diagonal", "late-fusion"),
+)
+
+
+def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
+    """Return learners in the order in which they bring most to an ensemble of three.
+
+    Where time is short, the last ones are left out.
+
+    Parameters
+    ----------
+    learners : sequence of Learner
+        Entries of the catalog.
+
+    Returns
+    -------
+    learners : list of Learner
+        The same; all that are not in `MOST_GAIN` are last, in their order.
+
+    Examples
+    --------
+    >>> from crossview.catalog.learners import known_learners
+    >>> from crossview.comparing.candidates import most_gain_first
+    >>> entries = most_gain_first(known_learners("regression", ["a", "b"]))
+    >>> [entry.name for entry in entries][:5]
+    ['trees', 'ridge', 'linear', 'mvm', 'fm']
+    """
+
+    def place(learner: Learner) -> int:
+        name = learner.name.removeprefix(BASELINE)
+        known: tuple[Any, ...] = MOST_GAIN
+        key = name if learner.view is None else ...
+        return known.index(key) if key in known else len(known)
+
+    return sorted(learners, key=place)
 
 
 def quadratic_cost(n_columns: int, n_rows: int | None) -> float:
@@ -38,6 +78,7 @@ def compared_learners(
     *,
     unlabeled: bool = False,
     metric: str | None = None,
+    given_metric: bool = False,
     budget: float = math.inf,
 ) -> list[Learner]:
     """Return the rows of `compare`: each view alone, then the ways of using all of them.
@@ -58,6 +99,8 @@ def compared_learners(
     metric : str, default=None
         The metric that ranks the models.  None on a stream, which excludes learners that need all
         rows in memory.
+    given_metric : bool, default=False
+        Whether somebody asks for the metric; then the learners that are trained for it are there.
     budget : float, default=inf
         Seconds for all of them: exact covariances take too many of few.
 
@@ -67,9 +110,10 @@ def compared_learners(
         Entries of the catalog.
     """
     most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
+    included = {"always": True, "metric": given_metric, "unlabeled": unlabeled, "never": False}
     found = []
     for learner in known_learners(task, layout.names):
-        if learner.compared == "never" or (learner.compared == "unlabeled" and not unlabeled):
+        if not included[learner.compared]:
             continue
         if learner.min_views > layout.n_views:
             continue
@@ -120,7 +164,11 @@ def choose_learners(
     if models is None:
         known = None if stream else metric
         found = compared_learners(
-            layout, n_rows, task, unlabeled=unlabeled, metric=known, budget=run.budget
+            *(layout, n_rows, task),
+            unlabeled=unlabeled,
+            metric=known,
+            given_metric=run.given_metric,
+            budget=run.budget,
         )
     else:
         found = [find_model(name, task, layout.names) for name in dict.fromkeys(models)]

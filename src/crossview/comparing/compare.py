@@ -13,6 +13,7 @@ import numpy as np
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
+from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
@@ -76,14 +77,14 @@ def compare(
     within each training part.  The comparison includes
 
     - passive-aggressive learners: each view alone, and all views concatenated, independent and
-      coupled;
+      coupled (by squares; by absolute values only if ``models`` names it);
     - second-order learners: PAM-II, AROW, CW and SCW-I on the concatenated views, and coupled
       PAM-II; with a diagonal covariance if rows times squared columns exceed 5e9;
-    - `MultiViewSVMPerf`, trained for the metric (for f1 if the metric is precision or recall, which
-      have trivial optima), with a disagreement penalty and on the concatenated views, and trained
-      for the error rate as a baseline.  One inner fold of at most 20,000 training rows (or ten
-      times k, if that is more) tunes it, to a gap of 0.01.  It needs all rows in memory and is not
-      compared progressively;
+    - where a metric is given, `MultiViewSVMPerf`, trained for it (for f1 if the metric is precision
+      or recall, which have trivial optima), with a disagreement penalty and on the concatenated
+      views, and trained for the error rate as a baseline.  One inner fold of at most 20,000
+      training rows (or ten times k, if that is more) tunes it, to a gap of 0.01.  It needs all rows
+      in memory and is not compared progressively;
     - models with interactions: factorization and multi-view machines, and the linear model, with
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
     - boosted trees (`MultiViewTreesClassifier`) on all columns, and with one score per view, which
@@ -178,8 +179,9 @@ def compare(
         (`Comparison.curve`): would more rows help?
     budget : float, default=60
         Seconds.  If all of it takes longer, some is left out (`Comparison.left_out`): first
-        settings, then rows that choose between settings, then models.  None: nothing is left out.
-        The budget does not count what compiles at the first use.
+        settings, then rows that choose between settings, then models, those that bring least to the
+        ensemble.  None: nothing is left out.  Seconds are those of a machine that does nothing
+        else: a busy one takes up to twice as long.  What compiles at the first use does not count.
     n_jobs : int, default=None
         Number of tasks at a time, by joblib; -1: one per core.  None: one, or what
         `joblib.parallel_config` says, which may be a cluster.  Unless the budget leaves something
@@ -302,6 +304,7 @@ def compare(
     predicted = make_problem(task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
+    run.given_metric = scoring.metric is not None or scoring.cost is not None
     if progressive:
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
@@ -312,7 +315,7 @@ def compare(
     resources = Resources(
         Jobs(n_jobs),
         observer or ComparisonObserver(),
-        start + run.budget,
+        Clock(run.budget, start),
     )
     column = groups if isinstance(groups, str) else None
     if isinstance(groups, str):

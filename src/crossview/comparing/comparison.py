@@ -262,6 +262,9 @@ class ComparisonObserver:
     def say(self, words: str) -> None:
         """Handle a few words on what is being done."""
 
+    def note(self, words: str) -> None:
+        """Handle a line that somebody should read, in the end at the latest."""
+
     def progress(self, done: float, total: float, words: str) -> None:
         """Handle a finished task: ``done`` of about ``total`` seconds of work of all workers."""
 

@@ -38,6 +38,8 @@ class Run:
         Seconds that the comparison may take.
     weighted : bool, default=False
         Whether rows have weights.
+    given_metric : bool, default=False
+        Whether somebody asks for the metric.
     """
 
     learners: list[Learner]
@@ -47,6 +49,12 @@ class Run:
     grid: Mapping[str, Sequence[Any]]
     budget: float = math.inf
     weighted: bool = False
+    given_metric: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the learners."""
+        return [learner.name for learner in self.learners]
 
     @property
     def metric(self) -> str:

@@ -172,12 +172,13 @@ def run(
     """Say which way of using the views is best, and by how much, in a minute.
 
     Compares each view alone, all views concatenated, independent, and coupled,
-    without and with a covariance, SVMs that are trained for the metric (not with
-    --progressive), linear models, models with interactions, and several models
-    together. The label of some rows may be empty: then KeCo, which learns from
-    them, is compared with the same model without them (Pegasos), and no other
-    model sees them. For a number: each view alone, all views in a linear model,
-    models with interactions, and several models together.
+    without and with a covariance, SVMs that are trained for the metric (only with
+    --metric, and not with --progressive), linear models, models with
+    interactions, and several models together. The label of some rows may be
+    empty: then KeCo, which learns from them, is compared with the same model
+    without them (Pegasos), and no other model sees them. For a number: each view
+    alone, all views in a linear model, models with interactions, and several
+    models together.
 
     Ctrl-C shows the table of the folds that are finished. A file of --json, given
     as SOURCE, is shown again without computing.

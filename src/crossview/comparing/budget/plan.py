@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from crossview.catalog.learner import Learner
+from crossview.comparing.candidates import quadratic_cost
+from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import HALVING, Tuning
-from crossview.comparing.folds.work import Probe
 
-__all__ = ["LEVELS", "Cost", "Plan", "in_words", "make_plan"]
+__all__ = ["LEVELS", "Cost", "Plan", "guess_seconds", "in_words", "make_plan"]
 
 # what a learner may spend on choosing its setting, from all to least
 LEVELS = (
@@ -22,30 +23,60 @@ LEVELS = (
     Tuning(splits=1, halving=True),
     *(Tuning(splits=1, halving=True, refined=False, share=HALVING**-k) for k in (0, 1, 2, 3)),
 )
-# two slices tell how the seconds grow if one has so many times the rows of the other
-APART = 3
-LEAST_GROWTH, USUAL_GROWTH = 0.5, 0.75
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
 # a baseline is rather tried in one setting, and rather learns from fewer rows, than left out
 ONE_SETTING = Tuning(splits=1, middle=True, refined=False)
 FEWER = 1 / 2
-# shares of the time: what comes first gives above the one, and is dropped above the other
-OF_FIRST, MOST_OF_FIRST = 0.5, 0.75
+# shares of the time: what one learner may take at most, and what a baseline may without learning
+# from fewer rows
+MOST_OF_ONE, MOST_OF_BASELINE = 0.5, 0.1
+# seconds of a fit: for each number of a row by the effort, for each row, and of any; what needs all
+# rows in memory takes longer
+BY_EFFORT = {0: 2e-8, 1: 2e-8, 2: 4e-8, 3: 1e-7, 4: 3e-7, 5: 1e-6, 6: 1e-6, 7: 2e-5}
+IN_MEMORY = 4.0
+BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
+# until tasks have told what a learner takes, a guess may be too low by this factor
+CAUTION = 2.0
 # seconds that tell little of what longer tasks take
-SHORT = 0.3
+SHORT = 0.02
+
+
+def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
+    """Return about what a row takes in a fit, before anything was fitted.
+
+    Parameters
+    ----------
+    learner : Learner
+        The entry.
+    fold : Fold
+        Some rows.
+    n_classes : int
+        How many classes there are; 0: a number is predicted.
+
+    Returns
+    -------
+    seconds : float
+        By the effort of the learner, the numbers in a row and the classes.
+    """
+    X = learner.select_view(fold.X_train)
+    n_rows = len(fold.y_train)
+    numbers = X.matrix.size / n_rows
+    by_number = BY_EFFORT.get(learner.effort, 0.0) * (1.0 if learner.streams else IN_MEMORY)
+    seconds = BY_ROW + by_number * numbers
+    if learner.quadratic:
+        seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows) / n_rows
+    return seconds * (n_classes if n_classes > 2 else 1)
 
 
 @dataclass
 class Cost:
-    """Seconds that a learner takes for one fold, by the number of rows.
+    """Seconds that a learner takes for one fold: a guess, corrected by what its tasks took.
 
     Attributes
     ----------
-    rows, seconds : float
-        Of the larger slice.
-    growth : float
-        The seconds grow as the rows to the power of this.
+    by_row : float
+        Seconds of a fit for each row, as guessed.
     n_settings : int
         How many settings there are.
     n_splits : int
@@ -54,50 +85,22 @@ class Cost:
         Rows that learn in one of them, and in the whole training part.
     n_refined : int
         Passes that are made to try further settings, from the best one on.
-    learns_less : bool
-        Whether it may learn from fewer rows in the end.
-    took, expected : dict of int to float
-        Seconds that its tasks took so far, and should have taken by the slices; by the rows of
-        their largest fit.
+    baseline : bool
+        Whether it is compared in any case, if need be after learning from fewer rows.
+    took, guessed : dict of int to float
+        Seconds that its tasks took so far, and should have taken by the guess; by the rows of their
+        largest fit.
     """
 
-    rows: float
-    seconds: float
-    growth: float
+    by_row: float
     n_settings: int
     n_splits: int
     n_inner: int
     n_train: int
     n_refined: int = 0
-    learns_less: bool = False
+    baseline: bool = False
     took: dict[int, float] = field(default_factory=dict)
-    expected: dict[int, float] = field(default_factory=dict)
-
-    @classmethod
-    def of_probe(cls, probe: Probe, **numbers: Any) -> Cost:
-        """Return the cost by the largest slice, and by a smaller one, which tells how it grows.
-
-        Parameters
-        ----------
-        probe : Probe
-            The slices.
-        **numbers
-            The other attributes, from ``n_settings`` on.
-
-        Returns
-        -------
-        cost : Cost
-            What a learner takes.
-        """
-        rows, seconds = probe.rows, [max(took, 1e-6) for took in probe.seconds]
-        growth = USUAL_GROWTH
-        if rows[-1] > rows[0]:
-            # of slices that are about as large the difference is noise
-            i = max((i for i, n in enumerate(rows) if APART * n <= rows[-1]), default=0)
-            growth = math.log(seconds[-1] / seconds[i]) / math.log(rows[-1] / rows[i])
-        # what takes next to no time is mostly what a fit takes without rows
-        growth = min(max(growth, 0.0 if seconds[-1] > 0.05 else LEAST_GROWTH), 3.0)
-        return cls(rows[-1], seconds[-1], growth, **numbers)
+    guessed: dict[int, float] = field(default_factory=dict)
 
     @cached_property
     def levels(self) -> list[Tuning]:
@@ -105,42 +108,42 @@ class Cost:
         enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
         enough.insert(0, LEVELS[0])
         learned = 1.0
-        while self.learns_less and (learned == 1.0 or learned * self.n_inner >= FEWEST_ROWS):
+        while self.baseline and (learned == 1.0 or learned * self.n_inner >= FEWEST_ROWS):
             enough.append(ONE_SETTING._replace(share=learned, learned=learned))
             learned *= FEWER
         return enough
 
-    def add(self, n_rows: float, seconds: float, expected: float) -> None:
-        """Handle what a task took, and what it should have taken by the slices.
+    def add(self, n_rows: float, took: float, guessed: float) -> None:
+        """Handle what a task took.
 
         Parameters
         ----------
         n_rows : float
             Of its largest fit.
-        seconds, expected : float
-            What it took, and should have taken by the slices.
+        took, guessed : float
+            Its seconds, and those by the guess.
         """
         n = round(n_rows)
-        self.took[n] = self.took.get(n, 0.0) + seconds
-        self.expected[n] = self.expected.get(n, 0.0) + expected
+        self.took[n] = self.took.get(n, 0.0) + took
+        self.guessed[n] = self.guessed.get(n, 0.0) + guessed
         self.__dict__.pop("_corrections", None)
 
     @cached_property
     def _corrections(self) -> tuple[np.ndarray, np.ndarray]:
-        """Logarithms of rows, and of the seconds of tasks by those that the slices say."""
-        ratios = {n: (self.took[n] + SHORT) / (self.expected[n] + SHORT) for n in self.took}
-        if not ratios or min(ratios) > self.rows:
-            ratios[round(self.rows)] = 1.0
-        rows = sorted(ratios)
-        return np.log(rows), np.log([ratios[n] for n in rows])
+        """Logarithms of rows, and of the seconds of tasks by the guess."""
+        rows = sorted(self.took)
+        ratios = [(self.took[n] + SHORT) / (self.guessed[n] + SHORT) for n in rows]
+        return np.log(rows), np.log(ratios)
 
     def correction(self, n: float) -> float:
-        """Return the factor by which a fit of n rows takes longer than the slices say."""
+        """Return the factor by which a fit of n rows takes longer than guessed."""
+        if not self.took:
+            return CAUTION
         return math.exp(np.interp(math.log(n), *self._corrections))
 
     def fit(self, n: float) -> float:
         """Return the seconds of one fit of n rows."""
-        return self.correction(n) * self.seconds * (n / self.rows) ** self.growth
+        return self.correction(n) * (OF_A_FIT + self.by_row * n)
 
     def splits(self, tuning: Tuning) -> int:
         """Return the number of splits for tuning."""
@@ -169,8 +172,29 @@ class Cost:
         return self.tune(tuning) + self.finish(tuning)
 
     def least(self) -> float:
-        """Return the seconds of one fold with the least tuning."""
+        """Return the seconds of one fold with the least tuning, of all rows."""
         return min(self.fold(level) for level in self.levels if level.learned == 1.0)
+
+    def last_level(self, seconds: float) -> int:
+        """Return the position of the last level that is worth trying to save time.
+
+        Parameters
+        ----------
+        seconds : float
+            For a fold; a baseline that takes no longer learns from all rows.
+
+        Returns
+        -------
+        position : int
+            Of the cheapest level, for all other learners.
+        """
+        costs = [self.fold(level) for level in self.levels]
+        positions = range(len(costs))
+        if self.baseline:
+            enough = [i for i in positions if self.levels[i].middle and costs[i] <= seconds]
+            if enough:
+                return enough[0]
+        return min(positions, key=costs.__getitem__)
 
     def largest_fit(self, kind: str, tuning: Tuning) -> float:
         """Return the rows of the largest fit of a job, ``"tune"`` or ``"finish"``."""
@@ -197,31 +221,24 @@ class Plan:
 
 
 def make_plan(
-    costs: dict[str, Cost],
-    values: dict[str, float],
-    folds: dict[str, int],
+    costs: Mapping[str, Cost],
+    n_folds: int,
     seconds: float,
     begun: Mapping[str, float] | None = None,
 ) -> Plan:
     """Return what fits into the time of all workers together.
 
-    Each learner has an equal part of the time, and what others do not need.  Those that take more
-    than their part give: first settings, then rows that choose between settings, always the learner
-    that takes longest.  If that is not enough, learners are dropped: of those that take at least
-    half as long as the slowest one, the one that did worst on the first slice.  Those of infinite
-    value come first, as long as they leave half of the time to the others; those that take more
-    than that are tried in one setting, then learn from fewer rows, if they may, and are dropped
-    only if they take more than three quarters of it even then, or more than half beside a single
-    other one.
+    Baselines come in first, of fewer rows if need be, then the other learners in their order: each
+    that fits with the least tuning, beside those before it, and takes no more than half of the
+    time.  Nobody is left out for a guess.  The time that is left goes to tuning: the learner that
+    takes longest gives first.
 
     Parameters
     ----------
-    costs : dict of str to Cost
-        Of each learner.
-    values : dict of str to float
-        What it reached on the first slice, higher is better; infinity: it comes first.
-    folds : dict of str to int
-        How many folds it has still to do.
+    costs : mapping of str to Cost
+        Of each learner, those that are worth most first.
+    n_folds : int
+        How many folds are still to do.
     seconds : float
         What all workers have together.
     begun : mapping of str to float, default=None
@@ -235,63 +252,43 @@ def make_plan(
     Examples
     --------
     >>> from crossview.comparing.budget.plan import Cost, make_plan
-    >>> cheap = Cost(1000, 0.01, 1.0, 5, 3, 5000, 8000)
-    >>> slow = Cost(1000, 1.0, 2.0, 9, 1, 5000, 8000)
-    >>> plan = make_plan({"a": cheap, "b": slow}, {"a": 0.8, "b": 0.7}, {"a": 5, "b": 5}, 60.0)
+    >>> cheap = Cost(1e-6, 5, 3, 5000, 8000)
+    >>> slow = Cost(1e-2, 9, 1, 5000, 8000)
+    >>> slow.add(5000, 60.0, 50.0)
+    >>> plan = make_plan({"a": cheap, "b": slow}, 5, 60.0)
     >>> plan.dropped, plan.tuning["a"].splits is None
     ({'b'}, True)
     """
-    level = dict.fromkeys(costs, 0)
-    kept, more = set(costs), begun or {}
+    more = begun or {}
+    last = {
+        name: cost.last_level(MOST_OF_BASELINE * seconds / max(n_folds, 1))
+        for name, cost in costs.items()
+    }
 
-    def spent(name: str) -> float:
-        return more.get(name, 0.0) + folds[name] * costs[name].fold(costs[name].levels[level[name]])
+    def spent(name: str, level: int) -> float:
+        return more.get(name, 0.0) + n_folds * costs[name].fold(costs[name].levels[level])
 
-    while (total := sum(spent(name) for name in kept)) > seconds and kept:
-        above = _above_their_part(kept, values, spent, seconds, OF_FIRST)
-        equal = {name for name in kept if spent(name) > seconds / len(kept)}
-        reducible = [name for name in equal.union(above) if _can_reduce(costs[name], level[name])]
+    def total(names: Iterable[str]) -> float:
+        return sum(spent(name, level[name]) for name in names)
+
+    kept, used = [], 0.0
+    for name in sorted(costs, key=lambda name: not costs[name].baseline):
+        least = spent(name, last[name])
+        if not costs[name].took or (used + least <= seconds and least <= MOST_OF_ONE * seconds):
+            kept.append(name)
+            used += least
+    if all(costs[name].baseline or not costs[name].took for name in kept):
+        # one that has begun is compared in any case
+        kept += [name for name in costs if name not in kept and not costs[name].baseline][:1]
+    kept = kept or list(costs)[:1]
+    level = dict.fromkeys(kept, 0)
+    while total(kept) > seconds:
+        reducible = [name for name in kept if level[name] < last[name]]
         if not reducible:
-            reducible = [name for name in above if _can_reduce(costs[name], level[name], more=True)]
-        if reducible:
-            level[max(reducible, key=lambda name: (spent(name), name))] += 1
-            continue
-        if len(kept) == 1:
             break
-        # the last one is not dropped for the first ones
-        if sum(values[name] < math.inf for name in kept) > 1:
-            above = _above_their_part(kept, values, spent, seconds, MOST_OF_FIRST)
-        most = max(map(spent, above))
-        slow = [name for name in above if 2 * spent(name) >= most]
-        kept.remove(min(slow, key=lambda name: (values[name], -spent(name), name)))
-        level = dict.fromkeys(level, 0)  # what is freed is for the others
+        level[max(reducible, key=lambda name: (spent(name, level[name]), name))] += 1
     tuning = {name: costs[name].levels[level[name]] for name in kept}
-    return Plan(tuning, set(costs) - kept, total)
-
-
-def _above_their_part(
-    kept: set[str],
-    values: Mapping[str, float],
-    spent: Callable[[str], float],
-    seconds: float,
-    share: float,
-) -> list[str]:
-    """Return those that take more than an equal part of the time.
-
-    The first ones have a share of it, and the others what these leave.
-    """
-    first = [name for name in kept if values[name] == math.inf]
-    others = [name for name in kept if values[name] < math.inf]
-    of_first = sum(map(spent, first))
-    most = share * seconds if others else seconds
-    group, part = (first, most) if of_first > most else (others, seconds - of_first)
-    return [name for name in group if spent(name) >= part / len(group)]
-
-
-def _can_reduce(cost: Cost, level: int, more: bool = False) -> bool:
-    """Return whether a further level is cheaper; with ``more`` also one that chooses nothing."""
-    now, *further = cost.levels[level:]
-    return any(cost.fold(one) < cost.fold(now) for one in further if more or not one.middle)
+    return Plan(tuning, set(costs) - set(kept), total(kept))
 
 
 def in_words(tuning: Tuning, cost: Cost) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from crossview.catalog.learner import LEARNS_NOTHING, Learner
-from crossview.comparing.budget.plan import LEVELS, Cost, Plan, in_words, make_plan
-from crossview.comparing.comparison import ComparisonObserver
+from crossview.catalog.learner import Learner
+from crossview.comparing.budget.clock import Clock, Took
+from crossview.comparing.budget.plan import LEVELS, Cost, Plan, guess_seconds, in_words, make_plan
+from crossview.comparing.candidates import most_gain_first
 from crossview.comparing.folds.failures import Failures
-from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import Tuning, can_refine
-from crossview.comparing.folds.work import Probe, probe_learner
 from crossview.comparing.ranking import LeftOut
 from crossview.comparing.run import Run
 
@@ -23,14 +21,12 @@ __all__ = ["Planner"]
 
 # of the time of all workers; the rest is for tasks that take longer than expected
 EFFICIENCY = 0.75
-# of the budget: no learner is estimated later
-MOST_TO_PROBE = 0.3
-# compiling for less than this counts as any other work
-MOST_SECONDS_TO_LOAD = 3.0
+# of the budget: when the first fold has taken as much, it begins with no further learner
+MOST_OF_FIRST_FOLD = 0.4
 
 
 class Planner:
-    """Planner of what each learner may spend: by a first slice, corrected by what its tasks took.
+    """Planner of what each learner may spend: by a guess, corrected by what its tasks took.
 
     Parameters
     ----------
@@ -40,17 +36,15 @@ class Planner:
         How many folds there are.
     n_workers : int
         How many tasks run at a time.
-    deadline : float
-        By ``time.monotonic()`` of this process; infinity: nothing is left out.
+    clock : Clock
+        What is left of the budget.
 
     Attributes
     ----------
     plan : Plan
         For the folds to come.
     costs : dict of str to Cost
-        Of each learner, by its name; empty where there is no budget.
-    values : dict of str to float
-        What each reached on the first slice, higher is better.
+        Of each learner, by its name, those that bring most first; empty where there is no budget.
     took : dict of str to float
         Seconds that the tasks of each took.
     done : float
@@ -59,15 +53,16 @@ class Planner:
         Seconds that encoding a fold takes, beside the workers.
     """
 
-    def __init__(self, run: Run, n_folds: int, n_workers: int, deadline: float) -> None:
+    def __init__(self, run: Run, n_folds: int, n_workers: int, clock: Clock) -> None:
         self.run, self.n_folds, self.n_workers = run, n_folds, n_workers
-        self.deadline = deadline
+        self.clock = clock
         self.n_settings = {one.name: len(one.candidates(run.grid)) for one in run.learners}
         self.costs: dict[str, Cost] = {}
-        self.values: dict[str, float] = {}
         self.took: dict[str, float] = defaultdict(float)
         self.done = self.encoding = 0.0
         self.failed = Failures()
+        # what tasks have taken by then, in the first fold, ends it
+        self.most_of_first = MOST_OF_FIRST_FOLD * n_workers * clock.budget
         self._begin()
 
     def _begin(self) -> None:
@@ -77,47 +72,19 @@ class Planner:
     def go_on(self, run: Run) -> Planner:
         """Return the planner of another comparison of the same folds, of learners that it knows."""
         other = copy.copy(self)
-        other.run = run
+        other.run, other.most_of_first = run, math.inf
+        other.costs = {name: self.costs[name] for name in run.names}
         other._begin()
         return other
 
     # --- costs ---------------------------------------------------------------------------------
 
-    def probe(self, first: Fold, jobs: Jobs, observer: ComparisonObserver) -> None:
-        """Learn what each learner costs by slices of a fold, those of least effort first.
+    def guess(self, fold: Fold) -> None:
+        """Guess what each learner takes, by the rows of a fold."""
+        for learner in most_gain_first(self.run.learners):
+            self.costs[learner.name] = self._cost(learner, fold)
 
-        The deadline is put off by what compiling takes.
-        """
-        observer.say(
-            "estimating the cost of each model on a first slice of the rows; the first time on a "
-            "machine, the models are compiled"
-        )
-        compiled, latest = 0.0, time.monotonic() + MOST_TO_PROBE * self.remaining
-        # what learns nothing takes next to no time
-        cheap_first = sorted(self.run.learners, key=lambda one: one.effort % LEARNS_NOTHING)
-        learners = {one.name: one for one in cheap_first}
-
-        def calls() -> Iterator[Call]:
-            for i, (name, learner) in enumerate(learners.items()):
-                # what ours are measured by is tried in any case
-                must = i == 0 or learner.baseline
-                seconds = math.inf if must else latest + compiled - time.monotonic()
-                yield Call(("probe", name), probe_learner, (self.run, learner, first, seconds))
-
-        for (_, name), found in self.failed.drop(jobs.run(calls())):
-            if found is None:
-                self.plan.dropped.add(name)
-                words = "not compared, for lack of time to estimate what it takes"
-                self.saved[name] = words, 0.0
-                continue
-            self._add_probe(learners[name], first, found)
-            compiled += found.compiled / jobs.n_workers
-        if compiled > MOST_SECONDS_TO_LOAD:
-            observer.say(f"compiled for this machine, once, in {compiled:.0f} s")
-            self.deadline += compiled
-
-    def _add_probe(self, learner: Learner, fold: Fold, probe: Probe) -> None:
-        """Store what the slices say of a learner."""
+    def _cost(self, learner: Learner, fold: Fold) -> Cost:
         once = learner.stops_early or not learner.streams
         refined = {
             name: self.run.grid.get(name, values)
@@ -128,34 +95,35 @@ class Planner:
         passes = [
             values[0] if name == "epochs" else 1 for name, values in refined.items() if values
         ]
-        self.costs[learner.name] = Cost.of_probe(
-            probe,
+        return Cost(
+            guess_seconds(learner, fold, len(self.run.problem.classes)),
             n_settings=self.n_settings[learner.name],
             n_splits=1 if once else len(fold.inner),
             n_inner=len(fold.inner[0][0]),
             n_train=len(fold.y_train),
             n_refined=sum(passes),
-            learns_less=learner.baseline,
+            baseline=learner.baseline,
         )
-        # what ours are measured by is dropped last
-        self.values[learner.name] = math.inf if learner.baseline else probe.value
 
-    def add(self, name: str, seconds: float, expected: float, n_rows: float) -> None:
+    def add(self, name: str, took: Took, guessed: float, n_rows: float) -> None:
         """Handle a task that is done.
 
         Parameters
         ----------
         name : str
             The learner.
-        seconds, expected : float
-            What it took, and should have taken by the slices.
+        took : Took
+            What it took.
+        guessed : float
+            What it should have taken by the guess.
         n_rows : float
             Of its largest fit.
         """
-        self.done += seconds
-        self.took[name] += seconds
-        if name in self.costs and expected > 0.0:
-            self.costs[name].add(n_rows, seconds, expected)
+        self.clock.add(took, self.n_workers)
+        self.done += took.work
+        self.took[name] += took.work
+        if name in self.costs and guessed > 0.0:
+            self.costs[name].add(n_rows, took.work, guessed)
 
     def fit(self, name: str) -> float:
         """Return the seconds of a fit of all training rows; 0 where there is no budget."""
@@ -179,8 +147,8 @@ class Planner:
         tuning = self.tuning(name)
         return cost.tune(tuning) if kind == "tune" else cost.finish(tuning)
 
-    def of_slices(self, seconds: float, name: str, kind: str) -> tuple[float, float]:
-        """Return what the slices say of a task that takes so long, and rows of its largest fit."""
+    def of_guess(self, seconds: float, name: str, kind: str) -> tuple[float, float]:
+        """Return the guess of a task that takes so long, and the rows of its largest fit."""
         if (cost := self.costs.get(name)) is None:
             return seconds, 1.0
         rows = cost.largest_fit(kind, self.tuning(name))
@@ -189,7 +157,7 @@ class Planner:
     # --- the plan -------------------------------------------------------------------------------
 
     def that_fit(self, reserved: float) -> list[str]:
-        """Return the dropped learners for which there is time after all, the best ones first.
+        """Return the dropped learners for which there is time after all, in their order.
 
         Parameters
         ----------
@@ -202,13 +170,43 @@ class Planner:
             Each fits, with what fits before it, if it spends the least on its setting.
         """
         seconds, found = self._seconds_left(self.n_folds) - reserved, []
-        known = self.plan.dropped.intersection(self.costs)
-        for name in sorted(known, key=lambda name: (-self.values[name], name)):
-            needed = self.n_folds * self.costs[name].least()
-            if needed <= seconds:
+        for name, cost in self.costs.items():
+            needed = self.n_folds * cost.least()
+            if name in self.plan.dropped and needed <= seconds:
                 found.append(name)
                 seconds -= needed
         return found
+
+    def gives_up(self, name: str, begins: bool) -> bool:
+        """Leave a learner out of the first fold if there is no time for it.
+
+        Parameters
+        ----------
+        name : str
+            The learner.
+        begins : bool
+            Whether it has not begun, or has chosen its setting; then what it took says how long it
+            will take.
+
+        Returns
+        -------
+        bool
+            Whether it is left out.  Baselines are not, nor is the first one of the others.
+        """
+        cost = self.costs.get(name)
+        others = {one for one, cost in self.costs.items() if not cost.baseline and one != name}
+        if cost is None or cost.baseline or not others.intersection(self.took):
+            return False
+        if begins:
+            late = self.done > self.most_of_first and name not in self.took
+        else:
+            # by work alone: what compiles meanwhile is not known yet
+            left = EFFICIENCY * self.n_workers * self.clock.budget - self.done
+            late = self.n_folds * cost.least() - self.took[name] > left
+        if late:
+            self.plan.dropped.add(name)
+            self.saved[name] = "not compared", cost.fold(LEVELS[0]) * self.n_folds
+        return late
 
     def take_back(self, name: str, other: Planner) -> None:
         """Handle a dropped learner that was compared after all, as another planner planned it."""
@@ -247,15 +245,8 @@ class Planner:
         if not self.costs:
             self.plan.seconds = self.done / finished * left if finished else math.nan
             return
-        names = [learner.name for learner in self.run.learners if not self.is_dropped(learner.name)]
-        costs = {name: self.costs[name] for name in names}
-        plan = make_plan(
-            costs,
-            self.values,
-            dict.fromkeys(costs, left),
-            self._seconds_left(left - 1),
-            begun,
-        )
+        costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
+        plan = make_plan(costs, left, self._seconds_left(left - 1), begun)
         self._note_what_is_left_out(plan, finished, left)
         plan.dropped |= self.plan.dropped
         self.plan = plan
@@ -286,8 +277,8 @@ class Planner:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the deadline."""
-        return self.deadline - time.monotonic()
+        """Seconds that are left, for a machine that does nothing else."""
+        return self.clock.remaining
 
     def allows(self, seconds: float, n_folds: int) -> bool:
         """Return whether there is time for something more, and to encode so many folds for it."""

@@ -78,7 +78,7 @@ def compare_folds(
     options : CompareOptions
         What is asked for.
     resources : Resources
-        Workers, observer and deadline.
+        Workers, observer and clock.
 
     Returns
     -------

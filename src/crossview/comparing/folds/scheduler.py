@@ -16,6 +16,7 @@ import numpy as np
 from crossview.algorithms.stacking.blend import Blend
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import ENSEMBLE, find_learner
+from crossview.comparing.budget.clock import Clock, Took
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.ensemble import blend_folds, can_blend, ensemble_row
@@ -29,15 +30,18 @@ from crossview.comparing.folds.work import (
 )
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
+from crossview.scoring.metrics import signed_score
 
 __all__ = ["FoldComparison", "Resources"]
 
 # without two, nothing is known of the differences between folds
 FEWEST_FOLDS = 2
+# compiling for less than this is not worth a word, nor a machine that is less busy
+MOST_SECONDS_TO_LOAD, MOST_TO_SAY = 3.0, 1.25
 
 
 class Resources(NamedTuple):
-    """Workers, observer and deadline of a comparison.
+    """Workers, observer and clock of a comparison.
 
     Attributes
     ----------
@@ -45,13 +49,13 @@ class Resources(NamedTuple):
         The workers.
     observer : ComparisonObserver
         Receives progress events.
-    deadline : float
-        By ``time.monotonic()`` of this process; infinity: it may take whatever it takes.
+    clock : Clock
+        What is left of the budget.
     """
 
     jobs: Jobs
     observer: ComparisonObserver
-    deadline: float = math.inf
+    clock: Clock
 
 
 class Job(NamedTuple):
@@ -64,7 +68,7 @@ class Job(NamedTuple):
     fold : int
         Position of the fold.
     seconds : float
-        What it takes, if the first slice of the rows is right.
+        What it takes, by the guess.
     rows : float
         Of its largest fit.
     name : str
@@ -122,7 +126,7 @@ class FoldComparison:
     first : Fold or None
         The rows of the first one, if it is encoded already; it is kept until it is used.
     resources : Resources
-        Workers, observer and deadline.
+        Workers, observer and clock.
 
     Attributes
     ----------
@@ -136,22 +140,23 @@ class FoldComparison:
         self.run, self.data, self.n_splits = run, data, len(data.splits)
         self.first, self.number = first, 0
         self._next: Future[Fold] | None = None
-        self.jobs, self.observer, deadline = resources
-        self.planner = Planner(run, self.n_splits, self.jobs.n_workers, deadline)
+        self.jobs, self.observer, self.clock = resources
+        self.planner = Planner(run, self.n_splits, self.jobs.n_workers, self.clock)
         self.learners = {learner.name: learner for learner in run.learners}
         self.scores: dict[str, dict[int, FoldScore]] = {name: {} for name in self.learners}
         self.queue: deque[Call] = deque()
         self.pending: Counter[Job] = Counter()
         self.open: dict[int, OpenFold] = {}
         self.total = math.nan
+        self.said: set[str] = set()
         # whether there is an ensemble of the models, and its scores
         self.blends, self.of_ensemble = False, dict[int, FoldScore]()
 
     def rounds(self) -> Iterator[int]:
         """Run all tasks; yield the number of finished folds, from two to all but one."""
-        if self.planner.deadline < math.inf:
+        if self.clock.budget < math.inf:
             self.first = self.first or self.data.encode(0)
-            self.planner.probe(self.first, self.jobs, self.observer)
+            self.planner.guess(self.first)
         yield from self._all_folds()
         if self.planner.costs and self.n_folds == self.n_splits:
             kept = self._kept()
@@ -163,7 +168,7 @@ class FoldComparison:
     def _compare_after_all(self, names: list[str]) -> None:
         """Compare learners that were dropped, because there is time left."""
         run = replace(self.run, learners=[self.learners[name] for name in names])
-        resources = Resources(self.jobs, self.observer, self.planner.deadline)
+        resources = Resources(self.jobs, self.observer, self.clock)
         others = FoldComparison(run, self.data, None, resources)
         others.planner = self.planner.go_on(run)
         for _ in others._all_folds():
@@ -180,8 +185,8 @@ class FoldComparison:
             self._look_ahead(thread)
             while self.queue or self._begin():
                 results = self.jobs.run(self._waiting())
-                for job, (result, seconds) in self.planner.failed.drop(results):
-                    self._handle(job, result, seconds)
+                for job, (result, took) in self.planner.failed.drop(results):
+                    self._handle(job, result, took)
                     if len(self.queue) < few and self._next is not None and self._next.done():
                         self._begin()
                     self._look_ahead(thread)
@@ -215,7 +220,9 @@ class FoldComparison:
         """Yield tasks as long as there are any; threads of joblib ask for them."""
         while self.queue:
             call = self.queue.popleft()
-            if not self.planner.is_dropped(call.key.name):
+            job: Job = call.key
+            late = job.kind == "tune" and job.fold == 0 and self.planner.gives_up(job.name, True)
+            if not late and not self.planner.is_dropped(job.name):
                 # a duration: the clock of a worker may be another one
                 yield call._replace(arguments=(*call.arguments, self.planner.remaining))
 
@@ -226,12 +233,15 @@ class FoldComparison:
             return False
         fold = OpenFold(rows.result())
         self._next, self.number = None, f + 1
+        if f and self.planner.costs:
+            self._say_of_the_machine()
         if f:
             self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
         self.total = self.planner.done + self.planner.plan.seconds
         self.open[f] = fold
         jobs = []
-        for name in self._kept_names():
+        kept = self._kept_names()
+        for name in [name for name in self.planner.costs if name in kept] or kept:
             learner = self.learners[name]
             tuning = self.planner.tuning(name)
             groups = paths(learner, tuning.tried(learner.candidates(self.run.grid)))
@@ -241,10 +251,11 @@ class FoldComparison:
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
                 expected = self.planner.expect(name, "tune") / parts
-                job = Job("tune", f, *self.planner.of_slices(expected, name, "tune"), name)
+                job = Job("tune", f, *self.planner.of_guess(expected, name, "tune"), name)
                 given = (fold.rows, some, tuning)
                 jobs.append((expected, self._call(job, tune_settings, *given)))
-        jobs.sort(key=lambda one: -one[0])
+        if f or not self.planner.costs:  # the first fold has those first that bring most
+            jobs.sort(key=lambda one: -one[0])
         self.queue.extend(call for _, call in jobs)
         return True
 
@@ -253,25 +264,50 @@ class FoldComparison:
         self.pending[job] += 1
         return Call(job, function, (self.run, self.learners[job.name], *given))
 
-    def _handle(self, job: Job, result: Any, seconds: float) -> None:
+    def _handle(self, job: Job, result: Any, took: Took) -> None:
         """Take a result, and put the job that follows from it at the head of the queue."""
         kind, f, _, _, name = job
         self.pending[job] -= 1
-        self.planner.add(name, seconds, job.seconds, job.rows)
+        self.planner.add(name, took, job.seconds, job.rows)
         if self.planner.is_dropped(name):
             return
-        done = self.planner.done
-        words = f"fold {f + 1} of {self.n_splits}: {name}"
-        self.observer.progress(done, max(self.total, done), words)
         if kind == "finish":
             self.scores[name][f] = result
+        done = self.planner.done
+        words = f"fold {f + 1} of {self.n_splits}: {name}{self._best_so_far()}"
+        self.observer.progress(done, max(self.total, done), words)
+        if kind == "finish":
             return
         if (chosen := self.open[f].add(name, result)) is not None:
+            if f == 0 and self.planner.gives_up(name, False):
+                return
             tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish")
-            finish = Job("finish", f, *self.planner.of_slices(expected, name, "finish"), name)
+            finish = Job("finish", f, *self.planner.of_guess(expected, name, "finish"), name)
             given = (self.open[f].rows, chosen, tuning)
             self.queue.appendleft(self._call(finish, finish_fold, *given))
+
+    def _best_so_far(self) -> str:
+        """Return the best model of the first fold in words, until there is a table."""
+        metric, scores = self.run.metric, {n: of[0] for n, of in self.scores.items() if 0 in of}
+        if not scores or self.n_folds >= FEWEST_FOLDS:
+            return ""
+        best = max(scores, key=lambda name: signed_score(metric, scores[name].value))
+        return f"; best so far: {best}, {metric} {scores[best].value:.4g}"
+
+    def _say_of_the_machine(self) -> None:
+        """Say once that the machine compiles, and that it is busy."""
+        clock = self.clock
+        if clock.compiled > MOST_SECONDS_TO_LOAD and "compiled" not in self.said:
+            self.said.add("compiled")
+            self.observer.say(f"compiled for this machine, once, in {clock.compiled:.0f} s")
+        if clock.slowness > MOST_TO_SAY and "busy" not in self.said:
+            self.said.add("busy")
+            seconds = clock.budget + clock.compiled
+            self.observer.note(
+                f"the machine is busy with something else: it takes about "
+                f"{clock.slowness * seconds:.0f} s instead of {seconds:.0f} s"
+            )
 
     @property
     def n_folds(self) -> int:

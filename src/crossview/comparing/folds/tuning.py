@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from crossview.comparing.candidates import quadratic_cost
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import Split, draw_rows
 from crossview.comparing.run import Run
+from crossview.compiling import seconds_of_work
 from crossview.errors import InputError
 from crossview.labels import known_labels
 from crossview.scoring.metrics import is_bounded, least_rows
@@ -165,8 +165,7 @@ class Tuner:
     tuning : Tuning
         What it may spend.
     seconds : float
-        No setting is started later than this, but one is always tried.  It is a duration, because
-        the clock of a worker may be another one.
+        No setting is started after so much work, but one is always tried.
     """
 
     def __init__(
@@ -178,7 +177,7 @@ class Tuner:
         seconds: float = math.inf,
     ) -> None:
         self.run, self.learner, self.fold = run, learner, fold
-        self.deadline = time.monotonic() + seconds
+        self.deadline = seconds_of_work() + seconds
         self.labels = fold.y_train
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
@@ -205,7 +204,7 @@ class Tuner:
         for name, values in self.learner.refined.items() if self.tuning.refined else ():
             for value in self.run.grid.get(name, values):
                 setting = {**chosen.setting, name: value}
-                start, passes = time.monotonic(), setting.get("epochs", 1)
+                start, passes = seconds_of_work(), setting.get("epochs", 1)
                 if (
                     start + of_a_pass * passes > self.deadline
                     or not can_refine(self.run, self.learner, self.fold, name)
@@ -214,7 +213,7 @@ class Tuner:
                     break
                 order += 1
                 other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
-                of_a_pass = (time.monotonic() - start) / passes
+                of_a_pass = (seconds_of_work() - start) / passes
                 if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
                     break
                 chosen = other
@@ -244,7 +243,7 @@ class Tuner:
         """
         found: list[Chosen] = []
         for path in paths(self.learner, settings):
-            if found and time.monotonic() > self.deadline:
+            if found and seconds_of_work() > self.deadline:
                 break
             together = [setting for _, setting in path]
             scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
@@ -274,10 +273,6 @@ class Tuner:
             own = None if weight is None else weight[rows]
             self._taken[key] = X[rows], y[rows], own, X[split[1]]
         return self._taken[key]
-
-    def count(self, share: float) -> int:
-        """Return how many labeled rows a share of the first split is: some of each class."""
-        return len(self._draw(self.fold.inner[0][0], share))
 
     def _draw(self, train: np.ndarray, share: float) -> np.ndarray:
         most = max(1, round(share * len(train)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
+from crossview.comparing.budget.clock import StopWatch, Took
 from crossview.comparing.folds.failures import or_failure
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import draw_rows
@@ -19,12 +20,10 @@ from crossview.comparing.folds.tuning import (
     Chosen,
     Tuner,
     Tuning,
-    best_of,
     calibrates_in_pass,
     make_model,
 )
 from crossview.comparing.run import Run
-from crossview.compiling import seconds_of_compiling
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import (
     ExpertWeights,
@@ -37,45 +36,11 @@ from crossview.scoring.problems import Classification, Scored, gives_probabiliti
 
 __all__ = [
     "FoldScore",
-    "Probe",
     "finish_fold",
     "fit_model",
-    "probe_learner",
     "score_model",
     "tune_settings",
 ]
-
-# rows of the slices by which the cost of a learner is estimated
-SLICES = (60, 300, 1200, 5000, 20_000)
-# a slice is not worth more than about this many seconds, and a larger one less
-MOST_TO_PROBE, LARGE, MOST_FOR_LARGE = 4.0, 1200, 1.0
-# after so many seconds no second setting is tried
-MOST_FOR_ONE = 0.5
-# until the loss on held-out rows gets no better
-USUAL_PASSES = 12
-# of fits that take less than this the faster of two counts
-SHORT = 0.1
-
-
-class Probe(NamedTuple):
-    """Cost and value of a learner on first slices of the rows.
-
-    Attributes
-    ----------
-    rows : tuple of int
-        Rows of the slices.
-    seconds : tuple of float
-        Time of a fit of each.
-    value : float
-        The metric on other rows, higher is better.
-    compiled : float
-        Seconds of compiling, or of loading what is compiled.
-    """
-
-    rows: tuple[int, ...]
-    seconds: tuple[float, ...]
-    value: float
-    compiled: float
 
 
 @dataclass
@@ -137,56 +102,6 @@ class FoldScore:
 
 
 @or_failure
-def probe_learner(run: Run, learner: Learner, fold: Fold, seconds_left: float) -> Probe | None:
-    """Fit slices of the training rows to measure the cost of a learner and its value.
-
-    Seconds of compiling do not count.  Where two passes over the smallest slice say that more would
-    take too long, they are all that is tried.  None where no seconds are left.
-    """
-    if seconds_left <= 0.0:
-        return None
-    before = seconds_of_compiling()
-    with threadpool_limits(1):
-        candidates = learner.candidates(run.grid)
-        ends = [(0, candidates[0]), (1, candidates[-1])]
-        tuner = Tuner(run, learner, fold)
-        n_rows = len(fold.inner[0][0])
-        rows = [tuner.count(min(1.0, SLICES[0] / n_rows))]
-        seconds: list[float] = []
-        if learner.stops_early and run.epochs is None:
-            short = Tuner(replace(run, epochs=2), learner, fold)
-            took, value = _probe(short, ends[:1], SLICES[0] / n_rows)
-            took *= USUAL_PASSES / 2
-        else:  # what is loaded at the first time makes it longer
-            took, value = _probe(tuner, ends[:1], SLICES[0] / n_rows)
-        if took > MOST_TO_PROBE:
-            return Probe((rows[0],), (took,), value, seconds_of_compiling() - before)
-        for n in SLICES:
-            share = min(1.0, n / n_rows)
-            most = MOST_FOR_LARGE if n > LARGE else MOST_TO_PROBE
-            if seconds:
-                if rows[-1] == n_rows or len(ends) * seconds[-1] * n / rows[-1] > most:
-                    break
-                rows.append(tuner.count(share))
-            took, value = _probe(tuner, ends, share)
-            if took < SHORT:
-                took = min(took, _probe(tuner, ends, share)[0])
-            seconds.append(took)
-        return Probe(tuple(rows), tuple(seconds), value, seconds_of_compiling() - before)
-
-
-def _probe(
-    tuner: Tuner, settings: Sequence[tuple[int, dict[str, Any]]], share: float
-) -> tuple[float, float]:
-    """The seconds of one setting on a share of the rows, and the best value."""
-    start, compiled = time.perf_counter(), seconds_of_compiling()
-    tuner.deadline = time.monotonic() + MOST_FOR_ONE
-    found = tuner.evaluate(settings, tuner.fold.inner[:1], min(1.0, share))
-    took = time.perf_counter() - start - (seconds_of_compiling() - compiled)
-    return took / len(found), best_of(found).value
-
-
-@or_failure
 def tune_settings(
     run: Run,
     learner: Learner,
@@ -194,20 +109,20 @@ def tune_settings(
     settings: Sequence[tuple[int, dict[str, Any]]],
     tuning: Tuning,
     seconds_left: float,
-) -> tuple[Chosen, float]:
+) -> tuple[Chosen, Took]:
     """Return the best of some settings on the inner validation, and the seconds it took."""
-    start = time.perf_counter()
+    watch = StopWatch()
     with threadpool_limits(1):
         tuner = Tuner(run, learner, fold, tuning, seconds_left)
-        return tuner.choose(settings), time.perf_counter() - start
+        return tuner.choose(settings), watch.read()
 
 
 @or_failure
 def finish_fold(
     run: Run, learner: Learner, fold: Fold, chosen: Chosen, tuning: Tuning, seconds_left: float
-) -> tuple[FoldScore, float]:
+) -> tuple[FoldScore, Took]:
     """Try what refines the setting, train with it, and score the rows held out."""
-    begin = time.perf_counter()
+    watch = StopWatch()
     with threadpool_limits(1):
         tuner = Tuner(run, learner, fold, tuning, seconds_left)
         chosen = tuner.settle(tuner.refine(chosen))
@@ -221,7 +136,7 @@ def finish_fold(
         learned = tuning.learned * len(fold.y_train)
         steps = model.n_steps_ if learner.draws_rows else learned * score.passes
         score.rows_per_second = steps / seconds
-        return score, time.perf_counter() - begin
+        return score, watch.read()
 
 
 def fit_model(
