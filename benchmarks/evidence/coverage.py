@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
+from benchmarks.evidence.simulated import differences, scores_of_folds, stream
 from benchmarks.harness import Table, benchmark, size, span
-from crossview.comparing.answer import estimate_selection
-from crossview.comparing.ranking import ComparisonRow, SelectionEstimate
 from crossview.scoring.significance import (
     SIGNIFICANT,
     Posterior,
@@ -40,25 +38,12 @@ STREAMS = [
     ("f1", 2000, 0.95, 0.4),
     ("f1", 20_000, 0.95, 0.2),
 ]
-# metric, rows, repeats, signals of the ten models: equal ones, or from one to the other
-FOLLOWED = [
-    ("accuracy", 200, 1, (0.3, 0.3)),
-    ("accuracy", 200, 1, (0.2, 0.35)),
-    ("accuracy", 1000, 1, (0.3, 0.3)),
-    ("accuracy", 1000, 1, (0.2, 0.35)),
-    ("roc_auc", 300, 1, (0.2, 0.35)),
-    ("f1", 300, 1, (0.2, 0.35)),
-    ("f1", 300, 3, (0.2, 0.35)),
-]
 HOLDS = "interval"
 TWO, NINE, PAIRS, SOME = (
     *("two: p < .05", "ten: Holm, 9 tests", "ten: Holm, 45 pairs", "ten: some P ≥ .95"),
 )
 EQUAL = ["equal models", TWO, "two: P ≥ .95", NINE, PAIRS, SOME, "ten: each P ≥ .95", HOLDS]
 LEAD = ["one model better", "true lead", "p < .05", "P(better) ≥ .95", HOLDS]
-FOLLOW = [
-    *("ten models", "expected", "true", HOLDS, "best row", "true of it", "interval of it"),
-]
 
 
 def percent(values: list) -> str:
@@ -104,40 +89,9 @@ def of_a_lead(found: list[Posterior], truth: float) -> list[str]:
     ]
 
 
-def of_expected(
-    rng: np.random.Generator, metric: str, n: int, repeats: int, signals: np.ndarray
-) -> list[str]:
-    """Return the cells on the expected score, and on believing the best row."""
-    estimates, best = [], []
-    for _ in range(DRAWS):
-        inner, scores, truth = folds_to_follow(rng, metric, n, signals, repeats=repeats)
-        effort = rng.permutation(MODELS)
-        rows = [
-            ComparisonRow(
-                *(str(m), "simulated"),
-                effort=int(effort[m]),
-                inner=inner[:, m].tolist(),
-                scores=scores[:, m].tolist(),
-            )
-            for m in range(MODELS)
-        ]
-        found = estimate_selection(metric, rows, ROPE, 1 / 5)
-        assert isinstance(found, SelectionEstimate)
-        true = truth[range(len(truth)), [int(m) for m in found.models]].mean()
-        estimates.append((found.value, true, *found.interval))
-        m = scores.mean(axis=0).argmax()
-        interval = correlated_t_posterior(scores[:, m], 1 / 5).interval()
-        best.append((scores[:, m].mean(), truth[:, m].mean(), *interval))
-    cells = []
-    for value, true, low, high in (np.transpose(estimates), np.transpose(best)):
-        truth = true.mean()
-        cells += [f"{value.mean():.4f}", f"{truth:.4f}", percent((low <= truth) & (truth <= high))]
-    return cells
-
-
 def findings(tables: list[Table]) -> list[str]:
     """Say what the shares of the three tables are, folds and streams apart."""
-    equal, lead, expected = tables
+    equal, lead = tables
 
     def both(table: Table, column: str) -> str:
         values = table.column(column)
@@ -148,8 +102,6 @@ def findings(tables: list[Table]) -> list[str]:
         return " and ".join(f"{span(v)} % by {kind}" for kind, v in parts.items())
 
     power = lead.column("p < .05")
-    value, true = expected.column("expected"), expected.column("true")
-    best, true_best = expected.column("best row"), expected.column("true of it")
     return [
         f"Of two equal models, p is below .05 in {both(equal, TWO)} of the draws.",
         f"Of ten equal models, one has a p below .05 in {both(equal, NINE)} where it is "
@@ -161,18 +113,14 @@ def findings(tables: list[Table]) -> list[str]:
         f"{both(lead, HOLDS)} of models with a lead.",
         f"15 folds find a lead in {power.get('15 folds, f1, 300 rows', np.nan):.0f} % where 5 "
         f"folds find it in {power.get('5 folds, f1, 300 rows', np.nan):.0f} %.",
-        f"The expected score is {span((value[k] - true[k] for k in value), '+.4f')} more than "
-        f"the truth, in its interval in {span(expected.column(HOLDS).values())} %; the best row "
-        f"says {span((best[k] - true_best[k] for k in best), '+.4f')} too much.",
     ]
 
 
 @benchmark("docs/reproduction.md", findings=findings)
 def coverage() -> list[Table]:
-    """Equal models, one that is better, and the expected score of the procedure."""
+    """Equal models, and one that is better."""
     rng = np.random.default_rng(0)
-    equal, leads, expected = Table(EQUAL), Table(LEAD), Table(FOLLOW)
-    equal.title, leads.title, expected.title = "Equal models", "A lead", "Expected score"
+    equal, leads = Table(EQUAL, title="Equal models"), Table(LEAD, title="A lead")
 
     def of_folds(metric: str, n: int, repeats: int) -> list[list[Posterior]]:
         scores = scores_of_folds(rng, metric, n, MODELS, repeats=repeats).T
@@ -197,9 +145,4 @@ def coverage() -> list[Table]:
         equal.add(name, *of_equals(lambda draw=draw: draw(MODELS)))
         found = [draw(2, lead)[0][1] for _ in range(DRAWS)]
         leads.add(name, *of_a_lead(found, float(np.mean([one.location for one in found]))))
-    for metric, n, repeats, (low, high) in FOLLOWED:
-        kind = "equal" if low == high else "unlike"
-        signals = np.linspace(low, high, MODELS)
-        cells = of_expected(rng, metric, n, repeats, signals)
-        expected.add(f"{5 * repeats} folds, {metric}, {n:,} rows, {kind} models", *cells)
-    return [equal, leads, expected]
+    return [equal, leads]

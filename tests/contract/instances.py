@@ -18,6 +18,8 @@ import crossview
 from crossview import (
     AROWClassifier,
     ConfidenceWeightedClassifier,
+    EnsembleClassifier,
+    EnsembleRegressor,
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
     KeCoClassifier,
@@ -69,6 +71,10 @@ STACKED = [
     ("arow", AROWClassifier(covariance="diagonal")),
     ("fm", FactorizationMachineClassifier(n_factors=2)),
     ("first", PassiveAggressiveClassifier(), "view0"),
+]
+BLENDED = [
+    ("pa", PassiveAggressiveClassifier(C=0.1, random_state=0)),
+    ("first", PassiveAggressiveClassifier(random_state=0), "view0"),
 ]
 STACKED_NUMBERS = [
     ("fm", FactorizationMachineRegressor(n_factors=2)),
@@ -197,6 +203,10 @@ CASES = {
     "late-fusion": Case(LateFusionClassifier([7, 5]), "scikit-learn"),
     "ridge": Case(MultiViewRidge(WIDTHS), "scikit-learn"),
     "late-fusion-regressor": Case(LateFusionRegressor(WIDTHS), "scikit-learn"),
+    "ensemble": Case(EnsembleClassifier(WIDTHS, members=BLENDED, cv=2), "ensemble"),
+    "ensemble-regressor": Case(
+        EnsembleRegressor(WIDTHS, members=STACKED_NUMBERS, cv=2, random_state=0), "ensemble numbers"
+    ),
     "stacking": Case(OnlineStackingClassifier(WIDTHS, experts=STACKED, random_state=0), "stacking"),
     "stacking-pruned": Case(
         OnlineStackingClassifier(WIDTHS, prune=9, share=0.01, random_state=0), "stacking"
@@ -333,8 +343,9 @@ def scores_of(estimator, X):
 
 def weights_of(estimator):
     """Return the weights in the order of the columns, (any, n_columns)."""
-    if hasattr(estimator, "experts_"):  # those on all views
-        return np.vstack([weights_of(own) for _, own, view in estimator.experts_ if view is None])
+    nested = getattr(estimator, "experts_", None) or getattr(estimator, "members_", None)
+    if nested:  # those on all views
+        return np.vstack([weights_of(own) for _, own, view in nested if view is None])
     if hasattr(estimator, "coef_"):
         return estimator.coef_
     if hasattr(estimator, "dual_coef_"):

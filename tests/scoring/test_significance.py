@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.evidence.simulated import differences, folds_to_follow, scores_of_folds, stream
-from crossview.comparing.answer import estimate_selection
-from crossview.comparing.ranking import ComparisonRow
+from benchmarks.evidence.simulated import differences, scores_of_folds, stream
 from crossview.errors import InputError
 from crossview.scoring.metrics import BlockTally, measure
 from crossview.scoring.significance import (
@@ -277,27 +275,6 @@ def test_equal_models_are_seldom_declared_different():
     # 0.05, and twice the standard error of the draws
     assert np.mean(several) <= 0.08 < np.mean(of_best)
     assert np.mean(covered) >= 0.92
-
-
-def test_the_expected_score_is_unbiased_and_believing_the_best_row_is_not():
-    """A small draw of the same; each value less the true one, in standard errors of the draws."""
-    rng = np.random.default_rng(0)
-    expected, best, covered = [], [], []
-    for _ in range(80):
-        inner, scores, truth = folds_to_follow(rng, "accuracy", 200, np.full(5, 0.3))
-        rows = [
-            ComparisonRow(str(m), "", inner=inner[:, m].tolist(), scores=scores[:, m].tolist())
-            for m in range(5)
-        ]
-        found = estimate_selection("accuracy", rows, 0.01, 1 / 5)
-        true = truth[range(5), [int(m) for m in found.models]].mean()
-        expected.append(found.value - true)
-        m = scores.mean(axis=0).argmax()
-        best.append(scores[:, m].mean() - truth[:, m].mean())
-        covered.append(found.interval[0] <= true <= found.interval[1])
-    t = [np.mean(d) / np.std(d) * math.sqrt(len(d)) for d in (expected, best)]
-    assert abs(t[0]) < 2.5 < 5.0 < t[1]
-    assert np.mean(covered) >= 0.9
 
 
 def test_errors_that_follow_each_other_need_blocks():

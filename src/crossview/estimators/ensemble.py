@@ -140,12 +140,8 @@ class Ensemble(NestedLearners, ViewLearner):
         """Return the number of values that are blended per row."""
         raise NotImplementedError
 
-    def _predicted(self, learner: Any, rows: Rows) -> np.ndarray:
-        """Return what a member says of rows, (n_samples, n_blended)."""
-        raise NotImplementedError
-
-    def _slope(self, learner: Any, rows: Rows) -> Any:
-        """Return the prediction of a member by its score: one number, or one for each row."""
+    def _of_scores(self, learner: Any, scores: np.ndarray) -> np.ndarray:
+        """Return what a member says of rows with these scores, (n_samples, n_blended)."""
         raise NotImplementedError
 
     def _folds(self, y: np.ndarray) -> Any:
@@ -270,7 +266,12 @@ class Ensemble(NestedLearners, ViewLearner):
 
     def _predictions(self, rows: Rows) -> np.ndarray:
         """Return what the members say, (n_members, n_samples, n_blended)."""
-        return np.stack([self._predicted(one.learner, own) for one, own in self._each(rows)])
+        return np.stack(
+            [
+                self._of_scores(one.learner, one.learner._joint_scores(own))
+                for one, own in self._each(rows)
+            ]
+        )
 
     def _blend(self, rows: Rows) -> np.ndarray:
         """Return the blend of rows, (n_samples, n_blended)."""
@@ -280,13 +281,17 @@ class Ensemble(NestedLearners, ViewLearner):
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         row, column = entries_of(rows)
-        found = np.zeros((len(column), self._n_scores()))
+        found = np.zeros((len(column), self._n_blended()))
         view = np.searchsorted(self._slots.ptr, column, side="right") - 1
         for w, (one, own) in zip(self._state["weights"], self._each(rows), strict=True):
-            seen = slice(None) if one.view is None else view == self._slots.names.index(one.view)
-            slope = np.broadcast_to(self._slope(one.learner, own), len(own.indptr) - 1)
-            contributed = one.learner._entry_contributions(own)
-            found[seen] += w * slope[row[seen], None] * contributed
+            seen = np.ones(len(column), dtype=bool)
+            if one.view is not None:
+                seen = view == self._slots.names.index(one.view)
+            scores = one.learner._joint_scores(own)[row[seen]]
+            without = scores - one.learner._entry_contributions(own)
+            found[seen] += w * (
+                self._of_scores(one.learner, scores) - self._of_scores(one.learner, without)
+            )
         return found
 
     def check_weights(self) -> None:
@@ -417,10 +422,9 @@ def gives_predictions(learner: Any) -> bool:
     return learner.calibration != "none" or learner.scores_are_log_odds
 
 
-def _log_odds_of(learner: Any, rows: Rows) -> np.ndarray:
-    """Return the log odds of the second of two classes, as far away as they are."""
-    p = np.maximum(learner.probabilities(learner._joint_scores(rows)), np.finfo(float).tiny)
-    return np.asarray(np.log(p[:, 1]) - np.log(p[:, 0]))
+def _log_probabilities(z: np.ndarray) -> np.ndarray:
+    """Return the log probabilities of classes, by the log odds of all but the first to it."""
+    return np.asarray(log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1))
 
 
 def _linear(kind: Any, layout: ViewLayout) -> Any:
@@ -466,8 +470,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     chooses members, settings and weights in the same way, and says what they are worth.
 
     A sample weight goes to the members; the weights of the members count each row once, and a row
-    of weight 0 not.  `contributions` of a column are those to the members, weighted; with
-    two classes they are smaller where a probability of a member is cut off.
+    of weight 0 not.  `contributions` are what the blend loses without a column.
 
     References
     ----------
@@ -514,23 +517,19 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     def _n_blended(self) -> int:
         return len(self.classes_) - 1
 
-    def _predicted(self, learner: Any, rows: Rows) -> np.ndarray:
-        return log_odds(learner.probabilities(learner._joint_scores(rows)))
+    def _of_scores(self, learner: Any, scores: np.ndarray) -> np.ndarray:
+        return log_odds(learner.probabilities(scores))
 
-    def _slope(self, learner: Any, rows: Rows) -> Any:
-        slope = learner._calibrator(learner._state).slope()
-        if self._n_blended() > 1:
-            return slope
-        z = _log_odds_of(learner, rows)
-        with np.errstate(divide="ignore", invalid="ignore"):  # what is cut off is no contribution
-            kept = self._predicted(learner, rows)[:, 0] / z
-        return slope * np.where(np.isfinite(kept), kept, 1.0)
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        lost = super()._entry_contributions(rows)
+        if self._n_blended() == 1:
+            return lost
+        z = self._blend(rows)[entries_of(rows)[0]]
+        return _log_probabilities(z) - _log_probabilities(z - lost)
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         z = self._blend(rows)
-        if z.shape[1] == 1:
-            return z
-        return np.asarray(log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1))
+        return z if z.shape[1] == 1 else _log_probabilities(z)
 
     def _folds(self, y: np.ndarray) -> Any:
         from sklearn.model_selection import StratifiedKFold  # it takes long to load
@@ -612,11 +611,8 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     def _n_blended(self) -> int:
         return 1
 
-    def _predicted(self, learner: Any, rows: Rows) -> np.ndarray:
-        return learner._in_units(learner._joint_scores(rows)[:, 0])[:, None]
-
-    def _slope(self, learner: Any, rows: Rows) -> Any:
-        return learner._score_scale()
+    def _of_scores(self, learner: Any, scores: np.ndarray) -> np.ndarray:
+        return np.asarray(learner._in_units(scores[:, 0])[:, None])
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         return self._blend(rows)
@@ -624,7 +620,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     def _folds(self, y: np.ndarray) -> Any:
         from sklearn.model_selection import KFold
 
-        return KFold(int(self.cv), shuffle=True, random_state=0)
+        if len(y) < 2:
+            raise InputError("one row is too few to fit weights of an ensemble; give weights=")
+        return KFold(min(int(self.cv), len(y)), shuffle=True, random_state=0)
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_numbers(predicted, y, n)

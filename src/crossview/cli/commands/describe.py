@@ -62,7 +62,7 @@ def run(
             table = open_table(file, **source.reading)
         if json not in (None, STANDARD):
             check_writable(json, DESCRIPTION, files_of(file if file and is_query(file) else table))
-        if source.label is not None:  # by which folds are chosen
+        if source.label in getattr(table, "column_names", ()):  # folds are chosen by it
             load_heavy()
         _describe(table, source, json, task=task, time=time, weight=weight)
 
