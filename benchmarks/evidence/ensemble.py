@@ -26,13 +26,12 @@ from crossview.data.labeled_source import open_labeled
 from crossview.scoring.problems import make_problem
 
 SETS = data.tables(
-    *("webkb_course", "internet_ads", "uci_mfeat", "spambase", "cora", "sms_spam", "a9a"),
-    *("criteo_sample", "ipinyou_sample", "movielens_100k", "news20_w100", "reuters_1200"),
-    *("movies", "wikipedia", "svmguide1"),
+    *("a9a", "criteo_sample", "movielens_100k", "spambase", "svmguide1", "cora"),
+    *("webkb_course", "internet_ads", "news20_w100", "reuters_1200", "ipinyou_sample"),
 )
 # rows of a draw that learn, and at most as many that score
-LEARN, SCORE = (500, 1000, 2000, 3000), 6000
-DRAWS, CV, ROPE = 4, 5, 0.01
+LEARN, SCORE = (2000, 1000, 500, 3000), 6000
+DRAWS, CV, ROPE = 1, 5, 0.01
 RULES = ("best mean", "cheapest shown equal", "ensemble")
 RULE = ["rule", "mean regret", "worst", "beyond the rope", "over the best baseline"]
 GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in its interval"]
