@@ -12,6 +12,7 @@ from benchmarks import data
 from benchmarks.harness import Table, benchmark, listed, loaded, size
 from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.answer import fold_difference, make_answer
+from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.ensemble import blend_folds, can_blend, score_blend
@@ -69,7 +70,9 @@ class Draw:
             jobs=Jobs(1),
         )
         run.learners = choose_learners(run, source.layout, learn, None)
-        found = FoldComparison(run, self.data, None, Resources(Jobs(1), ComparisonObserver()))
+        found = FoldComparison(
+            run, self.data, None, Resources(Jobs(1), ComparisonObserver(), Clock(math.inf))
+        )
         for _ in found.rounds():
             pass
         self.found, self.run = found, run

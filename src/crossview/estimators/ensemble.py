@@ -51,7 +51,7 @@ PARAMETERS: dict[str, ParameterDoc] = {
         "list of float or None",
         """
         The weight of each member, 0 or more.  None: those that predict rows best that were held
-        out by ``cv`` folds.
+        out by ``cv`` folds; where a class (of numbers: y) has a single row, all the same.
         """,
     ),
     "intercept": (
@@ -145,7 +145,7 @@ class Ensemble(NestedLearners, ViewLearner):
         raise NotImplementedError
 
     def _folds(self, y: np.ndarray) -> Any:
-        """Return the folds by which weights are fitted."""
+        """Return the folds by which weights are fitted; None of too few rows."""
         raise NotImplementedError
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
@@ -245,8 +245,12 @@ class Ensemble(NestedLearners, ViewLearner):
         self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
     ) -> tuple[list[_Member], np.ndarray, np.ndarray]:
         """Return the members that have a weight, the weights, and the intercept."""
+        folds = self._folds(y)
+        if folds is None:
+            n = len(entries)
+            return entries, np.full(n, 1.0 / n), np.zeros(self._n_blended())
         predicted = np.empty((len(entries), len(y), self._n_blended()))
-        for train, test in self._folds(y).split(y, y):
+        for train, test in folds.split(y, y):
             for k, one in enumerate(entries):
                 learner = self._fitted(one, X[train], y[train], weight[train])
                 self._members = [one._replace(learner=learner)]
@@ -534,14 +538,8 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     def _folds(self, y: np.ndarray) -> Any:
         from sklearn.model_selection import StratifiedKFold  # it takes long to load
 
-        labels, counts = np.unique(y, return_counts=True)
-        k = min(int(self.cv), int(counts.min()))
-        if k < 2:
-            rare = labels.tolist()[counts.argmin()]
-            raise InputError(
-                f"class {rare!r} has 1 row, too few to fit weights of an ensemble; give weights="
-            )
-        return StratifiedKFold(k, shuffle=True, random_state=0)
+        k = min(int(self.cv), int(np.unique(y, return_counts=True)[1].min()))
+        return StratifiedKFold(k, shuffle=True, random_state=0) if k > 1 else None
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_classes(predicted, np.searchsorted(self.classes_, y), n)
@@ -620,9 +618,8 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     def _folds(self, y: np.ndarray) -> Any:
         from sklearn.model_selection import KFold
 
-        if len(y) < 2:
-            raise InputError("one row is too few to fit weights of an ensemble; give weights=")
-        return KFold(min(int(self.cv), len(y)), shuffle=True, random_state=0)
+        k = min(int(self.cv), len(y))
+        return KFold(k, shuffle=True, random_state=0) if k > 1 else None
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_numbers(predicted, y, n)
