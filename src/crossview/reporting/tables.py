@@ -45,15 +45,15 @@ SYMBOLS = {
 def comparison_table(comparison: Comparison, width: int | None = None) -> FittingTable:
     """Return a `Comparison` as a table for a terminal.
 
-    The best row is first.  An empty line divides the rows that are practically equal to it from the
-    others; an arrow marks the recommended one.
+    The best row is first, an ensemble apart from the models; an arrow marks the recommended one.
     """
     wide = (width or 80) >= WIDE
     header, rows = _cells(comparison, wide=wide)
     table = FittingTable(header, rows, texts=1 + wide, wrapped=["chosen"])
     for i, row in enumerate(comparison.rows):
         table.styles[i] = "bold" if row is comparison.recommended else "dim" * row.baseline
-    table.section_ends.add(len(comparison.equals) - 1)
+    if comparison.best.members:
+        table.section_ends.add(0)
     return table
 
 

@@ -196,7 +196,6 @@ def _models(c: Comparison) -> Section:
         table(
             *(["model", metric, "difference (95 %)", "worse"], brief),
             marked=frozenset([shown.index(c.rows.index(c.recommended))]),
-            ends=frozenset([sum(i < len(c.equals) for i in shown) - 1]),
             title=title,
             text="Above the line: shown to be equal to the best. Worse: probability of being worse "
             f"than the best by more than {short_value(c, c.rope)}.",
@@ -233,7 +232,6 @@ def _all_columns(c: Comparison, names: Sequence[tuple[str, str]]) -> Block:
     return table(
         *(header, rows),
         marked=frozenset([c.rows.index(c.recommended)]),
-        ends=frozenset([len(c.equals) - 1]),
         title="The best first; above the line: practically equal; in bold: recommended"
         * (len(c.rows) > 1),
     )
