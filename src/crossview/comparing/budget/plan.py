@@ -38,6 +38,8 @@ IN_MEMORY = 4.0
 BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
+# and nobody is left out unless it is too high even if divided by this
+DOUBT = 3.0
 # seconds that tell little of what longer tasks take
 SHORT = 0.02
 
@@ -230,8 +232,8 @@ def make_plan(
 
     Baselines come in first, of fewer rows if need be, then the other learners in their order: each
     that fits with the least tuning, beside those before it, and takes no more than half of the
-    time.  Nobody is left out for a guess.  The time that is left goes to tuning: the learner that
-    takes longest gives first.
+    time.  A guess leaves out those alone that take far too long.  The time that is left goes to
+    tuning: the learner that takes longest gives first.
 
     Parameters
     ----------
@@ -273,8 +275,9 @@ def make_plan(
 
     kept, used = [], 0.0
     for name in sorted(costs, key=lambda name: not costs[name].baseline):
-        least = spent(name, last[name])
-        if not costs[name].took or (used + least <= seconds and least <= MOST_OF_ONE * seconds):
+        guessed = not costs[name].took
+        least = spent(name, last[name]) / (DOUBT if guessed else 1.0)
+        if least <= MOST_OF_ONE * seconds and (guessed or used + least <= seconds):
             kept.append(name)
             used += least
     if all(costs[name].baseline or not costs[name].took for name in kept):
