@@ -50,7 +50,7 @@ for row in answer.rows:
     print(f"{row.model:20} RMSE {row.value:.4f}   MAE {row.mae:.4f}")
 
 # %%
-# Models within the rope of the best one are practically equal to it, and the cheapest of them is
-# recommended.
+# The ensemble of all models is recommended, where there is one; of models named by `models=` the
+# cheapest that is shown to be equal to the best.
 
 print(answer.recommended.model, "is recommended")

@@ -340,8 +340,8 @@ def test_a_model_that_takes_too_long_is_left_out_and_named(costs):
     assert {row.model for row in answer.rows} == {"view:weak", "view:strong"}
     (left,) = answer.left_out
     assert (left.model, left.what) == ("pa:squared", "not compared")
-    # three folds, of three inner fits of 66 or 67 rows and one of 100
-    assert left.seconds == pytest.approx(3 * 1e9 * 3, rel=0.01)
+    # three folds, of up to three inner fits of 66 or 67 rows and one of 100
+    assert 3 * 1e9 < left.seconds < 3 * 1e9 * 3.01
     note = comparison_notes(answer)[-1]
     assert note.startswith("left out to keep within the budget, about ")
     assert note.endswith(" of one core (--thorough): not compared: pa:squared")

@@ -91,7 +91,7 @@ class Learner:
     view : str or None
         The only view it uses; None: all.
     effort : int
-        What it takes to train and keep: of models that are practically equal `compare` recommends
+        What it takes to train and keep: of models that are shown to be equal `compare` names
         the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how
         they are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear
         model; 5: likewise, for interactions or a measure; 6: several models; 7: kernels.

@@ -1,4 +1,4 @@
-"""The rows of a comparison, the best first, and the models that are practically equal to it."""
+"""The rows of a comparison, the best first, and those that are shown to be equal to it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class ComparisonRow:
     epochs : int
         Passes over the training rows; with early stopping, the median over the folds.
     effort : int
-        What it takes to train and keep, from the catalog: of models that are practically equal,
+        What it takes to train and keep, from the catalog: of models that are shown to be equal,
         the one with the least is recommended.
     baseline : bool
         Whether it is a model of another library, to measure the others by.
