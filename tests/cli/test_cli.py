@@ -23,6 +23,10 @@ from crossview.comparing.comparison import ComparisonObserver
 TRAIN = ["train", "bc.parquet", "--label", "diagnosis", "-o", "x.st"]
 
 
+# where other processes work on this machine
+BUSY = "the machine is busy"
+
+
 def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
     models = [
         word for name in ("view:worst", "pa:concatenated", "arow") for word in ("--model", name)
@@ -33,7 +37,8 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
     assert status == 0
     content = json.loads(Path("c.json").read_text())
     # one line after each fold but the last, of which this is the table
-    assert [line.split(":")[0] for line in err] == [f"after {k} of 5 folds" for k in (2, 3, 4)]
+    lines = [line.split(":")[0] for line in err if not line.startswith(BUSY)]
+    assert lines == [f"after {k} of 5 folds" for k in (2, 3, 4)]
     assert content["metric"] == "f1"
     assert content["positive"] == "malignant"
     for row in content["rows"]:
@@ -801,7 +806,7 @@ def test_yes_and_no_stay_words_from_the_comparison_to_the_predictions(here, caps
     pa_csv.write_csv(table.set_column(i, "diagnosis", pa.array(labels)), "words.csv")
     command = ["compare", "words.csv", "--label", "diagnosis", "--cv", "2", "--positive", "no"]
     status, out, err = run(capsys, *command, "--model", "view:worst", "--model", "view:error")
-    assert (status, err) == (0, [])
+    assert (status, [line for line in err if not line.startswith(BUSY)]) == (0, [])
     # a model that streams has no use for the other rows
     assert run(capsys, *shlex.split(out[-1])[1:-1], "x.st")[0] == 0
     assert run(capsys, "predict", "x.st", "words.csv", "--keep", "diagnosis", "-o", "p.csv")[0] == 0

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from comparisons import ONE, made_answer, made_row, make_views, thorough
-from crossview.comparing.ranking import LeftOut
+from crossview.comparing.ranking import LeftOut, Member
 from crossview.reporting.tables import comparison_notes, comparison_table, speed, to_markdown
 
 BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]
@@ -60,12 +60,19 @@ def test_the_table_fits_its_terminal(answer, width):
         assert (" best " in line) == (row is answer.best)
 
 
-def test_an_empty_line_divides_what_is_equal_to_the_best_from_the_rest():
-    rows = {"pa:squared": BEST, "view:a": NEAR, "arow": WORSE}
-    lines = printed(made_answer(rows), 80)
-    assert [line.strip().partition(" ")[0].strip("─") for line in lines] == [
-        *("model", "", "pa:squared", "→", "", "arow")
-    ]
+def test_an_empty_line_divides_the_ensemble_from_the_models():
+    rows = [made_row(name, one) for name, one in {"view:a": NEAR, "arow": WORSE}.items()]
+    members = [Member("view:a", 0.6, {"C": 0.1})]
+    for ensemble, first in (
+        ([], ["→", "arow"]),
+        (
+            [made_row("ensemble", BEST, members=members, intercept=[0.0])],
+            ["→", "", "view:a", "arow"],
+        ),
+    ):
+        lines = printed(made_answer([*rows, *ensemble]), 80)
+        words = [line.strip().partition(" ")[0].strip("─") for line in lines]
+        assert words == ["model", "", *first]
 
 
 def test_markdown_says_the_same(answer):

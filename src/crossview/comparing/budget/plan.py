@@ -256,6 +256,7 @@ def make_plan(
     >>> from crossview.comparing.budget.plan import Cost, make_plan
     >>> cheap = Cost(1e-6, 5, 3, 5000, 8000)
     >>> slow = Cost(1e-2, 9, 1, 5000, 8000)
+    >>> cheap.add(5000, 0.01, 0.005)
     >>> slow.add(5000, 60.0, 50.0)
     >>> plan = make_plan({"a": cheap, "b": slow}, 5, 60.0)
     >>> plan.dropped, plan.tuning["a"].splits is None

@@ -232,8 +232,7 @@ def _all_columns(c: Comparison, names: Sequence[tuple[str, str]]) -> Block:
     return table(
         *(header, rows),
         marked=frozenset([c.rows.index(c.recommended)]),
-        title="The best first; in bold: recommended"
-        * (len(c.rows) > 1),
+        title="The best first; in bold: recommended" * (len(c.rows) > 1),
     )
 
 
