@@ -151,7 +151,6 @@ def ensemble(wanted: list[str]) -> list[Table]:
             cells.append([100 * theirs, 100 * top, 100 * true, low <= true <= high])
         theirs, top, true, held = np.transpose(cells)
         gain = true - theirs
-        error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else math.nan
         means = (f"{one.mean():.1f}" for one in (theirs, top, true))
         gains.add(
             name, len(cells), *means, f"{gain.mean():+.1f} ± {error:.1f}", f"{held.mean():.0%}"
