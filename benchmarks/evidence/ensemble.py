@@ -152,9 +152,8 @@ def ensemble(wanted: list[str]) -> list[Table]:
         theirs, top, true, held = np.transpose(cells)
         gain = true - theirs
         means = (f"{one.mean():.1f}" for one in (theirs, top, true))
-        gains.add(
-            name, len(cells), *means, f"{gain.mean():+.1f} ± {error:.1f}", f"{held.mean():.0%}"
-        )
+        won = mean_and_error(gain) if len(gain) > 1 else f"{gain[0]:+.1f}"
+        gains.add(name, len(cells), *means, won, f"{held.mean():.0%}")
     rules = Table(RULE, title="Rules")
     for rule in RULES:
         values = np.array([one[rule] for one in regrets])
