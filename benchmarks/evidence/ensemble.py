@@ -9,7 +9,7 @@ import numpy as np
 
 import crossview
 from benchmarks import data
-from benchmarks.harness import Table, benchmark, listed, loaded, size
+from benchmarks.harness import Table, benchmark, listed, loaded, mean_and_error, size
 from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.answer import fold_difference, make_answer
 from crossview.comparing.budget.clock import Clock
