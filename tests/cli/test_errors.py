@@ -38,6 +38,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["compare", "bc.parquet", "--label", "mean__area"], "is not a class"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--json", "no/c.json"], "no folder"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "1"], "--cv 1"),
+        (["compare", "bc.parquet", "--label", "diagnosis", "--jobs", "0"], "--jobs 0"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
         ([*COMPARE, "--budget", "soon"], "--budget 'soon': give a time, such as 60s, 5min or 1h"),

@@ -282,6 +282,8 @@ def compare(
         said = next(name for name, is_given in given.items() if is_given)
         raise InputError(f"random_folds= and {said}= contradict each other; leave one of them out")
     check_seed(seed)
+    if n_jobs == 0:
+        raise InputError("n_jobs=0; give 1 or more, or -1 for one per core")
     if not rope >= 0.0:
         raise InputError(f"rope={rope}; give 0 or more")
     if budget is not None and not budget > 0.0:

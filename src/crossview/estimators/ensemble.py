@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
-from crossview.batch import entries_of, make_rows, rows_of_view, whole_matrix
+from crossview.batch import entries_of, rows_of_view, whole_matrix
 from crossview.errors import InputError, closest_names
 from crossview.estimators.base import (
     ColumnWeights,
@@ -27,7 +27,6 @@ from crossview.estimators.base import (
     ViewLearner,
     ViewRegressor,
 )
-from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.nested import NestedLearners, named_entries
 from crossview.estimators.documentation import (
     ParameterDoc,
@@ -110,7 +109,7 @@ class _Weights(StatePart):
 
 
 @with_parameters
-class Ensemble(NestedLearners, ViewLearner):
+class Ensemble(NestedLearners):
     """Base class of both ensembles."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -305,24 +304,6 @@ class Ensemble(NestedLearners, ViewLearner):
 
     def _column_weights(self) -> ColumnWeights:
         raise InputError("the weights of columns are those of the members, in members_")
-
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of the target for a
-            regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(
-            self, X, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
-        )
 
     # --- state -----------------------------------------------------------------------------
 

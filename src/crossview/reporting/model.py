@@ -82,6 +82,8 @@ def training_summary(learner: Any) -> str:
         return f"{learner.n_steps_:,} steps"
     if hasattr(learner, "feature_importances_"):
         return f"{learner.n_iter_:,} iterations"
+    if hasattr(learner, "members_"):
+        return f"one fit of each of {len(learner.members_)} members"
     if not hasattr(learner, "dual_gap_"):
         return "one fit of scikit-learn"
     gap = float(np.max(learner.dual_gap_))

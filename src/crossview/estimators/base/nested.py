@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator
+import numpy as np
 
+from crossview.batch import make_rows, whole_matrix
 from crossview.errors import InputError
+from crossview.estimators.base.learner import ViewLearner, scores_of_views_alone
 
 __all__ = ["NestedLearners", "named_entries"]
 
@@ -29,7 +31,7 @@ def named_entries(given: Any, what: str = "experts") -> Iterator[tuple[str, Any,
         yield name, learner, view
 
 
-class NestedLearners(BaseEstimator):
+class NestedLearners(ViewLearner):
     """Base class of learners with a parameter that is a list of (name, learner, view)."""
 
     _nested: ClassVar[str]  # the parameter
@@ -83,3 +85,21 @@ class NestedLearners(BaseEstimator):
         entries = getattr(self, self._nested)
         entries = entries if isinstance(entries, list | tuple) else []
         return [entry for entry in entries if isinstance(entry, list | tuple) and len(entry) > 1]
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view alone, as if all other views were missing.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, for more than two), in the units of the target for a
+            regressor; NaN where the view is missing.
+        """
+        return scores_of_views_alone(
+            self, X, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
+        )

@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
-from crossview.batch import entries_of, make_rows, read_only, rows_at, whole_matrix
+from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError, type_of
 from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
-from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.nested import NestedLearners, named_entries
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.values import without_overflowing_rows
@@ -54,7 +53,7 @@ class WeightHistory(NamedTuple):
 
 
 @with_parameters
-class Stacking(NestedLearners, ViewLearner):
+class Stacking(NestedLearners):
     """Base class of the stacks: experts, and the combination of their scores."""
 
     # one pass: a row that an expert has learned says nothing about its weight
@@ -234,24 +233,6 @@ class Stacking(NestedLearners, ViewLearner):
 
     def _n_scores(self) -> int:
         return self._n_inner_scores()
-
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of the target for a
-            regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(
-            self, X, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
-        )
 
     # --- state -----------------------------------------------------------------------------
 

@@ -271,5 +271,6 @@ def _finding(c: Comparison) -> str:
     away = short_value(c, abs(best.value - second.value))
     if is_clear(c, second):
         return f"{named} is best ({value}), ahead of {second.model} by {away}"
-    told = "behind" if second.difference is None or second.difference.location < 0.0 else "ahead"
-    return f"{named} is best ({value}), but not clearly: {second.model} is {away} {told}"
+    if second.difference is not None and second.difference.location > 0.0:
+        return f"{named} is the answer ({value}); {second.model} is {away} ahead, not clearly"
+    return f"{named} is best ({value}), but not clearly: {second.model} is {away} behind"

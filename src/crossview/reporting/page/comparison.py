@@ -81,7 +81,7 @@ def _answer(c: Comparison) -> str:
     """The answer in one plain sentence, with what it is measured by and how sure that is."""
     best, chosen = c.best, c.recommended
     named = name_of(chosen)
-    named = named if named == chosen.model else f"{named} ({chosen.model})"
+    named = named if chosen.members or named == chosen.model else f"{named} ({chosen.model})"
     value = f"{c.metric_words} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:
         return f"{_begun(named)} was measured alone: {value}."
