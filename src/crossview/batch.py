@@ -131,15 +131,16 @@ def make_rows(
 
 
 def make_row(
-    entries: Sequence[tuple[int, float]], layout: ViewLayout, present: Sequence[bool]
+    columns: Sequence[int], values: Sequence[float], layout: ViewLayout, present: Sequence[bool]
 ) -> Rows:
     """Return one row for the compiled loops.
 
     Parameters
     ----------
-    entries : sequence of (int, float)
-        Columns, ascending, each once, and their values, which are finite; none is in a view that
-        is missing.
+    columns : sequence of int
+        Columns of the entries, ascending, each once; none is in a view that is missing.
+    values : sequence of float
+        Their values, which are finite.
     layout : ViewLayout
         Views as blocks of columns.
     present : sequence of bool
@@ -150,12 +151,11 @@ def make_row(
     Rows
         A batch of one row.
     """
-    columns, values = zip(*entries, strict=True) if entries else ((), ())
     mask = np.empty((0, layout.n_views), np.bool_) if all(present) else np.array([present])
     return Rows(
         read_only(np.array(values, dtype=np.float64)),
         read_only(np.array(columns, np.uint64 if layout.n_columns > MAX_INT32 else np.uint32)),
-        read_only(np.array([0, len(entries)], dtype=np.uint64)),
+        read_only(np.array([0, len(columns)], dtype=np.uint64)),
         False,
         read_only(layout.ptr.view(np.uint64)),
         read_only(mask),

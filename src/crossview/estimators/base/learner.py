@@ -22,7 +22,7 @@ from crossview.estimators.parameters import RANGES
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import MAX_COUNT, check_header, check_state
 from crossview.saving.touched import new_array
-from crossview.views import MultiView, ViewLayout, as_views, check_rows
+from crossview.views import MultiView, OneRow, ViewLayout, as_views, check_rows
 
 __all__ = ["ColumnWeights", "ViewLearner", "scores_of_views_alone"]
 
@@ -271,6 +271,10 @@ class ViewLearner(BaseEstimator):
         """Return the row of `learn_one` or `predict_one`; ``learn`` adds its new columns."""
         self.check_fits_state()
         fitted = hasattr(self, "_state")
+        if isinstance(x, OneRow):
+            if fitted and self._columns.takes(x.layout):
+                return make_row(x.columns, x.values, x.layout, x.present)
+            x = x.as_views()
         if not isinstance(x, Mapping):
             whole = isinstance(x, MultiView) or sp.issparse(x)
             row = x if whole else np.asarray(x, dtype=np.float64).reshape(1, -1)
@@ -294,7 +298,7 @@ class ViewLearner(BaseEstimator):
                 named.undo(row)
                 raise
             self._grow(columns, row.moved)
-        return make_row(row.entries, self._slots, row.present)
+        return make_row(row.columns, row.values, self._slots, row.present)
 
     def _grow(self, columns: Columns, moved: Any) -> None:
         """Take new columns; column ``i`` of the state moves to ``moved[i]``."""

@@ -197,15 +197,9 @@ class OnlineRegressor(ViewRegressor):
         self : object
             The learner.
         """
-        # all checks come before a change: a row that cannot be learned leaves no trace
+        self.check_one(y, sample_weight)
         first = not hasattr(self, "_state")
-        if first:
-            self.check_params()
-        self.check_streams()
-        if np.ndim(y):
-            raise InputError(f"the target {y!r:.60} is no single number")
-        target = read_numbers([y], 1, type(self).__name__)
-        weight = row_weights(sample_weight, 1)
+        target, weight = np.array([float(y)]), row_weights(sample_weight, 1)
         try:
             rows = self._read_one(x, learn=True)
             if first:
@@ -216,6 +210,47 @@ class OnlineRegressor(ViewRegressor):
                 self._forget()
             raise
         return self
+
+    def check_one(self, y: float, sample_weight: float = 1.0) -> None:
+        """Raise an error if `learn_one` cannot learn this target.
+
+        Parameters
+        ----------
+        y : float
+            As for `learn_one`.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Raises
+        ------
+        InputError
+            The message says what is wrong with it.
+        """
+        # all checks come before a change: a row that cannot be learned leaves no trace
+        if not hasattr(self, "_state"):
+            self.check_params()
+        self.check_streams()
+        if np.ndim(y):
+            raise InputError(f"the target {y!r:.60} is no single number")
+        read_numbers([y], 1, type(self).__name__)
+        row_weights(sample_weight, 1)
+
+    def check_targets(self, y: Any, sample_weight: Any = None) -> None:
+        """Raise an error if `partial_fit` cannot learn these targets.
+
+        Parameters
+        ----------
+        y, sample_weight
+            As for `partial_fit`.
+
+        Raises
+        ------
+        InputError
+            The message says what is wrong with them.
+        """
+        self.check_params()
+        self.check_streams()
+        row_weights(sample_weight, len(read_numbers(y, None, type(self).__name__)))
 
     def _learn_in_order(
         self, rows: Rows, y: np.ndarray, weight: np.ndarray, *, alone: bool = False
