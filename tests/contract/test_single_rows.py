@@ -12,13 +12,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline as PlainPipeline
 
 import crossview
-from contract.instances import CASES, assert_same_state, new, params
+from contract.instances import assert_same_state, new
 from crossview import (
     AROWClassifier,
     InputError,
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
-    OnlineStackingClassifier,
     PassiveAggressiveClassifier,
     Pipeline,
     UnusedColumnsWarning,
@@ -27,10 +26,27 @@ from crossview import (
     make_pipeline,
 )
 from crossview.catalog.learners import LEARNERS
-from crossview.catalog.names import load_object
 
 CITIES = ["Köln", "Oslo", "", "São Paulo", "köln"]
-WORDS = "a of cheap flights to Oslo weather in Bonn Köln ünïcode x1 WWW http://x.y 42 !".split()
+WORDS = ["a", "of", "cheap", "flights", "to", "Oslo", "weather", "in", "Bonn", "Köln"]
+WORDS += ["ünïcode", "x1", "WWW", "http://x.y", "42", "!"]
+    "a",
+    "of",
+    "cheap",
+    "flights",
+    "to",
+    "Oslo",
+    "weather",
+    "in",
+    "Bonn",
+    "Köln",
+    "ünïcode",
+    "x1",
+    "WWW",
+    "http://x.y",
+    "42",
+    "!",
+]
 SCHEMA = pa.schema(
     [
         ("user__city", pa.string()),
@@ -216,3 +232,169 @@ def test_learners_of_the_catalog_learn_and_predict_single_rows(learner):
                 assert (one if np.ndim(score) == 0 else list(one.values())) == score.tolist()
     assert_same_state(single[-1], batches[-1])
     assert_same_state(single[0], batches[0])
+
+
+# --- what rows may look like --------------------------------------------------------------
+
+
+def trained(**options):
+    rows, labels = make_stream(40)
+    model = make_pipeline(make_encoder(), PassiveAggressiveClassifier(C=0.1, **options))
+    return model.partial_fit(table_of(rows), labels, classes=["ant", "bee"])
+
+
+def test_a_row_that_cannot_be_learned_leaves_no_trace():
+    model = trained()
+    before = pickle.dumps([step.get_state() for step in model])
+    for row, label, message in (
+        ({"user": {"age": "old"}}, "ant", "column 'user__age': is numeric in this encoder"),
+        ({"n": {"a": math.inf}}, "ant", "column 'n__a': inf is too large"),
+        ({"user": {"city": 7}}, "ant", "column 'user__city': is categorical in this encoder"),
+        ({"user": {"city": ["Oslo"]}}, "ant", "column 'user__city'"),
+        ({"user": {"city": {"name": "Oslo"}}}, "ant", "column 'user__city': .*holds struct"),
+        ({"user": {"city": object()}}, "ant", "no value of a table: give a number, text"),
+        ({"time": {"seen": "soon"}}, "ant", "'soon' is no date as in"),
+        ({"text": {"body": 7}}, "ant", "column 'text__body': is text in this encoder"),
+        ({"user": "Oslo"}, "ant", "'user' is a str; give a mapping of its columns"),
+        (["Oslo"], "ant", "a row is a mapping of names to values, and not a list"),
+        ({}, None, "the label is missing"),
+        ({}, 7, "of another kind than the classes so far"),
+    ):
+        with pytest.raises(InputError, match=message) as found:
+            model.learn_one(row, label)
+        assert found.value.row is None
+        if label == "ant":
+            with pytest.raises(InputError, match=message):
+                model.predict_one(row)
+    with pytest.raises(InputError, match="sample_weight=-1"):
+        model.learn_one({}, "ant", -1)
+    with pytest.raises(InputError, match=r"label 'cat' is not .*classes=.*new_classes=True"):
+        model.partial_fit(table_of([{}] * 2), ["ant", "cat"])
+    assert pickle.dumps([step.get_state() for step in model]) == before
+
+
+def test_a_new_column_is_ignored_and_said_once():
+    model = trained()
+    expected = model.predict_proba_one({"user": {"city": "Oslo"}})
+    row = {"user": {"city": "Oslo", "shoe": 44}, "page": {"size": 3}}
+    with pytest.warns(UnusedColumnsWarning, match=r"user__shoe, page__size"):
+        first = model.predict_proba_one(row)
+    assert first == expected
+    assert model.predict_proba_one(row) == expected  # a warning is an error here
+    with pytest.warns(UnusedColumnsWarning, match="user__cty.*did you mean 'user__city'"):
+        model.predict_one({"user__cty": "Oslo"})
+
+
+def test_json_rows_of_declared_views_and_plain_names():
+    encoder = ViewEncoder({"user": "user_*", "page": ["size"]}, categorical=["user_id"])
+    model = make_pipeline(encoder, AROWClassifier())
+    lines = [
+        '{"user_id": 3, "user_age": 31, "size": 1.5, "spare": "x"}',
+        '{"user": {"user_id": 4, "user_age": null}, "size": 2}',
+        '{"user": {"user_id": 3}, "page": null}',
+    ]
+    for line, label in zip(lines, [True, False, True], strict=True):
+        model.learn_one(json.loads(line), label)
+    assert encoder.specified_views() == {"user": ["user_id", "user_age"], "page": ["size"]}
+    X = model[0].transform_one(json.loads(lines[1])).as_views()
+    assert X.present is None or X.present.all()
+    assert model.predict_one({"page": {"size": 1.5}, "user": {"user_id": 3}}) is True
+
+
+def test_a_first_row_that_does_not_say_the_kind_of_a_column_is_an_error():
+    model = make_pipeline(ViewEncoder(), PassiveAggressiveClassifier())
+    with pytest.raises(InputError, match=r"column 'user__age': has no value.* numeric="):
+        model.learn_one({"user": {"age": None}}, "ant")
+    assert model.predict_one({"user": {"age": None}}) is None
+    assert model.predict_proba_one({"user": {"age": 3.0}}) == {}
+    model = make_pipeline(ViewEncoder(numeric=["user__age"]), PassiveAggressiveClassifier())
+    assert model.learn_one({"user": {"age": None}}, "ant").predict_one({}) == "ant"
+
+
+def test_scaled_views_take_numbers_by_their_position():
+    rng = np.random.default_rng(0)
+    X = crossview.MultiView({"a": rng.normal(size=(30, 2)), "b": rng.normal(size=(30, 3))})
+    model = make_pipeline(ViewScaler(), MultiViewPAClassifier())
+    model.partial_fit(X, np.arange(30) % 2, classes=[0, 1])
+    x = {"a": X["a"][3].tolist(), "b": {str(i): v for i, v in enumerate(X["b"][3].tolist())}}
+    assert model.score_one(x) == model.decision_function(X[3:4])[0]
+    whole = model.predict_proba_one({"a": None, "b": [0.0, 1.0, 0.0]})
+    assert whole == model.predict_proba_one({"b": {1: 1}})
+    for bad, message in (
+        ({"a": [1.0, 2.0, 3.0]}, "view 'a' has 2 columns"),
+        ({"a": {"x": 1.0}}, "view 'a' has no column 'x'; give its position"),
+        ({"a": [1.0, None]}, "None in view 'a' is not a finite number"),
+        ({"c": [1.0]}, "'c'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.predict_one(bad)
+
+
+# --- the pipeline --------------------------------------------------------------------------
+
+
+def test_it_is_a_pipeline_of_scikit_learn(tmp_path):
+    model = trained()
+    assert isinstance(model, PlainPipeline)
+    assert "ViewEncoder" in model._repr_html_()
+    other = clone(model).set_params(passiveaggressiveclassifier__C=0.5)
+    assert other[-1].C == 0.5
+    assert other.predict_one({}) is None
+    crossview.save(model, tmp_path / "m.safetensors")
+    loaded = crossview.load(tmp_path / "m.safetensors")
+    row = {"user": {"city": "Oslo"}}
+    assert isinstance(loaded, Pipeline)
+    for each in (model, loaded):
+        each.learn_one(row, "cat")
+    assert_same_state(model[-1], loaded[-1])
+    assert loaded.predict_proba_one(row) == model.predict_proba_one(row)
+    half = crossview.merge([model, loaded])
+    assert isinstance(half, Pipeline)
+    result = crossview.train(
+        table_of(make_stream(60)[0]).append_column("y", pa.array(["ant", "bee"] * 30)),
+        "y",
+        views=VIEWS,
+        model="arow",
+    )
+    assert (
+        result.fitted.predict_one(row)
+        == crossview.predict(result.fitted, table_of([row]))["prediction"].to_pylist()[0]
+    )
+
+
+def test_what_a_step_cannot_do_is_said():
+    from sklearn.preprocessing import StandardScaler
+
+    plain = make_pipeline(StandardScaler(), PassiveAggressiveClassifier())
+    with pytest.raises(InputError, match="'standardscaler' has no partial_fit_transform"):
+        plain.partial_fit(np.eye(2), [0, 1], classes=[0, 1])
+    with pytest.raises(InputError, match="'standardscaler' takes no single rows"):
+        plain.learn_one({"x": 1.0}, 0)
+    batch = make_pipeline(ViewEncoder(), crossview.MultiViewSVMPerf())
+    assert not hasattr(batch, "learn_one")
+    assert not hasattr(batch, "partial_fit")
+    assert hasattr(batch, "predict_one")
+    numbers = make_pipeline(ViewEncoder(), MultiViewMachineRegressor(early_stopping=False))
+    assert not hasattr(numbers, "predict_proba_one")
+    assert not hasattr(numbers, "score_one")
+    alone = Pipeline([("model", PassiveAggressiveClassifier())])
+    assert alone.learn_one({"x": 1.0}, "ant").predict_one({"x": 1.0}) == "ant"
+
+
+def test_new_classes_grow_in_batches_as_in_single_rows():
+    X = np.random.default_rng(0).normal(size=(30, 12))
+    y = np.array(["bee", "bee", "cat", "ant", "bee"] * 6)
+    for name in ("PA-I", "squared", "KeCo-linear", "stacking", "FM"):
+        single, batch = new(name), new(name)
+        for x, label in zip(X, y.tolist(), strict=True):
+            single.learn_one(x, label)
+        batch.partial_fit(X[:2], y[:2], new_classes=True)
+        assert batch.classes_.tolist() == ["bee"]
+        batch.partial_fit(X[2:], y[2:], new_classes=True)
+        assert_same_state(single, batch)
+        with pytest.raises(InputError, match="not the same as in the first call"):
+            batch.partial_fit(X, y, classes=["ant"], new_classes=True)
+    model = new("PA-I").partial_fit(X[:1], ["dog"], classes=["dog", "ant"], new_classes=True)
+    assert model.partial_fit(X, y, new_classes=True).classes_.tolist() == [
+        *("ant", "bee", "cat", "dog")
+    ]
