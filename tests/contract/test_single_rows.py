@@ -30,23 +30,6 @@ from crossview.catalog.learners import LEARNERS
 CITIES = ["Köln", "Oslo", "", "São Paulo", "köln"]
 WORDS = ["a", "of", "cheap", "flights", "to", "Oslo", "weather", "in", "Bonn", "Köln"]
 WORDS += ["ünïcode", "x1", "WWW", "http://x.y", "42", "!"]
-    "a",
-    "of",
-    "cheap",
-    "flights",
-    "to",
-    "Oslo",
-    "weather",
-    "in",
-    "Bonn",
-    "Köln",
-    "ünïcode",
-    "x1",
-    "WWW",
-    "http://x.y",
-    "42",
-    "!",
-]
 SCHEMA = pa.schema(
     [
         ("user__city", pa.string()),
