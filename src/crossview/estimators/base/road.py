@@ -10,7 +10,7 @@ same from one row to the next; a row that the road cannot take goes the way of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, chain
 from operator import is_
 from threading import Lock
@@ -34,6 +34,8 @@ Bound = Callable[[], Any]
 
 # lists of features whose columns are kept
 MOST_KEPT = 256
+# entries of a row that there is room for
+FEWEST, MOST = 64, 1 << 16
 
 
 class OneExample(NamedTuple):
@@ -80,7 +82,7 @@ class Road:
         self.lock = Lock()
         self._states = learner._states()
         self._arrays = _arrays(self._states)
-        self.row = RowBuffers(learner._slots, max(16, 2 * n_entries))
+        self.row = RowBuffers(learner._slots, min(max(FEWEST, 2 * n_entries), MOST))
         self.number, self.weight = np.zeros(1), np.zeros(1)
         self.y = self.number if K == 1 else np.zeros(1, dtype=np.int64)
         self.scores = np.zeros((1, K))
@@ -104,7 +106,7 @@ class Road:
                 learner.__dict__["_road"] = _Waiting(learner)
             return None
         if isinstance(kept, _Waiting):
-            n_entries = len(x.columns) if isinstance(x, OneRow) else 16
+            n_entries = len(x.columns) if isinstance(x, OneRow) else learner._slots.n_columns
             kept = learner.__dict__["_road"] = cls(learner, n_entries)
             learner._share_road(kept)
         return kept if kept.score is not None else None
@@ -121,7 +123,7 @@ class Road:
         if type(x) is OneRow:
             if not self._learner._columns.takes(x.layout):
                 return False
-            return self.row.fill(x.columns, x.values, x.present)
+            return self._fill(x.columns, x.values, x.present)
         if not isinstance(x, Mapping):
             return False
         try:
@@ -130,9 +132,16 @@ class Road:
                 return False
             if named.order is not None:
                 values = [values[i] for i in named.order]
-            return self.row.fill(named.columns, values, named.present)
+            return self._fill(named.columns, values, named.present)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return False
+
+    def _fill(self, columns: list[int], values: Sequence[float], present: list[bool]) -> bool:
+        if self.row.fill(columns, values, present):
+            return True
+        if len(columns) <= MOST // 2:  # the next road is for longer rows
+            self._learner.__dict__.pop("_road", None)
+        return False
 
     def _named(self, x: Mapping[Any, Any]) -> tuple[list[Any], _Named | None]:
         """Return the values of a row, and where its features are; None for new features."""
