@@ -152,7 +152,8 @@ class ViewScaler(ViewTransformer):
         OneRow
             The scaled row.
         """
-        check_is_fitted(self, "layout_")
+        if not hasattr(self, "layout_"):  # its error takes longer than the row
+            check_is_fitted(self, "layout_")
         return self._scale_one(x, learn=False)
 
     def partial_fit_transform_one(self, x: Any) -> OneRow:

@@ -88,8 +88,8 @@ class Road:
         self.scores = np.zeros((1, K))
         given = self.scores if K > 1 else self.scores.reshape(-1)
         order = read_only(np.zeros(1, dtype=np.int64))
-        arrays = (read_only(value) for value in (self.y, self.number, self.weight))
-        self.example = OneExample(self.row, order, *arrays, given)
+        y, number, weight = (read_only(value) for value in (self.y, self.number, self.weight))
+        self.example = OneExample(self.row, order, y, number, weight, given)
         self.learn: Bound | None = learner._bind_learning(self.example)
         self.score: Bound | None = learner._bind_scoring(self.row, self.scores)
         # binding may have given the state another form
@@ -216,6 +216,13 @@ class ClassifierRoad(Road):
             for k, y in enumerate(classes.tolist())
         }
 
+    def knows(self, y: Any, sample_weight: Any) -> bool:
+        """Return whether it learns rows with this label and weight."""
+        try:
+            return self.learn is not None and y in self._targets and usable_weight(sample_weight)
+        except TypeError:
+            return False
+
     def probabilities(self) -> dict[Any, float]:
         """Return the probabilities of the row that was taken."""
         assert self.score is not None
@@ -237,18 +244,14 @@ class ClassifierRoad(Road):
 
     def learn_row(self, x: Any, y: Any, sample_weight: float) -> int | None:
         """Learn a row; return -1, 0 for one that was left out, None for one of another way."""
-        if self.learn is None or not usable_weight(sample_weight):
+        if not (self.knows(y, sample_weight) and self.take(x)):
             return None
-        try:
-            target, code, factor = self._targets[y]
-        except (KeyError, TypeError):
-            return None
-        if not self.take(x):
-            return None
+        target, code, factor = self._targets[y]
         self.number[0] = target
         if self.y is not self.number:
             self.y[0] = target
         self.weight[0] = sample_weight * factor
+        assert self.learn is not None
         wrong = int(self.learn())
         if wrong < 0 and self._calibrate is not None:
             self._code[0], self._own_weight[0] = code, sample_weight
@@ -269,6 +272,11 @@ class NumberRoad(Road):
         rows = read_only(self._target), read_only(self._own_weight)
         self._standardize = bind(running_units, self._after, *rows, self._mean, self._scale)
 
+    def knows(self, y: Any, sample_weight: Any) -> bool:
+        """Return whether it learns rows with this target and weight."""
+        plain = type(y) in (float, int) and math.isfinite(y)
+        return self.learn is not None and plain and usable_weight(sample_weight)
+
     def predict(self) -> float:
         """Return the target of the row that was taken."""
         assert self.score is not None
@@ -278,8 +286,7 @@ class NumberRoad(Road):
 
     def learn_row(self, x: Any, y: Any, sample_weight: float) -> int | None:
         """Learn a row; return -1, 0 for one that was left out, None for one of another way."""
-        usable = type(y) in (float, int) and usable_weight(sample_weight)
-        if self.learn is None or not usable or not self.take(x):
+        if not (self.knows(y, sample_weight) and self.take(x)):
             return None
         before = self._units.copy()
         self._after[:] = before
@@ -290,6 +297,7 @@ class NumberRoad(Road):
             return None
         self._units[:] = self._after  # in place: a stack shares them with its experts
         self.number[0], self.weight[0] = (float(y) - mean) / scale, sample_weight
+        assert self.learn is not None
         wrong = int(self.learn())
         if wrong >= 0:
             self._units[:] = before
