@@ -10,7 +10,7 @@ same from one row to the next; a row that the road cannot take goes the way of t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import accumulate, chain
 from operator import is_
 from threading import Lock
@@ -95,6 +95,7 @@ class Road:
         # binding may have given the state another form
         self._arrays = _arrays(self._states)
         self._keys: dict[Any, _Named] = {}
+        self._every = list(range(min(learner._slots.n_columns, MOST)))
 
     @classmethod
     def find(cls, learner: Any, x: Any) -> Self | None:
@@ -124,6 +125,8 @@ class Road:
             if not self._learner._columns.takes(x.layout):
                 return False
             return self._fill(x.columns, x.values, x.present)
+        if type(x) is np.ndarray:
+            return self._take_array(x)
         if not isinstance(x, Mapping):
             return False
         try:
@@ -136,7 +139,17 @@ class Road:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return False
 
-    def _fill(self, columns: list[int], values: Sequence[float], present: list[bool]) -> bool:
+    def _take_array(self, x: np.ndarray) -> bool:
+        """Write a plain array of all columns, none of them missing."""
+        columns = self._learner._columns
+        plain = x.ndim == 1 and x.dtype == np.float64 and columns.positions is None
+        if not (plain and len(x) == columns.layout.n_columns == len(self._every)):
+            return False
+        if not math.isfinite(x.sum()):
+            return False
+        return self._fill(self._every, x, [True] * columns.layout.n_views)
+
+    def _fill(self, columns: list[int], values: Any, present: list[bool]) -> bool:
         if self.row.fill(columns, values, present):
             return True
         if len(columns) <= MOST // 2:  # the next road is for longer rows
