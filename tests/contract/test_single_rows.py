@@ -290,6 +290,13 @@ def test_a_first_row_that_does_not_say_the_kind_of_a_column_is_an_error():
         model.learn_one({"user": {"age": None}}, "ant")
     assert model.predict_one({"user": {"age": None}}) is None
     assert model.predict_proba_one({"user": {"age": 3.0}}) == {}
+    with pytest.raises(InputError, match=r"view 'ad' is missing in the first row.*partial_fit"):
+        model.learn_one({"user": {"age": 3.0}, "ad": None}, "ant")
+    encoder = ViewEncoder(numeric=["user__age"], categorical="ad__id", date=["ad__day=%Y%m%d"])
+    model = make_pipeline(encoder, PassiveAggressiveClassifier())
+    model.learn_one({"user": {"age": 3.0}, "ad": None}, "ant").learn_one({"ad": {"id": 7}}, "bee")
+    assert encoder.kinds() == {"user__age": "numeric", "ad__id": "categorical", "ad__day": "date"}
+    assert model.predict_one({"ad": {"id": 7, "day": "20250412"}}) == "bee"
     model = make_pipeline(ViewEncoder(numeric=["user__age"]), PassiveAggressiveClassifier())
     assert model.learn_one({"user": {"age": None}}, "ant").predict_one({}) == "ant"
 
@@ -392,15 +399,6 @@ def named(x):
 
 ON_THE_ROAD = ["PA-I", "PA-II-average", "perceptron", "CW", "FM", "FM-regressor-huber"]
 ON_THE_ROAD += ["stacking", "stacking-pruned"]
-    "PA-I",
-    "PA-II-average",
-    "perceptron",
-    "CW",
-    "FM",
-    "stacking",
-    "stacking-pruned",
-    "FM-regressor-huber",
-]
 
 
 @pytest.mark.parametrize("form", [named, np.asarray], ids=["mapping", "array"])
