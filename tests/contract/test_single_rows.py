@@ -320,6 +320,33 @@ def test_scaled_views_take_numbers_by_their_position():
             model.predict_one(bad)
 
 
+@pytest.mark.parametrize(
+    ("name", "lines", "rows"),
+    [
+        ("t.svm", ["+1 1:0.5 3:2", "-1 2:1 3:1"], [{"1": 0.5, "3": 2}, {"all": {2: 1, 3: 1.0}}]),
+        ("t.ffm", ["1 0:1:0.5 1:7:1", "0 1:8:2"], [{"0:1": 0.5, "1:7": 1}, {"1:8": 2}]),
+        (
+            "t.vw",
+            ["1 |a x:2 y |b z", "-1 |b z:3"],
+            [{"a": {"x": 2, "y": 1}, "b": {"z": 1}}, {"b": {"z": 3}}],
+        ),
+    ],
+)
+@pytest.mark.parametrize("scale_views", [True, False])
+def test_rows_of_text_files_are_named_as_in_the_files(name, lines, rows, scale_views, tmp_path):
+    path = tmp_path / name
+    path.write_text("\n".join(lines * 10) + "\n")
+    model = crossview.train(path, model="arow:diagonal", in_order=True).fitted
+    model[0].scale_views = scale_views
+    expected = crossview.predict(model, path)
+    for k, row in enumerate(rows):
+        assert model.score_one(row) == expected["score"][k].as_py()
+    model.learn_one(rows[0], model.classes_.tolist()[1])
+    for bad in ({"x|y": 1.0}, ["x"], {"b": "z"}):
+        with pytest.raises(InputError):
+            model.predict_one(bad)
+
+
 # --- the pipeline --------------------------------------------------------------------------
 
 
