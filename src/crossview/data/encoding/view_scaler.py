@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.batch import make_rows
+from crossview.batch import make_row, make_rows
 from crossview.data.encoding.scale import scale_rows
 from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.errors import InputError, type_of
 from crossview.saving.schema import Array, check_header, check_state
-from crossview.views import MultiView, ViewLayout, canonical_csr
+from crossview.views import MultiView, OneRow, ViewLayout, canonical_csr
 
 __all__ = ["ViewScaler"]
 
@@ -136,6 +136,44 @@ class ViewScaler(ViewTransformer):
         check_is_fitted(self, "layout_")
         return self._scale(X, learn=False, copy=copy)
 
+    def transform_one(self, x: Any) -> OneRow:
+        """Scale one row by the mean norms so far, without updating them.
+
+        Parameters
+        ----------
+        x : OneRow or mapping
+            The row: of views to their columns, numbers by position or a sequence of numbers.  An
+            absent view, or None, is missing; an absent column is 0.
+
+        Returns
+        -------
+        OneRow
+            The scaled row.
+        """
+        check_is_fitted(self, "layout_")
+        return self._scale_one(x, learn=False)
+
+    def partial_fit_transform_one(self, x: Any) -> OneRow:
+        """Learn and scale one row.
+
+        Parameters
+        ----------
+        x : OneRow or mapping
+            As for `transform_one`, of the views that were fitted.
+
+        Returns
+        -------
+        OneRow
+            The row, scaled by the mean norms up to and including itself.
+        """
+        if not hasattr(self, "layout_"):
+            if not isinstance(x, OneRow):
+                raise InputError(
+                    "the widths of the views are not known yet; call partial_fit first"
+                )
+            self.use_layout(x.layout)
+        return self._scale_one(x, learn=True)
+
     def use_layout(self, layout: ViewLayout) -> None:
         """Forget all rows, and expect these views.
 
@@ -209,6 +247,15 @@ class ViewScaler(ViewTransformer):
         scaled = matrix.data if in_place else np.empty_like(rows.data)
         scale_rows(rows, learn, self._total, self.count_, scaled)
         return _with_values(X, matrix, scaled)
+
+    def _scale_one(self, x: Any, *, learn: bool) -> OneRow:
+        row = OneRow.of(x, self.layout_)
+        if not row.columns:
+            return row
+        rows = make_row(row.columns, row.values, row.layout, row.present)
+        scaled = np.empty(len(row.values))
+        scale_rows(rows, learn, self._total, self.count_, scaled)
+        return row._replace(values=scaled.tolist())
 
 
 def _checked(X: Any) -> MultiView:
