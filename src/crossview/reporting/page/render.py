@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from crossview.errors import InputError
 from crossview.reporting.displays.style import NOT_IN_XML
-from crossview.reporting.page.blocks import Page
+from crossview.reporting.page.blocks import Page, group
 
 __all__ = ["check_installed", "render"]
 
@@ -36,6 +36,7 @@ def render(page: Page) -> str:
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     html = template.render(
         page=page,
+        groups=group,
         sections=[section for section in page.sections if section.blocks],
         css=_safe_css((here / "style.css").read_text(encoding="utf-8")),
         version=version("crossview"),

@@ -32,6 +32,7 @@ from crossview.scoring.diagnostics import Diagnostics
 __all__ = [
     "Made",
     "columns_section",
+    "counted",
     "data_section",
     "differing_section",
     "experts_section",
@@ -59,15 +60,23 @@ class Made:
         What was read, and the column that was predicted.
     settings : dict of str to value
         Options that were given.
-    train : str
-        The command that trains what a comparison recommends, and reads the source as it did.
+    commands : dict of str to str
+        What to do next: commands by the model of a comparison that they train.
+    said : list of str
+        What was said of the columns and rows as they were read.
     """
 
     command: Sequence[str] = ()
     source: str | None = None
     label: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    train: str = ""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    said: Sequence[str] = ()
+
+
+def counted(n: int, what: str, several: str = "") -> str:
+    """Return a number of things: 1 view, 2 views."""
+    return f"{n:,} {what if n == 1 else several or f'{what}s'}"
 
 
 def words_of(names: Sequence[object], most: int = 5) -> str:
@@ -100,7 +109,7 @@ def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
 
 def data_section(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
     """Return the data and the views in numbers."""
-    section = Section("data", "Data and views", folded=True)
+    section = Section("data", "Data and views")
     if kept is None:
         return section
     if kept.views:
@@ -166,7 +175,7 @@ def share_blocks(result: Any) -> list[Block]:
 
 def differing_section(result: Any) -> Section:
     """Return how much the views differ, and where they differ most."""
-    section = Section("differences", "Where the views differ", folded=True)
+    section = Section("differences", "Where the views differ")
     kept = result.diagnostics
     how = "|s1 − s2| of the scores of two views; of more views the mean over their pairs."
     if kept is not None and not kept.differences and kept.view_model:
@@ -211,7 +220,7 @@ def differing_section(result: Any) -> Section:
 
 def columns_section(kept: Diagnostics | None) -> Section:
     """Return the columns that contribute most, and interactions; empty if they are not known."""
-    section = Section("columns", "Strongest columns", folded=True)
+    section = Section("columns", "Strongest columns")
     if kept is None or not kept.columns:
         return section
     section.finding = ", ".join(short_name(one.column) for one in kept.columns[:3])
@@ -240,7 +249,7 @@ def columns_section(kept: Diagnostics | None) -> Section:
 
 def experts_section(result: Any) -> Section:
     """Return which expert of a stack was trusted when; empty for other models."""
-    section = Section("experts", "Which expert was trusted when", folded=True)
+    section = Section("experts", "Which expert was trusted when")
     section.blocks += figures(
         (
             "experts",
@@ -256,11 +265,11 @@ def ranking_section(result: Any, confusion: Any, classes: Any) -> Section:
     kept = result.diagnostics
     model = "" if kept is None or not kept.model else f" of {kept.model}"
     if result.task == "regression":
-        section = Section("predictions", f"Predictions{model}", folded=True)
+        section = Section("predictions", f"Predictions{model}")
         if kept is not None and kept.scored is not None:
             section.blocks += figures(("targets", lambda: TargetDisplay.of(result), ""))
         return section
-    section = Section("predictions", f"Predictions{model}", folded=True)
+    section = Section("predictions", f"Predictions{model}")
     section.blocks += figures(
         (
             "precision-recall",
@@ -298,7 +307,7 @@ def _crossed(confusion: Any, classes: Sequence[Any]) -> Block:
 
 def made_section(made: Made, settings: Mapping[str, Any], notes: Sequence[str] = ()) -> Section:
     """Return settings, versions, and the command that makes the result again."""
-    section = Section("made", "How it was made", folded=True)
+    section = Section("made", "How it was made")
     shown = {**settings, **{k: v for k, v in made.settings.items() if v not in (None, [], "")}}
     if made.source is not None:
         shown = {"source": made.source, **shown}
