@@ -11,7 +11,7 @@ import numpy as np
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
-from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of
+from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
 from crossview.errors import InputError
 from crossview.reporting.displays.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name
 from crossview.scoring.results import metric_words
@@ -195,7 +195,7 @@ class AnswerDisplay(Display):
         about = metric_words(c.metric, c.classes, c.positive)
         self.title = f"{about}: {better} is better"
         listed = ", ".join(
-            f"{name} {brief_value(c, row.value)}"
+            f"{name} {short_value(c, row.value)}"
             for name, row in zip(self.names, self.rows, strict=True)
         )
         self.alt = f"{c.metric}: {listed}."
@@ -265,17 +265,17 @@ def _told_rows(c: Comparison) -> list[ComparisonRow]:
 def _finding(c: Comparison) -> str:
     """Return the finding, for the title."""
     chosen, best = c.recommended, c.best
-    value = f"{c.metric} {brief_value(c, chosen.value)}"
+    value = f"{c.metric} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:
         return f"{coded_name(chosen)}: {value}"
     if chosen is not best:
         n = len(c.equals)
         return (
-            f"{coded_name(chosen)} ({value}) is the cheapest of {n} models that are shown to be "
+            f"{coded_name(chosen)}, {value}, is the cheapest of {n} models that are shown to be "
             "equal to the best"
         )
     named, second = "The ensemble" if best.members else coded_name(best), c.rows[1]
-    away = brief_value(c, abs(best.value - second.value))
+    away = short_value(c, abs(best.value - second.value))
     if is_clear(c, second):
         return f"{named} is best ({value}), ahead of {coded_name(second)} by {away}"
     if second.difference is not None and second.difference.location > 0.0:
