@@ -166,8 +166,8 @@ def test_the_first_screen_has_an_answer_with_its_doubt_three_bars_the_views_and_
     words = first_screen(html)
     low, high = (f"{end:.3f}" for end in answer.interval(answer.recommended))
     assert (
-        f"The ensemble of 2 models is recommended: f1 of 'yes' 0.910 ({low} to {high} on new rows, "
-        "95 % interval); scikit-learn's logistic regression reaches 0.810, clearly worse."
+        f"The ensemble of 2 models is recommended: f1 of 'yes' = 0.910 ({low} to {high} on new "
+        "rows, 95 % interval); scikit-learn's logistic regression reaches 0.810, clearly worse."
     ) in words
     assert "adaptive regularization of weights (arow) 0.60, the view a alone 0.40" in words
     assert "It finds 75% of the 'yes' rows, and is right in 75% of those that it calls so." in words
@@ -196,7 +196,7 @@ def test_a_single_model_that_is_shown_to_be_equal_is_offered_with_its_command():
 
 def test_without_an_ensemble_a_model_is_told_by_name_and_code():
     words = first_screen(report_html(of_models()))
-    assert "Adaptive regularization of weights (arow) is recommended: f1 of 'yes' 0.813" in words
+    assert "Adaptive regularization of weights (arow) is recommended: f1 of 'yes' = 0.813" in words
     assert "scikit-learn's logistic regression reaches 0.810, worse with probability" in words
     stream = first_screen(report_html(of_models(mode="progressive", folds=0)))
     assert "9 rows scored in stream order" in stream

@@ -16,7 +16,7 @@ from crossview.errors import InputError
 from crossview.reporting.displays.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name
 from crossview.scoring.results import metric_words
 
-__all__ = ["AnswerDisplay", "ComparisonDisplay", "brief_value", "coded_name"]
+__all__ = ["AnswerDisplay", "ComparisonDisplay", "brief_value", "coded_name", "metric_of_class"]
 
 # a row that is further away than so many times the middle one is drawn at the edge
 FAR = 2.5
@@ -176,7 +176,7 @@ class ComparisonDisplay(Display):
 
 
 class AnswerDisplay(Display):
-    """The recommended model beside the best baseline, and beside looking at no column.
+    """The recommended model beside the best baseline and a constant answer, or beside others.
 
     Parameters
     ----------
@@ -192,8 +192,7 @@ class AnswerDisplay(Display):
         self.names = [name_of(row) for row in self.rows]
         self.size = (WIDTH * 0.9, 0.9 + 0.5 * len(self.rows))
         better = "higher" if metric_of(c.metric).higher_is_better else "lower"
-        about = metric_words(c.metric, c.classes, c.positive)
-        self.title = f"{about}: {better} is better"
+        self.title = f"{metric_of_class(c)}: {better} is better"
         listed = ", ".join(
             f"{name} {short_value(c, row.value)}"
             for name, row in zip(self.names, self.rows, strict=True)
@@ -248,16 +247,28 @@ def coded_name(row: ComparisonRow) -> str:
     return f"{named[:-1]}; {row.model})" if named.endswith(")") else f"{named} ({row.model})"
 
 
+def metric_of_class(c: Comparison) -> str:
+    """Return the metric with the classes that it is about, each in quotes."""
+    return metric_words(c.metric, [str(one) for one in c.classes], str(c.positive))
+
+
 def brief_value(c: Comparison, value: float) -> str:
     """Return three decimals, or four digits of an error, which has the unit of the label."""
     return f"{value:.4g}" if c.task == "regression" else f"{value:.3f}"
 
 
 def _told_rows(c: Comparison) -> list[ComparisonRow]:
-    """Return the rows that readers compare the answer with, the best first."""
+    """Return the rows that readers compare the answer with, the best first.
+
+    Without a baseline, as on a stream, these are the next model and the best view alone.
+    """
     ours = next((row for row in c.rows if not row.baseline), None)
     constant = next((row for row in c.rows if row.model in CONSTANT), None)
     told = [c.recommended, *([ours] if c.recommended.baseline else []), best_baseline(c), constant]
+    if not any(told[1:]):
+        others = [row for row in c.rows if row is not c.recommended]
+        views = [row for row in others if row.model.startswith("view:")]
+        told += others[:1] + views[:1]
     models = {row.model for row in told if row is not None}
     return [row for row in c.rows if row.model in models]
 

@@ -25,6 +25,7 @@ from crossview.reporting.displays.comparison import (
     ComparisonDisplay,
     brief_value,
     coded_name,
+    metric_of_class,
 )
 from crossview.reporting.displays.contributions import ViewContributionDisplay, shares_of_scores
 from crossview.reporting.displays.cumulative import CumulativeErrorDisplay
@@ -53,7 +54,6 @@ from crossview.reporting.page.sections import (
     share_blocks,
 )
 from crossview.reporting.tables import comparison_table, duration, speed, table_notes
-from crossview.scoring.results import metric_words
 
 __all__ = ["comparison_page"]
 
@@ -61,6 +61,8 @@ __all__ = ["comparison_page"]
 WIDE = 200
 # views on the first screen
 MOST_VIEWS = 8
+# in each fold, so that it is not by chance
+BEYOND_CHANCE = 0.55
 NOT_KEPT = "This comparison has not kept what most pictures need; make it again to see them."
 
 
@@ -101,8 +103,7 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
 def _answer(c: Comparison) -> str:
     """The answer in one plain sentence, with what it is measured by and how sure that is."""
     chosen = c.recommended
-    metric = metric_words(c.metric, c.classes, c.positive)
-    value = f"{metric} {brief_value(c, chosen.value)}"
+    value = f"{metric_of_class(c)} = {brief_value(c, chosen.value)}"
     if (interval := c.interval(chosen)) is not None:
         low, high = (brief_value(c, end) for end in interval)
         value += f" ({low} to {high} on new rows, 95 % interval)"
@@ -114,8 +115,8 @@ def _answer(c: Comparison) -> str:
     if learns_nothing(c):
         what = "mean" if c.task == "regression" else "most frequent class"
         return sentence(
-            f"no model is clearly better than always predicting the {what}; recommended is "
-            f"{named}, {value}"
+            f"no model is clearly better than always predicting the {what}; the best is {named}: "
+            f"{value}"
         )
     if chosen is not c.best:
         value += f", shown to be equal to the best of {len(c.rows)} models, {coded_name(c.best)}"
@@ -232,9 +233,19 @@ def _actions(c: Comparison, made: Made) -> list[Block]:
     """Return the next steps, with their commands."""
     if all(row.model in CONSTANT for row in c.rows):
         return [text("Compare models that learn; give them more time if it was too short.")]
-    if learns_nothing(c):
-        return [text("Look for more rows or for other columns before you train a model.")]
     chosen = c.recommended
+    if learns_nothing(c):
+        blocks = [text("Look for more rows or for other columns before you train a model.")]
+        areas = chosen.others.get("roc_auc", [])
+        if areas and min(areas) > BEYOND_CHANCE:
+            blocks = [
+                text(
+                    "Compare by another metric, such as --metric roc_auc: the models tell the "
+                    f"classes apart (AUC {chosen.roc_auc:.3f}, by chance 0.5), which {c.metric} "
+                    "hides."
+                )
+            ]
+        return blocks
     blocks = _training(c, made, chosen, "Train it on all rows")
     if c.cheapest is not chosen:
         title = f"Simpler, and shown to be equal: {coded_name(c.cheapest)}"

@@ -16,6 +16,8 @@ __all__ = ["check_installed", "render"]
 
 # where a name may go on in the next line: behind these, which divide its words
 MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
+# an option, which browsers would break behind its hyphens
+OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
 
 
 def check_installed() -> None:
@@ -33,6 +35,7 @@ def render(page: Page) -> str:
     here = resources.files("crossview.reporting.page")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["breakable"] = _breakable
+    environment.filters["whole_options"] = _whole_options
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     html = template.render(
         page=page,
@@ -51,6 +54,13 @@ def _breakable(name: str) -> str:
 
     # a hyphen is such a mark for browsers already
     return Markup("<wbr>").join(escape(part) for part in MARKS.split(name))
+
+
+def _whole_options(words: str) -> str:
+    """Words as HTML in which no option of a command is broken."""
+    from markupsafe import Markup, escape
+
+    return Markup(OPTION.sub(r'<span class="option">\1</span>', str(escape(words))))
 
 
 def _safe_css(text: str) -> str:

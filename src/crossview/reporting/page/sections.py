@@ -91,7 +91,7 @@ def sentence(words: str) -> str:
     """Return words as a sentence; names of models keep their case."""
     first = words.split(" ", 1)[0].rstrip(":,")
     begin = words if not first.isalpha() else words[:1].upper() + words[1:]
-    return begin if begin.endswith((".", "?", "!")) else f"{begin}."
+    return begin if begin.endswith((".", "?", "!", ",")) else f"{begin}."
 
 
 def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
