@@ -19,9 +19,9 @@ SECTIONS = {
     "three": "models worth predictions columns differences data made",
     "number": "models worth predictions columns differences data made",
     "trained": "predictions columns differences experts data model made",
-    "evaluated": "time predictions columns differences experts data model made",
+    "evaluated": "metrics time predictions columns differences experts data model made",
 }
-FIGURES = {"folds": 9, "stream": 8, "three": 5, "number": 3, "trained": 8, "evaluated": 9}
+FIGURES = {"folds": 10, "stream": 9, "three": 5, "number": 3, "trained": 8, "evaluated": 9}
 LINEAR, MAJORITY = "logistic-regression", "baseline:majority"
 VOID = {"wbr", "meta", "link", "br", "path", "use", "rect", "image", "stop"}
 
@@ -208,6 +208,10 @@ def test_no_model_is_recommended_where_none_is_better_than_a_constant():
     words = first_screen(html)
     assert "No model is clearly better than always predicting the most frequent class" in words
     assert "crossview train" not in words
+    assert "Look for more rows" in words
+    some = made_row("arow", scores, others={"roc_auc": [0.7, 0.8, 0.7]}, roc_auc=0.73)
+    words = first_screen(report_html(made_answer([some, made_row(MAJORITY, scores)])))
+    assert "--metric roc_auc: the models tell the classes apart (AUC 0.730" in words
 
 
 def test_what_was_not_kept_is_said_once(results):

@@ -7,8 +7,6 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
@@ -48,6 +46,7 @@ from crossview.reporting.page.sections import (
     data_section,
     differing_section,
     experts_section,
+    how_often_right,
     made_section,
     ranking_section,
     sentence,
@@ -155,24 +154,7 @@ def _in_rows(c: Comparison) -> list[str]:
     if c.task == "regression":
         off = f"On average a prediction is off by {brief_value(c, row.mae)}."
         return [off] if row.mae == row.mae and c.metric != "mae" else []
-    counts = None if row.confusion is None else np.asarray(row.confusion)
-    if counts is None or not counts.sum(axis=1).all():
-        return []
-    right = counts.diagonal()
-    of_class, called = right / counts.sum(axis=1), counts.sum(axis=0)
-    if len(c.classes) > 2:
-        return [f"It is right in {right.sum() / counts.sum():.0%} of the rows."]
-    if c.positive is None or metric_of(c.metric).scope == "classes":
-        each = zip(c.classes, of_class, strict=True)
-        parts = [f"{share:.0%} of the {str(label)!r} rows" for label, share in each]
-        return [f"It is right in {' and '.join(parts)}."]
-    k = list(c.classes).index(c.positive)
-    if not called[k]:
-        return [f"It finds none of the {str(c.positive)!r} rows."]
-    return [
-        f"It finds {of_class[k]:.0%} of the {str(c.positive)!r} rows, and is right in "
-        f"{right[k] / called[k]:.0%} of those that it calls so."
-    ]
+    return how_often_right(c.metric, c.classes, c.positive, row.confusion)
 
 
 def _about_answer(c: Comparison) -> str:

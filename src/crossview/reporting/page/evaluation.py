@@ -17,6 +17,7 @@ from crossview.reporting.page.sections import (
     data_section,
     differing_section,
     experts_section,
+    how_often_right,
     made_section,
     of_table,
     ranking_section,
@@ -24,9 +25,13 @@ from crossview.reporting.page.sections import (
     share_blocks,
 )
 from crossview.reporting.page.training import model_section
+from crossview.reporting.tables import table_of_classes
 from crossview.scoring.results import metric_words
 
 __all__ = ["evaluation_page"]
+
+# classes that are shown beside the metrics; more in the section of the predictions only
+MOST_CLASSES_BESIDE = 10
 
 
 def evaluation_page(
@@ -36,17 +41,21 @@ def evaluation_page(
     made = made or Made(label=e.label)
     target = "" if e.label is None else f" {e.label}"
     value, low, high = e.metrics[e.metric]
-    metric = metric_words(e.metric, e.classes, e.positive)
+    metric = metric_words(e.metric, [str(one) for one in e.classes], str(e.positive))
     sure = "" if math.isnan(low) else f" ({_interval(e, low, high)}, 95 % interval)"
     return Page(
         title="Evaluation by crossview",
         question=f"How good is {e.model or 'the model'} at predicting{target}?",
-        answer=sentence(f"{metric} {e.short(value)}{sure}"),
+        answer=sentence(f"{metric} = {e.short(value)}{sure}"),
         facts=_facts(e),
-        more=[sentence(e.summary)],
-        pictures=[_metrics(e), *_worth(e)],
+        more=[
+            *how_often_right(e.metric, e.classes, e.positive, e.confusion),
+            *(sentence(line) for line in e.notes),
+        ],
+        pictures=_worth(e),
         doubts=[sentence(line) for line in dict.fromkeys([*_doubts(e), *made.said])],
         sections=[
+            _metrics(e),
             *_slices(e),
             _over_time(e),
             _drift(e),
@@ -69,7 +78,6 @@ def _facts(e: Evaluation) -> list[str]:
 def _doubts(e: Evaluation) -> list[str]:
     return [
         *e.warnings,
-        *e.notes,
         *(
             f"view {view!r} is missing in all rows; predicted without it"
             for view in e.missing_views
@@ -82,13 +90,31 @@ def _interval(e: Evaluation, low: float, high: float) -> str:
     return "–" if math.isnan(low) else f"{e.short(low)} to {e.short(high)}"
 
 
-def _metrics(e: Evaluation) -> Block:
+def _metrics(e: Evaluation) -> Section:
+    """Return all metrics, how each class is predicted, and what each view is worth."""
     rows = [
         [name, e.short(one.value), _interval(e, one.low, one.high)]
         for name, one in e.metrics.items()
     ]
     marked = frozenset([list(e.metrics).index(e.metric)])
-    return table(["metric", "value", "95 % interval"], rows, marked=marked)
+    blocks = [table(["metric", "value", "95 % interval"], rows, marked=marked)]
+    if e.confusion is not None and len(e.classes) <= MOST_CLASSES_BESIDE:
+        blocks.append(of_table(table_of_classes("class", e.classes, e.confusion)))
+    alone = any(one.alone is not None for one in e.views)
+    header = ["view", f"{e.metric} if missing", "difference", "95 % interval"]
+    rows = [
+        [
+            one.view,
+            e.short(one.missing.value),
+            e.short(one.difference.value),
+            _interval(e, one.difference.low, one.difference.high),
+            *([] if one.alone is None else [e.short(one.alone.value)]),
+        ]
+        for one in e.views
+    ]
+    if rows:
+        blocks.append(table([*header, *([f"{e.metric} alone"] if alone else [])], rows))
+    return Section("metrics", "Metrics", blocks, opened=True)
 
 
 def _slices(e: Evaluation) -> list[Section]:
@@ -112,32 +138,10 @@ def _slices(e: Evaluation) -> list[Section]:
 
 
 def _worth(e: Evaluation) -> list[Block]:
-    """Return what each view is worth."""
-    if not e.views:
-        return share_blocks(e)
-    alone = any(one.alone is not None for one in e.views)
-    header = ["view", f"{e.metric} if missing", "difference", "95 % interval"]
-    rows = [
-        [
-            one.view,
-            e.short(one.missing.value),
-            e.short(one.difference.value),
-            _interval(e, one.difference.low, one.difference.high),
-            *([] if one.alone is None else [e.short(one.alone.value)]),
-        ]
-        for one in e.views
-    ]
-    return [
-        *figures(
-            (
-                "worth",
-                lambda: ViewContributionDisplay.of(e),
-                "The same rows predicted with the view missing; lines: 95 % interval.",
-            )
-        ),
-        table([*header, *([f"{e.metric} alone"] if alone else [])], rows),
-        *share_blocks(e),
-    ]
+    """Return what each view is worth as pictures."""
+    how = "The same rows predicted with the view missing; lines: 95 % interval."
+    lost = [("worth", lambda: ViewContributionDisplay.of(e), how)] if e.views else []
+    return [*figures(*lost), *share_blocks(e)]
 
 
 def _over_time(e: Evaluation) -> Section:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from crossview.catalog.metrics import metric_of
 from crossview.reporting.displays.contributions import display_of_shares, shares_of_scores
 from crossview.reporting.displays.differences import ViewDifferenceDisplay
 from crossview.reporting.displays.experts import ExpertWeightsDisplay
@@ -36,6 +37,7 @@ __all__ = [
     "data_section",
     "differing_section",
     "experts_section",
+    "how_often_right",
     "made_section",
     "of_table",
     "ranking_section",
@@ -92,6 +94,30 @@ def sentence(words: str) -> str:
     first = words.split(" ", 1)[0].rstrip(":,")
     begin = words if not first.isalpha() else words[:1].upper() + words[1:]
     return begin if begin.endswith((".", "?", "!", ",")) else f"{begin}."
+
+
+def how_often_right(
+    metric: str, classes: Sequence[Any], positive: Any, confusion: Any
+) -> list[str]:
+    """Return a sentence on how often a classifier is right; none where that was not counted."""
+    counts = np.asarray([] if confusion is None else confusion)
+    if counts.ndim != 2 or not counts.sum(axis=1).all():
+        return []
+    right, called = counts.diagonal(), counts.sum(axis=0)
+    of_class = right / counts.sum(axis=1)
+    if len(classes) > 2:
+        return [f"It is right in {right.sum() / counts.sum():.0%} of the rows."]
+    if positive is None or metric_of(metric).scope == "classes":
+        each = zip(classes, of_class, strict=True)
+        parts = [f"{share:.0%} of the {str(label)!r} rows" for label, share in each]
+        return [f"It is right in {' and '.join(parts)}."]
+    k = list(classes).index(positive)
+    if not called[k]:
+        return [f"It finds none of the {str(positive)!r} rows."]
+    return [
+        f"It finds {of_class[k]:.0%} of the {str(positive)!r} rows, and is right in "
+        f"{right[k] / called[k]:.0%} of those that it calls so."
+    ]
 
 
 def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:

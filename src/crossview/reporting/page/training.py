@@ -40,6 +40,7 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
         title="Training by crossview",
         question=f"How well does {t.name} predict{target} from {words_of(views)}?",
         answer=_answer(t),
+        more=[sentence(line) for line in t.notes],
         facts=_facts(t, len(views), len(classes)),
         pictures=[
             *figures(
@@ -52,7 +53,7 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
             *share_blocks(t),
         ],
         actions=[code(f"{what}:", command) for what, command in made.commands.items()],
-        doubts=[sentence(line) for line in dict.fromkeys([*t.warnings, *t.notes, *made.said])],
+        doubts=[sentence(line) for line in dict.fromkeys([*t.warnings, *made.said])],
         sections=[
             ranking_section(t, None, classes),
             columns_section(t.diagnostics),
