@@ -10,13 +10,14 @@ from crossview.reporting.displays.contributions import ViewContributionDisplay
 from crossview.reporting.displays.curves import MetricOverTimeDisplay
 from crossview.reporting.evaluation import evaluation_tables
 from crossview.reporting.fitting_table import FittingTable
-from crossview.reporting.page.blocks import Page, Section, figures, lines, table, text
+from crossview.reporting.page.blocks import Block, Page, Section, figures, table, text
 from crossview.reporting.page.sections import (
     Made,
     columns_section,
     data_section,
     differing_section,
     experts_section,
+    how_often_right,
     made_section,
     of_table,
     ranking_section,
@@ -25,7 +26,7 @@ from crossview.reporting.page.sections import (
 )
 from crossview.reporting.page.training import model_section
 from crossview.reporting.tables import table_of_classes
-from crossview.scoring.drift import drift_warnings
+from crossview.scoring.results import metric_words
 
 __all__ = ["evaluation_page"]
 
@@ -39,39 +40,50 @@ def evaluation_page(
     """Return an evaluation as a page."""
     made = made or Made(label=e.label)
     target = "" if e.label is None else f" {e.label}"
-    page = Page(
+    value, low, high = e.metrics[e.metric]
+    metric = metric_words(e.metric, [str(one) for one in e.classes], str(e.positive))
+    sure = "" if math.isnan(low) else f" ({_interval(e, low, high)}, 95 % interval)"
+    return Page(
         title="Evaluation by crossview",
         question=f"How good is {e.model or 'the model'} at predicting{target}?",
-        answer=sentence(e.summary),
-        warnings=[sentence(line) for line in e.one_class],
-        more=[sentence(line) for line in [*drift_warnings(e.drift), *e.notes]],
+        answer=sentence(f"{metric} = {e.short(value)}{sure}"),
         facts=_facts(e),
+        more=[
+            *how_often_right(e.metric, e.classes, e.positive, e.confusion),
+            *(sentence(line) for line in e.notes),
+        ],
+        pictures=_worth(e),
+        doubts=[sentence(line) for line in dict.fromkeys([*_doubts(e), *made.said])],
+        sections=[
+            _metrics(e),
+            *_slices(e),
+            _over_time(e),
+            _drift(e),
+            ranking_section(e, e.confusion, e.classes),
+            columns_section(e.diagnostics),
+            differing_section(e),
+            experts_section(e),
+            data_section(e.diagnostics, e.classes, e.skipped),
+            *([] if fitted is None else [model_section(fitted, info or {})]),
+            made_section(made, _settings(e)),
+        ],
     )
-    page.sections = [
-        _metrics(e),
-        _worth(e),
-        _over_time(e),
-        _drift(e),
-        ranking_section(e, e.confusion, e.classes),
-        columns_section(e.diagnostics),
-        differing_section(e),
-        experts_section(e),
-        data_section(e.diagnostics, e.classes, e.skipped),
-        model_section(fitted, info or {}) if fitted is not None else Section("model", ""),
-        made_section(made, _settings(e)),
+
+
+def _facts(e: Evaluation) -> list[str]:
+    facts = [f"{e.n_rows:,} rows", *([f"{len(e.classes):,} classes"] * (len(e.classes) > 2))]
+    return [*facts, *([f"{e.skipped:,} without a label"] * bool(e.skipped))]
+
+
+def _doubts(e: Evaluation) -> list[str]:
+    return [
+        *e.warnings,
+        *(
+            f"view {view!r} is missing in all rows; predicted without it"
+            for view in e.missing_views
+        ),
+        *(f"column {column!r} is missing: null" for column in e.null_columns),
     ]
-    return page
-
-
-def _facts(e: Evaluation) -> list[tuple[str, str]]:
-    value, low, high = e.metrics[e.metric]
-    interval = "" if math.isnan(low) else f" ({e.short(low)} to {e.short(high)})"
-    facts = [("rows", f"{e.n_rows:,}"), (e.metric, f"{e.short(value)}{interval}")]
-    if e.classes:
-        facts.append(("classes", f"{len(e.classes):,}"))
-    if e.skipped:
-        facts.append(("without a label", f"{e.skipped:,}"))
-    return facts
 
 
 def _interval(e: Evaluation, low: float, high: float) -> str:
@@ -79,49 +91,15 @@ def _interval(e: Evaluation, low: float, high: float) -> str:
 
 
 def _metrics(e: Evaluation) -> Section:
-    section = Section("metrics", "Metrics")
+    """Return all metrics, how each class is predicted, and what each view is worth."""
     rows = [
         [name, e.short(one.value), _interval(e, one.low, one.high)]
         for name, one in e.metrics.items()
     ]
     marked = frozenset([list(e.metrics).index(e.metric)])
-    section.blocks.append(table(["metric", "value", "95 % interval"], rows, marked=marked))
+    blocks = [table(["metric", "value", "95 % interval"], rows, marked=marked)]
     if e.confusion is not None and len(e.classes) <= MOST_CLASSES_BESIDE:
-        section.blocks.append(of_table(table_of_classes("class", e.classes, e.confusion)))
-    notes = [
-        f"view {view!r} is missing in all rows; predicted without it" for view in e.missing_views
-    ]
-    notes += [f"column {column!r} is missing: null" for column in e.null_columns]
-    section.blocks += lines(sentence(note) for note in notes)
-    for sliced in e.by:
-        rows = [
-            [
-                one.value,
-                f"{one.rows:,}",
-                e.short(one.metric.value),
-                _interval(e, one.metric.low, one.metric.high),
-                e.short(one.difference),
-            ]
-            for one in sliced.slices
-        ]
-        header = [sliced.column, "rows", e.metric, "95 % interval", "difference"]
-        section.blocks.append(table(header, rows, title=f"{e.metric} by {sliced.column}"))
-    return section
-
-
-def _worth(e: Evaluation) -> Section:
-    section = Section("worth", "What each view is worth")
-    if not e.views:
-        section.blocks += share_blocks(e)
-        return section
-    section.blocks += figures(
-        (
-            "worth",
-            lambda: ViewContributionDisplay.of(e),
-            "The same rows predicted with the view missing; lines: 95 % interval.",
-        )
-    )
-    section.blocks += share_blocks(e)
+        blocks.append(of_table(table_of_classes("class", e.classes, e.confusion)))
     alone = any(one.alone is not None for one in e.views)
     header = ["view", f"{e.metric} if missing", "difference", "95 % interval"]
     rows = [
@@ -134,12 +112,40 @@ def _worth(e: Evaluation) -> Section:
         ]
         for one in e.views
     ]
-    section.blocks.append(table([*header, *([f"{e.metric} alone"] if alone else [])], rows))
-    return section
+    if rows:
+        blocks.append(table([*header, *([f"{e.metric} alone"] if alone else [])], rows))
+    return Section("metrics", "Metrics", blocks, opened=True)
+
+
+def _slices(e: Evaluation) -> list[Section]:
+    """Return the metric by the values of columns."""
+    header = ["rows", e.metric, "95 % interval", "difference"]
+    found = []
+    for i, sliced in enumerate(e.by):
+        rows = [
+            [
+                one.value,
+                f"{one.rows:,}",
+                e.short(one.metric.value),
+                _interval(e, one.metric.low, one.metric.high),
+                e.short(one.difference),
+            ]
+            for one in sliced.slices
+        ]
+        blocks = [table([sliced.column, *header], rows)]
+        found.append(Section(f"by-{i}", f"By {sliced.column}", blocks, opened=True))
+    return found
+
+
+def _worth(e: Evaluation) -> list[Block]:
+    """Return what each view is worth as pictures."""
+    how = "The same rows predicted with the view missing; lines: 95 % interval."
+    lost = [("worth", lambda: ViewContributionDisplay.of(e), how)] if e.views else []
+    return [*figures(*lost), *share_blocks(e)]
 
 
 def _over_time(e: Evaluation) -> Section:
-    section = Section("time", "Over time")
+    section = Section("time", "Over time", opened=True)
     if not e.windows:
         return section
     section.blocks += figures(
@@ -154,7 +160,7 @@ def _over_time(e: Evaluation) -> Section:
 
 def _drift(e: Evaluation) -> Section:
     moved = [one for one in e.drift if one.moved]
-    section = Section("drift", "Drift by view", folded=not moved)
+    section = Section("drift", "Drift by view", opened=bool(moved))
     if not e.drift:
         return section
     rows = [
