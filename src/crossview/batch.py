@@ -188,7 +188,7 @@ class RowBuffers:
         self._indptr = np.zeros(2, dtype=np.uint64)
         self._present = np.ones((1, layout.n_views), dtype=np.bool_)
         self.columns: list[int] = []
-        self.values: Sequence[float] = []
+        self.values: Any = []
         self.present = [True] * layout.n_views
         self.rows = Rows(
             read_only(self._data),
@@ -199,14 +199,14 @@ class RowBuffers:
             read_only(self._present),
         )
 
-    def fill(self, columns: list[int], values: Sequence[float], present: list[bool]) -> bool:
+    def fill(self, columns: list[int], values: Any, present: list[bool]) -> bool:
         """Write a row as `make_row` takes it; False if it has too many entries."""
         n = len(columns)
         if n > len(self._data):
             return False
         self._data[:n] = values
         self.values = values
-        if columns != self.columns:
+        if columns is not self.columns and columns != self.columns:
             self._indices[:n], self._indptr[1] = columns, n
             self.columns = columns
         if present != self.present:

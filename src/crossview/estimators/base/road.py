@@ -34,6 +34,8 @@ Bound = Callable[[], Any]
 
 # lists of features whose columns are kept
 MOST_KEPT = 256
+# entries of a row that there is room for
+FEWEST, MOST = 64, 1 << 16
 
 
 class OneExample(NamedTuple):
@@ -80,19 +82,20 @@ class Road:
         self.lock = Lock()
         self._states = learner._states()
         self._arrays = _arrays(self._states)
-        self.row = RowBuffers(learner._slots, max(16, 2 * n_entries))
+        self.row = RowBuffers(learner._slots, min(max(FEWEST, 2 * n_entries), MOST))
         self.number, self.weight = np.zeros(1), np.zeros(1)
         self.y = self.number if K == 1 else np.zeros(1, dtype=np.int64)
         self.scores = np.zeros((1, K))
         given = self.scores if K > 1 else self.scores.reshape(-1)
         order = read_only(np.zeros(1, dtype=np.int64))
-        arrays = (read_only(value) for value in (self.y, self.number, self.weight))
-        self.example = OneExample(self.row, order, *arrays, given)
+        y, number, weight = (read_only(value) for value in (self.y, self.number, self.weight))
+        self.example = OneExample(self.row, order, y, number, weight, given)
         self.learn: Bound | None = learner._bind_learning(self.example)
         self.score: Bound | None = learner._bind_scoring(self.row, self.scores)
         # binding may have given the state another form
         self._arrays = _arrays(self._states)
         self._keys: dict[Any, _Named] = {}
+        self._every = list(range(min(learner._slots.n_columns, MOST)))
 
     @classmethod
     def find(cls, learner: Any, x: Any) -> Self | None:
@@ -104,7 +107,7 @@ class Road:
                 learner.__dict__["_road"] = _Waiting(learner)
             return None
         if isinstance(kept, _Waiting):
-            n_entries = len(x.columns) if isinstance(x, OneRow) else 16
+            n_entries = len(x.columns) if isinstance(x, OneRow) else learner._slots.n_columns
             kept = learner.__dict__["_road"] = cls(learner, n_entries)
             learner._share_road(kept)
         return kept if kept.score is not None else None
@@ -121,7 +124,9 @@ class Road:
         if type(x) is OneRow:
             if not self._learner._columns.takes(x.layout):
                 return False
-            return self.row.fill(x.columns, x.values, x.present)
+            return self._fill(x.columns, x.values, x.present)
+        if type(x) is np.ndarray:
+            return self._take_array(x)
         if not isinstance(x, Mapping):
             return False
         try:
@@ -130,9 +135,26 @@ class Road:
                 return False
             if named.order is not None:
                 values = [values[i] for i in named.order]
-            return self.row.fill(named.columns, values, named.present)
+            return self._fill(named.columns, values, named.present)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             return False
+
+    def _take_array(self, x: np.ndarray) -> bool:
+        """Write a plain array of all columns, none of them missing."""
+        columns = self._learner._columns
+        plain = x.ndim == 1 and x.dtype == np.float64 and columns.positions is None
+        if not (plain and len(x) == columns.layout.n_columns == len(self._every)):
+            return False
+        if not math.isfinite(x.sum()):
+            return False
+        return self._fill(self._every, x, [True] * columns.layout.n_views)
+
+    def _fill(self, columns: list[int], values: Any, present: list[bool]) -> bool:
+        if self.row.fill(columns, values, present):
+            return True
+        if len(columns) <= MOST // 2:  # the next road is for longer rows
+            self._learner.__dict__.pop("_road", None)
+        return False
 
     def _named(self, x: Mapping[Any, Any]) -> tuple[list[Any], _Named | None]:
         """Return the values of a row, and where its features are; None for new features."""
@@ -207,6 +229,13 @@ class ClassifierRoad(Road):
             for k, y in enumerate(classes.tolist())
         }
 
+    def knows(self, y: Any, sample_weight: Any) -> bool:
+        """Return whether it learns rows with this label and weight."""
+        try:
+            return self.learn is not None and y in self._targets and usable_weight(sample_weight)
+        except TypeError:
+            return False
+
     def probabilities(self) -> dict[Any, float]:
         """Return the probabilities of the row that was taken."""
         assert self.score is not None
@@ -228,18 +257,14 @@ class ClassifierRoad(Road):
 
     def learn_row(self, x: Any, y: Any, sample_weight: float) -> int | None:
         """Learn a row; return -1, 0 for one that was left out, None for one of another way."""
-        if self.learn is None or not usable_weight(sample_weight):
+        if not (self.knows(y, sample_weight) and self.take(x)):
             return None
-        try:
-            target, code, factor = self._targets[y]
-        except (KeyError, TypeError):
-            return None
-        if not self.take(x):
-            return None
+        target, code, factor = self._targets[y]
         self.number[0] = target
         if self.y is not self.number:
             self.y[0] = target
         self.weight[0] = sample_weight * factor
+        assert self.learn is not None
         wrong = int(self.learn())
         if wrong < 0 and self._calibrate is not None:
             self._code[0], self._own_weight[0] = code, sample_weight
@@ -260,6 +285,11 @@ class NumberRoad(Road):
         rows = read_only(self._target), read_only(self._own_weight)
         self._standardize = bind(running_units, self._after, *rows, self._mean, self._scale)
 
+    def knows(self, y: Any, sample_weight: Any) -> bool:
+        """Return whether it learns rows with this target and weight."""
+        plain = type(y) in (float, int) and math.isfinite(y)
+        return self.learn is not None and plain and usable_weight(sample_weight)
+
     def predict(self) -> float:
         """Return the target of the row that was taken."""
         assert self.score is not None
@@ -269,8 +299,7 @@ class NumberRoad(Road):
 
     def learn_row(self, x: Any, y: Any, sample_weight: float) -> int | None:
         """Learn a row; return -1, 0 for one that was left out, None for one of another way."""
-        usable = type(y) in (float, int) and usable_weight(sample_weight)
-        if self.learn is None or not usable or not self.take(x):
+        if not (self.knows(y, sample_weight) and self.take(x)):
             return None
         before = self._units.copy()
         self._after[:] = before
@@ -281,6 +310,7 @@ class NumberRoad(Road):
             return None
         self._units[:] = self._after  # in place: a stack shares them with its experts
         self.number[0], self.weight[0] = (float(y) - mean) / scale, sample_weight
+        assert self.learn is not None
         wrong = int(self.learn())
         if wrong >= 0:
             self._units[:] = before

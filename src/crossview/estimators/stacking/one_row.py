@@ -60,10 +60,10 @@ class StackRow:
         p = self._found.reshape(1, K, C)
         if stack._n_calibrated() is not None:
             memory = calibration.expert_row(stack._state["calibrations"], C)
-            codes = tuple(map(read_only, self._codes))
-            given = map(read_only, (self._found, self._missing))
-            given = *given, codes, read_only(self._weight), memory, example is not None
-            self._calibrate = bind(calibration.calibrate_experts, *given)
+            codes = read_only(self._codes[0]), read_only(self._codes[1])
+            given = read_only(self._found), read_only(self._missing), codes
+            weight, learn = read_only(self._weight), example is not None
+            self._calibrate = bind(calibration.calibrate_experts, *given, weight, memory, learn)
             p = memory.p.reshape(1, K, C)
         y = np.zeros(1, dtype=np.float64 if C == 1 else np.int64) if example is None else example.y
         self._combine = stack._bind_combination(p, (y, self._weight), scores, example is not None)
@@ -104,7 +104,8 @@ class StackRow:
             view.weight[0] = self._weight[0] if there else 0.0
             self._missing[view.experts] = not there
         for call in self.bound:
-            call()  # type: ignore[misc] - a stack with others is not bound
+            assert call is not None  # a stack with others is not bound
+            call()
         if self._calibrate is not None:
             if example is not None:
                 y = int(example.number[0])
