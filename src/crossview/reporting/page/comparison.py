@@ -41,15 +41,12 @@ from crossview.reporting.page.blocks import (
 )
 from crossview.reporting.page.sections import (
     Made,
-    columns_section,
     counted,
-    data_section,
-    differing_section,
-    experts_section,
     how_often_right,
+    kept_sections,
     made_section,
-    ranking_section,
     sentence,
+    sentences,
     share_blocks,
 )
 from crossview.reporting.tables import comparison_table, duration, speed, table_notes
@@ -71,7 +68,6 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
     said = [*c.warnings, *c.notes, *made.said]
     if c.planned_folds > c.folds:
         said.append(f"{c.folds} of {c.planned_folds} folds were finished")
-    kept, row = c.diagnostics, c.recommended
     return Page(
         title="Comparison by crossview",
         question=f"What predicts {made.label or 'the label'} best?",
@@ -83,18 +79,14 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
             *_views(c),
         ],
         actions=_actions(c, made),
-        doubts=[sentence(line) for line in dict.fromkeys(said)],
-        detail=[sentence(line) for line in c.verdict] if len(c.rows) > 1 else [],
+        doubts=sentences(said),
+        detail=sentences(c.verdict) if len(c.rows) > 1 else [],
         sections=[
             _models(c),
             _worth(c),
             _curves(c),
-            ranking_section(c, row.confusion, c.classes),
-            columns_section(kept),
-            differing_section(c),
-            experts_section(c),
-            data_section(kept, c.classes, c.unlabeled),
-            made_section(made, _settings(c), [] if kept is not None else [NOT_KEPT]),
+            *kept_sections(c, c.recommended.confusion, c.classes, c.unlabeled),
+            made_section(made, _settings(c), [NOT_KEPT] * (c.diagnostics is None)),
         ],
     )
 
