@@ -30,6 +30,7 @@ __all__ = [
     "table_notes",
     "table_of_classes",
     "to_markdown",
+    "view_notes",
 ]
 
 
@@ -100,7 +101,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     """Return the notes below the table: the verdict, the evaluation, what was left out."""
     c = comparison
     notes = [*c.verdict, *([c.unlabeled_benefit] if c.unlabeled_benefit else [])]
-    return [*notes, *_about_curve(c), *_about_views(c), *table_notes(c)]
+    return [*notes, *_about_curve(c), *view_notes(c), *table_notes(c)]
 
 
 def table_notes(comparison: Comparison) -> list[str]:
@@ -142,8 +143,8 @@ def benefit_of_rows(gain: Posterior, rope: float) -> str:
     return "more rows may help" if gain.location > rope else "more rows would bring little"
 
 
-def _about_views(c: Comparison) -> list[str]:
-    """Say how much each view contributes."""
+def view_notes(c: Comparison) -> list[str]:
+    """Return a line per view on how much it contributes, if that was measured."""
     notes = []
     if c.explained.model.startswith("view:"):
         notes.append(f"{c.explained.model} uses one view: nothing is lost without the others")

@@ -49,7 +49,13 @@ from crossview.reporting.page.sections import (
     sentences,
     share_blocks,
 )
-from crossview.reporting.tables import comparison_table, duration, speed, table_notes
+from crossview.reporting.tables import (
+    comparison_table,
+    duration,
+    speed,
+    table_notes,
+    view_notes,
+)
 
 __all__ = ["comparison_page"]
 
@@ -184,7 +190,7 @@ def _views(c: Comparison) -> list[Block]:
         rows.append(cells)
     header = ["view", *["alone"] * bool(alone), *["without it"] * bool(lost)]
     parts = [f"alone: {c.metric} of a model of this view only"] * bool(alone)
-    parts += ["without it: the change if it is left out"] * bool(lost)
+    parts += [f"without it: what {c.explained.model} then gains or loses"] * bool(lost)
     parts += ["share: of the absolute score"] * bool(shares)
     if len(views) > MOST_VIEWS:
         parts.insert(0, f"{MOST_VIEWS} of {len(views)} views")
@@ -314,26 +320,9 @@ def _worth(c: Comparison) -> Section:
     """Return the section on the contribution of each view."""
     section = Section("worth", "What each view is worth")
     if c.ablation:
-        section.blocks += figures(
-            (
-                "worth",
-                lambda: ViewContributionDisplay.of(c),
-                f"{c.recommended.model} learned again without the view; lines: 95 % interval.",
-            )
-        )
-        rows = []
-        for one in c.ablation:
-            for what, value, change in (
-                ("learned without it", one.without, one.without_difference),
-                ("missing in the rows to predict", one.missing, one.missing_difference),
-            ):
-                cells = [one.view, what, short_value(c, value), short_value(c, change.location)]
-                rows.append([*cells, _difference(c, change)])
-        header = ["view", "what", c.metric, "difference", "95 % interval"]
-        section.blocks.append(table(header, rows, texts=2))
-    if not c.ablation and c.recommended.model.startswith("view:"):
-        words = f"{c.recommended.model} uses one view: nothing is lost without the others."
-        section.blocks.append(text(words))
+        how = f"{c.explained.model} learned again without the view; lines: 95 % interval."
+        section.blocks += figures(("worth", lambda: ViewContributionDisplay.of(c), how))
+    section.blocks += lines(sentences(view_notes(c)))
     section.blocks += share_blocks(c)
     return section
 
@@ -345,7 +334,7 @@ def _curves(c: Comparison) -> Section:
         (
             "learning-curve",
             lambda: LearningCurveDisplay.of(c),
-            f"{c.recommended.model}; shaded: one standard deviation over the folds.",
+            f"{c.explained.model}; shaded: one standard deviation over the folds.",
         ),
         (
             "errors",
