@@ -164,7 +164,7 @@ def draw_bars(
         ax.annotate(text, (rights[i], i), **place, fontsize=9.5)
     low = min(0.0, values.min(), np.nanmin([*lines.ravel(), 0.0]))
     span = rights.max() - low or 1.0
-    ax.set_xlim(low - 0.05 * span * (low < 0.0), rights.max() + 0.2 * span)
+    ax.set_xlim(low - 0.05 * span * (low < 0.0), rights.max() + 0.22 * span)
     ax.set_ylim(len(y) - 0.4, -0.6)
     ax.set_yticks(y, names)
     ax.tick_params(axis="y", length=0)
