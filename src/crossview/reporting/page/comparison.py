@@ -205,8 +205,8 @@ def _about_views(c: Comparison, alone: Mapping[str, ComparisonRow], first: str) 
     if not alone:
         return "Which views matter"
     if alone[first].equal:
-        return f"{first} alone is shown to be as good as all views"
-    return f"No view alone is shown to be as good as all; the best is {first}"
+        return f"{first!r} alone is shown to be as good as all views"
+    return f"No view alone is shown to be as good as all; the best is {first!r}"
 
 
 def _actions(c: Comparison, made: Made) -> list[Block]:
