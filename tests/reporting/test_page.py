@@ -171,7 +171,7 @@ def test_the_first_screen_has_an_answer_with_its_doubt_three_bars_the_views_and_
     ) in words
     assert "adaptive regularization of weights (arow) 0.60, the view a alone 0.40" in words
     assert "It finds 75% of the 'yes' rows, and is right in 75% of those that it calls so." in words
-    assert "No view alone is shown to be as good as all; the best is b" in words
+    assert "No view alone is shown to be as good as all; the best is 'b'" in words
     assert words.index("b0.710") < words.index("a0.533")
     for doubt in ("A: tells the label.", "B: a guess.", "3 of 5 folds were finished."):
         assert doubt.lower() in words.lower()

@@ -13,7 +13,16 @@ from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
 from crossview.errors import InputError
-from crossview.reporting.displays.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name
+from crossview.reporting.displays.style import (
+    COLORS,
+    INK,
+    LINE,
+    MUTED,
+    WIDTH,
+    Display,
+    draw_bars,
+    short_name,
+)
 from crossview.scoring.results import metric_words
 
 __all__ = ["AnswerDisplay", "ComparisonDisplay", "brief_value", "coded_name", "metric_of_class"]
@@ -205,37 +214,27 @@ class AnswerDisplay(Display):
         return cls(result)
 
     def _draw(self, ax: Any) -> None:
-        c, y = self.comparison, np.arange(len(self.rows))
-        sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
-        values = np.array([row.value for row in self.rows])
-        colors = [COLORS[0] if row is c.recommended else MUTED for row in self.rows]
-        ax.barh(y, np.nan_to_num(values), height=0.55, color=colors, alpha=0.85, linewidth=0)
-        ends = [0.0, *np.nan_to_num(values).tolist()]
-        for i, row in enumerate(self.rows):
-            right = np.nan_to_num(row.value)
-            interval = c.interval(row)
-            if interval is None and row.difference is not None:
-                low, high = row.difference.interval()
-                interval = (c.best.value + sign * low, c.best.value + sign * high)
-            if interval is not None and np.isfinite(interval).all():
-                ax.plot(interval, [i, i], color=INK, linewidth=1.4)
-                right = max(right, *interval)
-                ends += interval
-            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
-            words = "–" if np.isnan(row.value) else brief_value(c, row.value)
-            ax.annotate(words, (max(right, 0.0), i), **place, fontsize=9.5)
-        low, high = min(ends), max(ends)
-        ax.set_xlim(low, high + 0.22 * ((high - low) or 1.0))
-        ax.set_ylim(len(y) - 0.4, -0.6)
-        names = [textwrap.fill(short_name(name, 44), 23) for name in self.names]
-        ax.set_yticks(y, names)
+        c = self.comparison
+        draw_bars(
+            ax,
+            [textwrap.fill(short_name(name, 44), 23) for name in self.names],
+            [row.value for row in self.rows],
+            ["–" if np.isnan(row.value) else brief_value(c, row.value) for row in self.rows],
+            [self._interval(row) for row in self.rows],
+            [COLORS[0] if row is c.recommended else MUTED for row in self.rows],
+        )
         for text, row in zip(ax.get_yticklabels(), self.rows, strict=True):
             text.set_fontweight("bold" if row is c.recommended else "normal")
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        ax.locator_params(axis="x", nbins=5)
-        ax.grid(axis="x")
         ax.set_xlabel(c.metric)
+
+    def _interval(self, row: ComparisonRow) -> tuple[float, float]:
+        """The interval of a row on new rows; on a stream that of its difference to the best."""
+        c, interval = self.comparison, self.comparison.interval(row)
+        if interval is not None or row.difference is None:
+            return interval or (np.nan, np.nan)
+        sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
+        low, high = sorted(c.best.value + sign * end for end in row.difference.interval())
+        return low, high
 
 
 def coded_name(row: ComparisonRow) -> str:

@@ -53,11 +53,6 @@ class Block:
     svg: str = ""
     blocks: list[Block] = field(default_factory=list)
 
-    @property
-    def groups(self) -> list[list[Block]]:
-        """As of a section."""
-        return group(self.blocks)
-
 
 @dataclass
 class Section:
@@ -88,11 +83,6 @@ class Section:
         """Return the summary beside the title."""
         titles = [block.title for block in self.blocks if block.kind == "figure"]
         return self.finding or next(iter(titles), "")
-
-    @property
-    def groups(self) -> list[list[Block]]:
-        """The blocks, with pictures and tables that follow each other together."""
-        return group(self.blocks)
 
 
 def group(blocks: Sequence[Block]) -> list[list[Block]]:

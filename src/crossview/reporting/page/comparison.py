@@ -41,18 +41,21 @@ from crossview.reporting.page.blocks import (
 )
 from crossview.reporting.page.sections import (
     Made,
-    columns_section,
     counted,
-    data_section,
-    differing_section,
-    experts_section,
     how_often_right,
+    kept_sections,
     made_section,
-    ranking_section,
     sentence,
+    sentences,
     share_blocks,
 )
-from crossview.reporting.tables import comparison_table, duration, speed, table_notes
+from crossview.reporting.tables import (
+    comparison_table,
+    duration,
+    speed,
+    table_notes,
+    view_notes,
+)
 
 __all__ = ["comparison_page"]
 
@@ -71,7 +74,6 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
     said = [*c.warnings, *c.notes, *made.said]
     if c.planned_folds > c.folds:
         said.append(f"{c.folds} of {c.planned_folds} folds were finished")
-    kept, row = c.diagnostics, c.recommended
     return Page(
         title="Comparison by crossview",
         question=f"What predicts {made.label or 'the label'} best?",
@@ -83,18 +85,14 @@ def comparison_page(c: Comparison, made: Made | None = None) -> Page:
             *_views(c),
         ],
         actions=_actions(c, made),
-        doubts=[sentence(line) for line in dict.fromkeys(said)],
-        detail=[sentence(line) for line in c.verdict] if len(c.rows) > 1 else [],
+        doubts=sentences(said),
+        detail=sentences(c.verdict) if len(c.rows) > 1 else [],
         sections=[
             _models(c),
             _worth(c),
             _curves(c),
-            ranking_section(c, row.confusion, c.classes),
-            columns_section(kept),
-            differing_section(c),
-            experts_section(c),
-            data_section(kept, c.classes, c.unlabeled),
-            made_section(made, _settings(c), [] if kept is not None else [NOT_KEPT]),
+            *kept_sections(c, c.recommended.confusion, c.classes, c.unlabeled),
+            made_section(made, _settings(c), [NOT_KEPT] * (c.diagnostics is None)),
         ],
     )
 
@@ -192,7 +190,7 @@ def _views(c: Comparison) -> list[Block]:
         rows.append(cells)
     header = ["view", *["alone"] * bool(alone), *["without it"] * bool(lost)]
     parts = [f"alone: {c.metric} of a model of this view only"] * bool(alone)
-    parts += ["without it: the change if it is left out"] * bool(lost)
+    parts += [f"without it: what {c.explained.model} then gains or loses"] * bool(lost)
     parts += ["share: of the absolute score"] * bool(shares)
     if len(views) > MOST_VIEWS:
         parts.insert(0, f"{MOST_VIEWS} of {len(views)} views")
@@ -207,8 +205,8 @@ def _about_views(c: Comparison, alone: Mapping[str, ComparisonRow], first: str) 
     if not alone:
         return "Which views matter"
     if alone[first].equal:
-        return f"{first} alone is shown to be as good as all views"
-    return f"No view alone is shown to be as good as all; the best is {first}"
+        return f"{first!r} alone is shown to be as good as all views"
+    return f"No view alone is shown to be as good as all; the best is {first!r}"
 
 
 def _actions(c: Comparison, made: Made) -> list[Block]:
@@ -322,26 +320,9 @@ def _worth(c: Comparison) -> Section:
     """Return the section on the contribution of each view."""
     section = Section("worth", "What each view is worth")
     if c.ablation:
-        section.blocks += figures(
-            (
-                "worth",
-                lambda: ViewContributionDisplay.of(c),
-                f"{c.recommended.model} learned again without the view; lines: 95 % interval.",
-            )
-        )
-        rows = []
-        for one in c.ablation:
-            for what, value, change in (
-                ("learned without it", one.without, one.without_difference),
-                ("missing in the rows to predict", one.missing, one.missing_difference),
-            ):
-                cells = [one.view, what, short_value(c, value), short_value(c, change.location)]
-                rows.append([*cells, _difference(c, change)])
-        header = ["view", "what", c.metric, "difference", "95 % interval"]
-        section.blocks.append(table(header, rows, texts=2))
-    if not c.ablation and c.recommended.model.startswith("view:"):
-        words = f"{c.recommended.model} uses one view: nothing is lost without the others."
-        section.blocks.append(text(words))
+        how = f"{c.explained.model} learned again without the view; lines: 95 % interval."
+        section.blocks += figures(("worth", lambda: ViewContributionDisplay.of(c), how))
+    section.blocks += lines(sentences(view_notes(c)))
     section.blocks += share_blocks(c)
     return section
 
@@ -353,7 +334,7 @@ def _curves(c: Comparison) -> Section:
         (
             "learning-curve",
             lambda: LearningCurveDisplay.of(c),
-            f"{c.recommended.model}; shaded: one standard deviation over the folds.",
+            f"{c.explained.model}; shaded: one standard deviation over the folds.",
         ),
         (
             "errors",

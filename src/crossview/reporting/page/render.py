@@ -6,13 +6,11 @@ import datetime
 import re
 from importlib import resources
 from importlib.metadata import version
-from importlib.util import find_spec
 
-from crossview.errors import InputError
 from crossview.reporting.displays.style import NOT_IN_XML
 from crossview.reporting.page.blocks import Page, group
 
-__all__ = ["check_installed", "render"]
+__all__ = ["render"]
 
 # where a name may go on in the next line: behind these, which divide its words
 MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
@@ -20,16 +18,8 @@ MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
 OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
 
 
-def check_installed() -> None:
-    """Raise an error where a package is missing that pages need."""
-    for name in ("jinja2", "matplotlib"):
-        if find_spec(name) is None:
-            raise InputError(f"a report needs {name}: pip install {name}")
-
-
 def render(page: Page) -> str:
     """Return a page as one HTML file, which needs no other."""
-    check_installed()
     from jinja2 import Environment, StrictUndefined
 
     here = resources.files("crossview.reporting.page")

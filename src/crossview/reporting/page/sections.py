@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,13 @@ from crossview.scoring.diagnostics import Diagnostics
 
 __all__ = [
     "Made",
-    "columns_section",
     "counted",
-    "data_section",
-    "differing_section",
-    "experts_section",
     "how_often_right",
+    "kept_sections",
     "made_section",
     "of_table",
-    "ranking_section",
     "sentence",
+    "sentences",
     "share_blocks",
     "words_of",
 ]
@@ -96,6 +94,11 @@ def sentence(words: str) -> str:
     return begin if begin.endswith((".", "?", "!", ",")) else f"{begin}."
 
 
+def sentences(*lines: Iterable[str]) -> list[str]:
+    """Return lines as sentences, each once."""
+    return [sentence(line) for line in dict.fromkeys(chain(*lines))]
+
+
 def how_often_right(
     metric: str, classes: Sequence[Any], positive: Any, confusion: Any
 ) -> list[str]:
@@ -133,7 +136,20 @@ def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
     )
 
 
-def data_section(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
+def kept_sections(
+    result: Any, confusion: Any, classes: Sequence[Any], unlabeled: int
+) -> list[Section]:
+    """Return what any result may have kept: predictions, columns, views, experts and data."""
+    return [
+        _predictions(result, confusion, classes),
+        _columns(result.diagnostics),
+        _differing(result),
+        _experts(result),
+        _data(result.diagnostics, classes, unlabeled),
+    ]
+
+
+def _data(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
     """Return the data and the views in numbers."""
     section = Section("data", "Data and views")
     if kept is None:
@@ -199,7 +215,7 @@ def share_blocks(result: Any) -> list[Block]:
     )
 
 
-def differing_section(result: Any) -> Section:
+def _differing(result: Any) -> Section:
     """Return how much the views differ, and where they differ most."""
     section = Section("differences", "Where the views differ")
     kept = result.diagnostics
@@ -244,7 +260,7 @@ def differing_section(result: Any) -> Section:
     return section
 
 
-def columns_section(kept: Diagnostics | None) -> Section:
+def _columns(kept: Diagnostics | None) -> Section:
     """Return the columns that contribute most, and interactions; empty if they are not known."""
     section = Section("columns", "Strongest columns")
     if kept is None or not kept.columns:
@@ -273,35 +289,24 @@ def columns_section(kept: Diagnostics | None) -> Section:
     return section
 
 
-def experts_section(result: Any) -> Section:
+def _experts(result: Any) -> Section:
     """Return which expert of a stack was trusted when; empty for other models."""
-    section = Section("experts", "Which expert was trusted when")
-    section.blocks += figures(
-        (
-            "experts",
-            lambda: ExpertWeightsDisplay.of(result),
-            "Weight in the mixture after so many rows; a learned combination may predict instead.",
-        )
-    )
-    return section
+    how = "Weight in the mixture after so many rows; a learned combination may predict instead."
+    shown = figures(("experts", lambda: ExpertWeightsDisplay.of(result), how))
+    return Section("experts", "Which expert was trusted when", shown)
 
 
-def ranking_section(result: Any, confusion: Any, classes: Any) -> Section:
+def _predictions(result: Any, confusion: Any, classes: Any) -> Section:
     """Return precision and recall, ROC, calibration, threshold and the confusion matrix."""
     kept = result.diagnostics
     model = "" if kept is None or not kept.model else f" of {kept.model}"
+    section = Section("predictions", f"Predictions{model}")
     if result.task == "regression":
-        section = Section("predictions", f"Predictions{model}")
         if kept is not None and kept.scored is not None:
             section.blocks += figures(("targets", lambda: TargetDisplay.of(result), ""))
         return section
-    section = Section("predictions", f"Predictions{model}")
     section.blocks += figures(
-        (
-            "precision-recall",
-            lambda: PrecisionRecall.of(result),
-            "Precision at each recall.",
-        ),
+        ("precision-recall", lambda: PrecisionRecall.of(result), "Precision at each recall."),
         ("roc", lambda: Roc.of(result), "At each threshold."),
         (
             "calibration",

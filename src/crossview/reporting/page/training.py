@@ -10,15 +10,12 @@ from crossview.reporting.model import model_tables
 from crossview.reporting.page.blocks import Block, Page, Section, code, figures, text
 from crossview.reporting.page.sections import (
     Made,
-    columns_section,
     counted,
-    data_section,
-    differing_section,
-    experts_section,
+    kept_sections,
     made_section,
     of_table,
-    ranking_section,
     sentence,
+    sentences,
     share_blocks,
     words_of,
 )
@@ -40,7 +37,7 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
         title="Training by crossview",
         question=f"How well does {t.name} predict{target} from {words_of(views)}?",
         answer=_answer(t),
-        more=[sentence(line) for line in t.notes],
+        more=sentences(t.notes),
         facts=_facts(t, len(views), len(classes)),
         pictures=[
             *figures(
@@ -53,13 +50,9 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
             *share_blocks(t),
         ],
         actions=[code(f"{what}:", command) for what, command in made.commands.items()],
-        doubts=[sentence(line) for line in dict.fromkeys([*t.warnings, *made.said])],
+        doubts=sentences(t.warnings, made.said),
         sections=[
-            ranking_section(t, None, classes),
-            columns_section(t.diagnostics),
-            differing_section(t),
-            experts_section(t),
-            data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
+            *kept_sections(t, None, classes, t.unlabeled + t.skipped),
             model_section(t.fitted, t.info),
             made_section(made, _settings(t)),
         ],
