@@ -17,6 +17,9 @@ v = (h k)^½ u, so that both sides of its diagonal are equal to the last bit.
 A column has a place in P when it first occurs, or for the third time if it is far from the
 beginning of its view, where an encoder has its categories and words.  When all places are taken,
 other columns have one variance each.
+
+After `ROWS_BEFORE_FOURIER` rows the columns of numbers are known, of which the Fourier features are
+made; a pass may then leave out all other columns.
 """
 
 from typing import NamedTuple
@@ -53,8 +56,8 @@ class Newton(NamedTuple):
     members: np.ndarray  # int64 (n_places,): the column of each place
     place: np.ndarray  # int32 (n_columns,): the place of each column; 0: it has none
     D: np.ndarray  # (n_columns,): the variances of columns without a place
-    count: np.ndarray  # (n_columns,): rows in which the column is not 0
-    square: np.ndarray  # (n_columns,): the sum of its squares
+    counts: np.ndarray  # (n_columns,): rows in which the column is not 0
+    squares: np.ndarray  # (n_columns,): the sum of its squares
     signs: np.ndarray  # uint8 (n_columns,): POSITIVE and NEGATIVE, as they occurred
     inputs: np.ndarray  # int64 (MAX_INPUTS,): the columns of which there are Fourier features
     n_inputs: np.ndarray  # int64 (1,): their number; -1: not known yet
@@ -69,6 +72,7 @@ class Settings(NamedTuple):
     forgetting: float
     variance: float
     bias: float  # 1, or 0 without an intercept
+    numbers: bool  # whether columns of numbers alone are learned, once they are known
 
 
 class Examples(NamedTuple):
@@ -131,7 +135,7 @@ def _work(rows: Rows, model: Newton) -> Work:
     )
     used = int(model.used[0])
     columns = model.members[1 + len(model.V) : used]
-    work.scale[1 + len(model.V) : used] = np.sqrt(model.square[columns] / model.count[columns])
+    work.scale[1 + len(model.V) : used] = np.sqrt(model.squares[columns] / model.counts[columns])
     n_inputs = max(int(model.n_inputs[0]), 0)
     work.input_of[model.place[model.inputs[:n_inputs]]] = 1 + np.arange(n_inputs)
     return work
@@ -172,7 +176,7 @@ def learning_pass(rows, examples, model, settings, work, scores):
             read_features(rows, i, model, settings, work)
             take_step(h, weight[i], model, settings, work)
             if model.n_inputs[0] < 0 and model.t[0] == ROWS_BEFORE_FOURIER:
-                choose_inputs(model, work)
+                choose_inputs(model, settings, work)
     return nonfinite_row
 
 
@@ -238,6 +242,7 @@ def read_features(rows, i, model, settings, work):
     lo, hi = indptr[i], indptr[i + 1]
     offset = lo if shared else ZERO
     n, n_alone, v = 0, 0, 0
+    numbers = settings.numbers and model.n_inputs[0] > 0
     if settings.bias != 0.0:
         work.at[0], work.f[0] = 0, 1.0
         n = 1
@@ -249,15 +254,17 @@ def read_features(rows, i, model, settings, work):
         if x[p] * x[p] == 0.0:
             continue
         q = j[p - offset]
+        if numbers and place[q] == 0:
+            continue
         while q >= ptr[v + 1]:
             v += 1
-        model.count[q] += 1.0
-        model.square[q] += x[p] * x[p]
+        model.counts[q] += 1.0
+        model.squares[q] += x[p] * x[p]
         model.signs[q] |= POSITIVE if x[p] > 0.0 else NEGATIVE
-        scale = np.sqrt(model.square[q] / model.count[q])
-        if model.count[q] == 1.0:
+        scale = np.sqrt(model.squares[q] / model.counts[q])
+        if model.counts[q] == 1.0:
             D[q] = settings.variance
-        occurs = model.count[q] >= OCCURRENCES or q - ptr[v] < FIRST_COLUMNS
+        occurs = model.counts[q] >= OCCURRENCES or q - ptr[v] < FIRST_COLUMNS
         if place[q] == 0 and occurs and used[0] < place_limit(model):
             place[q] = used[0]
             model.members[used[0]] = q
@@ -306,7 +313,7 @@ def take_step(h, weight, model, settings, work):
             W[model.members[r], k] -= move * u[r] / work.scale[r]
         for a in range(work.n[1]):
             q = alone[a]
-            scale = np.sqrt(model.square[q] / model.count[q])
+            scale = np.sqrt(model.squares[q] / model.counts[q])
             W[q, k] -= move * D[q] * z[a] / scale
     # by products of two equal factors: both sides of the diagonal stay equal
     root = np.sqrt(h * step)
@@ -331,7 +338,7 @@ def forgotten(variance, gamma, most):
 
 
 @borrowing
-def choose_inputs(model, work):
+def choose_inputs(model, settings, work):
     """Find the columns of numbers: those that are not 0 in half of the rows, and have both signs.
 
     Where no column has both signs, they are those that are not 0 in half of the rows.  There are
@@ -343,7 +350,7 @@ def choose_inputs(model, work):
         n = 0
         for r in range(first, model.used[0]):
             q = model.members[r]
-            if 2.0 * model.count[q] < model.t[0] or (attempt == 0 and model.signs[q] != wanted):
+            if 2.0 * model.counts[q] < model.t[0] or (attempt == 0 and model.signs[q] != wanted):
                 continue
             if n < MAX_INPUTS:
                 model.inputs[n] = q
@@ -351,8 +358,42 @@ def choose_inputs(model, work):
             n += 1
         if n > 0:
             break
-    if n > MAX_INPUTS or model.V.shape[0] == 0:
+    if n > MAX_INPUTS or not (settings.numbers or first > 1):
         work.input_of[:] = 0
         model.inputs[:] = 0
         n = 0
     model.n_inputs[0] = n
+    if settings.numbers and n > 0:
+        leave_out_others(model, work)
+
+
+@borrowing
+def leave_out_others(model, work):
+    """Leave all columns that are no inputs without weight and place."""
+    first, end = 1 + model.V.shape[0], model.used[0]
+    to = first
+    for r in range(first, end):
+        q = model.members[r]
+        model.members[r] = 0
+        if work.input_of[r] == 0:
+            continue
+        model.members[to] = q
+        work.input_of[to], work.scale[to] = work.input_of[r], work.scale[r]
+        for c in range(end):
+            model.P[to, c] = model.P[r, c]
+        for c in range(end):
+            model.P[c, to] = model.P[c, r]
+        to += 1
+    model.used[0] = to
+    model.P[to:, :] = 0.0
+    model.P[:, to:] = 0.0
+    work.input_of[to:] = 0
+    for q in range(model.place.shape[0]):
+        if model.counts[q] > 0.0:
+            model.place[q] = 0
+            model.D[q] = 0.0
+    for r in range(first, to):
+        model.place[model.members[r]] = r
+    for q in range(model.place.shape[0]):
+        if model.counts[q] > 0.0 and model.place[q] == 0:
+            model.W[q, :] = 0.0

@@ -171,9 +171,13 @@ def _newton(task: str) -> Learner:
         "second-order steps with a forgetting factor, for streams that change",
         task,
         grid={"forgetting": FORGETTING},
-        settable=("fit_intercept", "fourier_features", "full_columns", "initial_variance", *weighted),
+        settable=(
+            *("columns", "fit_intercept", "fourier_features", "full_columns", "initial_variance"),
+            *weighted,
+        ),
         refined=BINNED,
         effort=3,
+        compared="never",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import losses, newton
-from crossview.algorithms.merging import seen_mean
+from crossview.algorithms.merging import mean, seen_mean
 from crossview.algorithms.newton import MAX_INPUTS, Newton
 from crossview.batch import entries_of, read_only
 from crossview.errors import InputError
@@ -28,7 +29,7 @@ from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.weights import LinearWeights, weights_with_class
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE
-from crossview.estimators.validation import Interval
+from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
@@ -37,7 +38,7 @@ from crossview.views import ViewLayout
 __all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
 
 # of one value per column
-PER_COLUMN = {"D": "f8", "count": "f8", "square": "f8", "signs": "u1", "place": "i4"}
+PER_COLUMN = {"D": "f8", "counts": "f8", "squares": "f8", "signs": "u1", "place": "i4"}
 
 PARAMETERS = {
     name: (LINEAR | COVARIANCE | ONLINE)[name]
@@ -46,14 +47,6 @@ PARAMETERS = {
         *("calibration", "random_state"),
     )
 } | {
-    "forgetting": (
-        "float",
-        """
-        Forgetting factor, in (0, 1]: after each row the variances of its weights are divided by it,
-        up to ``initial_variance``.  About 1 / (1 - forgetting) rows count; a lower value follows
-        changes faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
-        """,
-    ),
     "full_columns": (
         "int",
         """
@@ -62,14 +55,22 @@ PARAMETERS = {
         taken, those beyond the first 128 of their view with their third row.
         """,
     ),
+    "columns": (
+        '{"all", "numbers"}',
+        """
+        Which columns to learn from: all, or after 64 rows those of numbers alone, as for an expert
+        of a stack beside others that learn categories and bins.  Columns of numbers are those that
+        are not 0 in half of the 64 rows; of these those with values above and below 0, if there are
+        any.  If they are none, or more than 50, all columns are learned.
+        """,
+    ),
     "fourier_features": (
         "int",
         """
         Number of random Fourier features of the columns of numbers, at most 2,000, with which the
-        score is a smooth function of these columns together; they have a full covariance.  After 64
-        rows the columns of numbers are those that are not 0 in half of the rows, of these those
-        with values above and below 0, if there are any; there are no features if they are more than
-        50.  Numbers should be standardized.  0: none.  Typical value: 100.
+        score is a smooth function of these columns together; they have a full covariance.  The
+        columns are found after 64 rows, as for ``columns``; there are no features if they are more
+        than 50.  Numbers should be standardized.  0: none.  Typical value: 100.
         """,
     ),
     "initial_variance": (
@@ -103,6 +104,8 @@ class NewtonState(StatePart):
         Number of columns with a place in the full covariance, and of Fourier features.
     variance : float
         Of a weight before the first row.
+    numbers : bool
+        Whether columns of numbers alone are learned.
     random_state : int, RandomState or None
         Seed of the Fourier features.
     """
@@ -115,13 +118,14 @@ class NewtonState(StatePart):
         full_columns: int,
         fourier_features: int,
         variance: float,
+        numbers: bool,
         random_state: Any,
     ) -> None:
         super().__init__(state)
         self.n, self.n_scores = n_columns, n_scores
         self.first = 1 + fourier_features  # place of a column
         self.n_places = self.first + min(full_columns, n_columns)
-        self.variance, self.random_state = variance, random_state
+        self.variance, self.numbers, self.random_state = variance, numbers, random_state
 
     def start(self) -> None:
         """Add the initial variances, and draw the Fourier features."""
@@ -148,8 +152,8 @@ class NewtonState(StatePart):
             "members": Array("i8", (self.n_places,), 0, last),
             "place": Array("i4", (self.n,), 0, self.n_places - 1),
             "D": Array("f8", (self.n,), low=0.0),
-            "count": Array("f8", (self.n,), 0.0, float(MAX_COUNT)),
-            "square": Array("f8", (self.n,), low=0.0),
+            "counts": Array("f8", (self.n,), 0.0, float(MAX_COUNT)),
+            "squares": Array("f8", (self.n,), low=0.0),
             "signs": Array("u1", (self.n,), 0, 3),
             "V": Array("f8", (n_fourier, self.n_scores)),
             "inputs": Array("i8", (MAX_INPUTS,), 0, last),
@@ -168,18 +172,40 @@ class NewtonState(StatePart):
             not np.array_equal(state["place"][members], places)
             or np.count_nonzero(state["place"]) != len(members)
             or (state["place"][inputs] == 0).any()
-            or (state["square"][members] == 0.0).any()
-            or (state["count"][members] == 0.0).any()
+            or (state["squares"][members] == 0.0).any()
+            or (state["counts"][members] == 0.0).any()
         ):
             raise InputError("the places of columns in the covariance contradict each other")
 
     def merged(self, models: Models) -> State:
-        """Return the mean of the covariances and of the weights of Fourier features."""
-        merged = {name: models.total(name) for name in ("count", "square")}
+        """Return the mean of the covariances, and of the weights of Fourier features.
+
+        Models that have found other columns of numbers than the first one have no part in it.
+        """
+        first = next((s for s in models.states if s["n_inputs"][0] >= 0), models.states[0])
+        if not all(
+            np.array_equal(state[name], first[name])
+            for name in ("omega", "phase")
+            for state in models.states
+        ):
+            raise InputError(
+                "models with other Fourier features have no mean; give them the same "
+                "random_state, or let them go on from copies of one model"
+            )
+        alike = [
+            k
+            for k, state in enumerate(models.states)
+            if all(np.array_equal(state[name], first[name]) for name in ("inputs", "n_inputs"))
+        ]
+        total = sum(models.shares[k] for k in alike)
+        shares = [models.shares[k] / total if total else 1.0 / len(alike) for k in alike]
+        states = [models.states[k] for k in alike]
+        merged = {name: first[name] for name in ("inputs", "n_inputs", "omega", "phase")}
+        merged |= {name: models.total(name) for name in ("counts", "squares")}
         merged["signs"] = np.bitwise_or.reduce(models.of("signs"))
-        merged |= self._merged_fourier(models)
-        each = [self._members(state) for state in models.states]
-        members = np.array(list(dict.fromkeys(np.concatenate(each).tolist())), dtype=np.int64)
+        merged["V"] = mean([state["V"] for state in states], shares)
+        every = np.concatenate([self._members(state) for state in states])
+        members = np.array(list(dict.fromkeys(every.tolist())), dtype=np.int64)
         members = members[: self.n_places - self.first]
         used = self.first + len(members)
         merged["used"] = np.array([used])
@@ -187,31 +213,18 @@ class NewtonState(StatePart):
         merged["members"][self.first : used] = members
         merged["place"] = zeros((self.n,), np.int32)
         merged["place"][members] = np.arange(self.first, used)
-        P = np.zeros((self.n_places, self.n_places))
-        for share, state in zip(models.shares, models.states, strict=True):
-            P[:used, :used] += share * self._at_places(state, members)
-        variances = [self._variances(state) for state in models.states]
-        D = seen_mean(variances, [one > 0.0 for one in variances], models.shares)
-        D[members] = 0.0
-        return merged | {"P": P, "D": D}
+        merged["P"] = np.zeros((self.n_places, self.n_places))
+        merged["P"][:used, :used] = mean([self._at_places(s, members) for s in states], shares)
+        variances = [self._variances(state) for state in states]
+        merged["D"] = seen_mean(variances, [one > 0.0 for one in variances], shares)
+        merged["D"][members] = 0.0
+        if self.numbers and first["n_inputs"][0] > 0:  # others have no weight
+            W = models.mean("W")
+            merged["W"] = zeros(W.shape)
+            merged["W"][members] = W[members]
+        return merged
 
-    def _merged_fourier(self, models: Models) -> State:
-        """Return the Fourier features, which must be the same, and the mean of their weights."""
-        chosen = [state for state in models.states if state["n_inputs"][0] >= 0]
-        first = (chosen or models.states)[0]
-        for state in models.states:
-            same = ["omega", "phase"] + (["inputs", "n_inputs"] if chosen else [])
-            if state["n_inputs"][0] < 0:
-                same = same[:2]
-            if not all(np.array_equal(state[name], first[name]) for name in same):
-                raise InputError(
-                    "models with other Fourier features have no mean; let them go on from copies "
-                    "of one model"
-                )
-        names = ("inputs", "n_inputs", "omega", "phase")
-        return {"V": models.mean("V"), **{name: first[name] for name in names}}
-
-    def _at_places(self, state: State, members: np.ndarray) -> np.ndarray:
+    def _at_places(self, state: Mapping[str, np.ndarray], members: np.ndarray) -> np.ndarray:
         """Return P of a model with its places in the order of other members."""
         place = np.append(np.arange(self.first), state["place"][members])
         own = np.append(np.ones(self.first, dtype=bool), place[self.first :] > 0)
@@ -221,14 +234,14 @@ class NewtonState(StatePart):
         P[others, others] = np.where(variance > 0.0, variance, self.variance)
         return P
 
-    def _variances(self, state: State) -> np.ndarray:
+    def _variances(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the variance of each column that has occurred; of others 0."""
         D, members = state["D"].copy(), self._members(state)
         at = state["place"][members]
         D[members] = state["P"][at, at]
         return D
 
-    def _members(self, state: State) -> np.ndarray:
+    def _members(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the columns with a place, in the order of the places."""
         return state["members"][self.first : int(state["used"][0])]
 
@@ -253,8 +266,8 @@ class NewtonState(StatePart):
 
     def variances(self) -> np.ndarray:
         """Return the variance of the weight of each column as it is, and not divided."""
-        D, count = self._variances(self.state), np.maximum(self.state["count"], 1.0)
-        mean_square = self.state["square"] / count
+        D, count = self._variances(self.state), np.maximum(self.state["counts"], 1.0)
+        mean_square = self.state["squares"] / count
         return np.where(mean_square > 0.0, D, self.variance) / np.where(
             mean_square > 0.0, mean_square, 1.0
         )
@@ -273,12 +286,14 @@ class NewtonLearner(ViewLearner):
     _parameter_constraints: ClassVar[dict] = {
         **ViewLearner._parameter_constraints,
         "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "columns": [StrOptions({"all", "numbers"})],
         "full_columns": [Interval(Integral, 0, 2000, closed="both")],
         "fourier_features": [Interval(Integral, 0, 2000, closed="both")],
     }
 
     forgetting: float = 0.999
     initial_variance: float = 1.0
+    columns: str = "all"
     full_columns: int = 100
     fourier_features: int = 0
     fit_intercept: bool = True
@@ -300,6 +315,7 @@ class NewtonLearner(ViewLearner):
             float(self.forgetting),
             float(self.initial_variance),
             float(self.fit_intercept),
+            self.columns == "numbers",
         )
         examples = newton.Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight)
         model = self._newton(self._state).model(frozen=False)
@@ -334,7 +350,7 @@ class NewtonLearner(ViewLearner):
         if not len(inputs):
             return found
         # what the cosines lose without the column
-        scale = np.sqrt(state["square"][inputs] / state["count"][inputs])
+        scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
         slopes = state["omega"][:, : len(inputs)] / (scale * np.sqrt(len(inputs)))
         angle = np.tile(state["phase"], (len(rows.indptr) - 1, 1))
         entries = [np.flatnonzero(column == q) for q in inputs.tolist()]
@@ -355,7 +371,7 @@ class NewtonLearner(ViewLearner):
         # the root mean square of the slope of the score by the column, over all phases
         slopes, n = np.zeros_like(state["W"].T), max(int(state["n_inputs"][0]), 0)
         inputs = state["inputs"][:n]
-        scale = np.sqrt(state["square"][inputs] / state["count"][inputs])
+        scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
         squares = (state["V"].T ** 2) @ (state["omega"][:, :n] ** 2)
         slopes[:, inputs] = np.sqrt(squares / max(n, 1)) / scale
         return ColumnWeights(weight, variance, factor_norm=self._columns.spread(slopes))
@@ -376,6 +392,7 @@ class NewtonLearner(ViewLearner):
             int(self.full_columns),
             int(self.fourier_features),
             float(self.initial_variance),
+            self.columns == "numbers",
             self.random_state,
         )
 
@@ -413,6 +430,10 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
 
     Parameters
     ----------
+    forgetting : float, default=0.999
+        Forgetting factor, in (0, 1]: after each row the variances of its weights are divided by it,
+        up to ``initial_variance``.  About 1 / (1 - forgetting) rows count; a lower value follows
+        changes faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
 
     Attributes
     ----------
@@ -432,8 +453,8 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
     two classes there is one score, and h is p (1 - p).  ``coef_`` are the weights of the columns as
     they are.
 
-    The sample weight c of a row multiplies its loss, ``k = 1 / (1/c + h f'P f)``; a row is forgotten
-    once, whatever its weight.  Merged models have the mean of weights and covariances.
+    The sample weight c of a row multiplies its loss, ``k = 1 / (1/c + h f'P f)``; a row makes P
+    grow once, whatever its weight.  Merged models have the mean of weights and covariances.
 
     References
     ----------
@@ -478,6 +499,10 @@ class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
 
     Parameters
     ----------
+    forgetting : float, default=0.999
+        Forgetting factor, in (0, 1]: after each row the variances of its weights are divided by it,
+        up to ``initial_variance``.  About 1 / (1 - forgetting) rows count; a lower value follows
+        changes faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
 
     Attributes
     ----------
