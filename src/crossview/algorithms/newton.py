@@ -6,13 +6,18 @@ z_j = x_j / s_j.  With scores W'f, g the slopes of the loss by the scores and h 
 
     u = P f,   k = 1 / (1/c + h f·u),   W <- W - k u g',   P <- P - h k u u',
 
-where c is the sample weight.  Then P forgets: P_rr <- min(P_rr / γ, P_0) for each feature r that is
-not 0 in the row.  For the squared loss (h = 1) this is recursive least squares; for the softmax
-h = max(½ Σ p (1 - p), 0.01).
+where c is the sample weight.  For the squared loss (h = 1) this is recursive least squares; for the
+softmax h = max(½ Σ p (1 - p), 0.01).  Then P forgets the features r that are not 0 in the row:
 
-P / γ as a whole lets rounding errors grow, and a limit on its trace lets features that always come
-together stop the forgetting; a diagonal that grows does neither.  P is updated by v v' with
-v = (h k)^½ u, so that both sides of its diagonal are equal to the last bit.
+    P^-1 <- G P^-1 G,   G_rr = γ^½,   P^-1 <- P^-1 + (1 - γ) / P_0 on the diagonal,
+
+so that the rows fade and the variances of the start do not (Gunnarsson 1996).  The last term is
+owed for some rows, and added for all features at once.  Without it P grows for ever along what the
+rows say nothing about, as the difference of two equal columns.  With a limit of each P_rr in its
+place both columns stay at the limit, and nothing is forgotten of their sum.
+
+P is updated by v v' with v = (h k)^½ u, and by the products of two factors: both sides of its
+diagonal are equal to the last bit, without which rounding errors grow.
 
 A column has a place in P when it first occurs, or for the third time if it is far from the
 beginning of its view, where an encoder has its categories and words.  When all places are taken,
@@ -41,6 +46,8 @@ OCCURRENCES = 3.0
 LEAST_CURVATURE = 0.01
 # of a row: its squares add up to a finite number for 10^12 rows
 MAX_SQNORM = 1e280
+# what may be forgotten before the variances of the start are recalled
+RECALLED = 0.25
 POSITIVE, NEGATIVE = np.uint8(1), np.uint8(2)
 
 
@@ -52,6 +59,7 @@ class Newton(NamedTuple):
     V: np.ndarray  # (n_fourier, n_scores): weights of the Fourier features
     t: np.ndarray  # int64 (1,): rows learned
     P: np.ndarray  # (n_places, n_places)
+    owed: np.ndarray  # (n_places,): what P has forgotten of 1 / P_0 since it was recalled
     used: np.ndarray  # int64 (1,): places in use
     members: np.ndarray  # int64 (n_places,): the column of each place
     place: np.ndarray  # int32 (n_columns,): the place of each column; 0: it has none
@@ -94,6 +102,7 @@ class Work(NamedTuple):
     alone: np.ndarray  # int64 (n,): columns without a place ...
     z: np.ndarray  # ... and their values
     u: np.ndarray  # (n_places,)
+    grow: np.ndarray  # (n_places,): what P forgets by
     scale: np.ndarray  # (n_places,): s of the members
     input_of: np.ndarray  # int64 (n_places,): 1 + the position of a place in `inputs`; 0: none
     numbers: np.ndarray  # (MAX_INPUTS,): z of the inputs in the row
@@ -128,6 +137,7 @@ def _work(rows: Rows, model: Newton) -> Work:
         np.zeros(widest, np.int64),
         np.zeros(widest),
         np.zeros(places),
+        np.ones(places),
         np.ones(places),
         np.zeros(places, np.int64),
         np.zeros(MAX_INPUTS),
@@ -316,25 +326,56 @@ def take_step(h, weight, model, settings, work):
             scale = np.sqrt(model.squares[q] / model.counts[q])
             W[q, k] -= move * D[q] * z[a] / scale
     # by products of two equal factors: both sides of the diagonal stay equal
-    root = np.sqrt(h * step)
+    root, gamma = np.sqrt(h * step), settings.forgetting
+    grow = 1.0 / np.sqrt(gamma)
     for r in range(used):
         u[r] *= root
+    if gamma < 1.0:
+        for a in range(work.n[0]):
+            work.grow[at[a]] = grow
     for r in range(used):
-        if u[r] != 0.0:
-            add_to(-u[r], u, P[r, :used])
-    gamma, most = settings.forgetting, settings.variance
-    for a in range(work.n[0]):
-        P[at[a], at[a]] = forgotten(P[at[a], at[a]], gamma, most)
+        if u[r] != 0.0 or gamma < 1.0:
+            update_row(u[r], u, work.grow[r], work.grow[:used], P[r, :used])
+    if gamma < 1.0:
+        for a in range(work.n[0]):
+            work.grow[at[a]] = 1.0
+            model.owed[at[a]] = gamma * model.owed[at[a]] + 1.0 - gamma
+        if model.t[0] % rows_between(gamma) == 0:
+            recall_start(model, settings, work)
     for a in range(work.n[1]):
         q = alone[a]
         D[q] *= 1.0 - h * step * D[q] * z[a] * z[a]
-        D[q] = forgotten(D[q], gamma, most)
+        D[q] = 1.0 / (gamma / D[q] + (1.0 - gamma) / settings.variance)
 
 
 @inlined_borrowing
-def forgotten(variance, gamma, most):
-    """Return min(variance / gamma, most)."""
-    return min(variance / gamma, most)
+def rows_between(gamma):
+    """Return after how many rows the start is recalled: while a quarter is forgotten."""
+    return max(np.int64(RECALLED / (1.0 - gamma)), 1)
+
+
+@borrowing
+def update_row(step, v, factor, factors, row):
+    """row <- (row - step v) times both factors."""
+    for i in range(row.shape[0]):
+        row[i] = (row[i] - step * v[i]) * (factor * factors[i])
+
+
+@borrowing
+def recall_start(model, settings, work):
+    """P^-1 <- P^-1 + owed / P_0 on the diagonal."""
+    P, used = model.P, model.used[0]
+    v = work.u[:used]
+    for r in range(used):
+        weight = model.owed[r] / settings.variance
+        if weight > 0.0:
+            root = np.sqrt(weight / (1.0 + weight * P[r, r]))
+            for c in range(used):
+                v[c] = root * P[r, c]
+            for c in range(used):
+                if v[c] != 0.0:
+                    add_to(-v[c], v, P[c, :used])
+        model.owed[r] = 0.0
 
 
 @borrowing
@@ -364,29 +405,28 @@ def choose_inputs(model, settings, work):
         n = 0
     model.n_inputs[0] = n
     if settings.numbers and n > 0:
-        leave_out_others(model, work)
+        leave_out_others(model, settings, work)
 
 
 @borrowing
-def leave_out_others(model, work):
+def leave_out_others(model, settings, work):
     """Leave all columns that are no inputs without weight and place."""
-    first, end = 1 + model.V.shape[0], model.used[0]
+    first = 1 + model.V.shape[0]
     to = first
-    for r in range(first, end):
+    for r in range(first, model.used[0]):
         q = model.members[r]
         model.members[r] = 0
         if work.input_of[r] == 0:
             continue
         model.members[to] = q
         work.input_of[to], work.scale[to] = work.input_of[r], work.scale[r]
-        for c in range(end):
-            model.P[to, c] = model.P[r, c]
-        for c in range(end):
-            model.P[c, to] = model.P[c, r]
         to += 1
     model.used[0] = to
-    model.P[to:, :] = 0.0
-    model.P[:, to:] = 0.0
+    # without the others these weights are as uncertain as at the start
+    model.P[:, :] = 0.0
+    model.owed[:] = 0.0
+    for r in range(to):
+        model.P[r, r] = settings.variance
     work.input_of[to:] = 0
     for q in range(model.place.shape[0]):
         if model.counts[q] > 0.0:

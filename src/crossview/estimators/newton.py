@@ -76,9 +76,9 @@ PARAMETERS = {
     "initial_variance": (
         "float",
         """
-        Initial variance of each weight, of a column divided by its root mean square, in (0, 1e100];
-        no variance grows beyond it.  A higher value takes larger steps on the first rows, and
-        forgets more of what the last rows say nothing about.  Typical values: 0.1 to 10.
+        Initial variance of each weight, of a column divided by its root mean square, in (0, 1e100].
+        It is not forgotten: the variance of what no row tells any more grows back to it.  A higher
+        value takes larger steps on the first rows.  Typical values: 0.1 to 10.
         """,
     ),
 }
@@ -133,6 +133,7 @@ class NewtonState(StatePart):
         self.state |= {name: zeros((self.n,), kind) for name, kind in PER_COLUMN.items()}
         self.state |= {
             "P": np.zeros((self.n_places, self.n_places)),
+            "owed": np.zeros(self.n_places),
             "used": np.array([self.first]),
             "members": np.zeros(self.n_places, dtype=np.int64),
             "V": np.zeros((n_fourier, self.n_scores)),
@@ -148,6 +149,7 @@ class NewtonState(StatePart):
         last, n_fourier = max(self.n - 1, 0), self.first - 1
         return {
             "P": Array("f8", (self.n_places, self.n_places)),
+            "owed": Array("f8", (self.n_places,), 0.0, 1.0),
             "used": Array("i8", (1,), self.first, self.n_places),
             "members": Array("i8", (self.n_places,), 0, last),
             "place": Array("i4", (self.n,), 0, self.n_places - 1),
@@ -213,6 +215,8 @@ class NewtonState(StatePart):
         merged["members"][self.first : used] = members
         merged["place"] = zeros((self.n,), np.int32)
         merged["place"][members] = np.arange(self.first, used)
+        merged["owed"] = np.zeros(self.n_places)
+        merged["owed"][:used] = mean([self._owed(s, members) for s in states], shares)
         merged["P"] = np.zeros((self.n_places, self.n_places))
         merged["P"][:used, :used] = mean([self._at_places(s, members) for s in states], shares)
         variances = [self._variances(state) for state in states]
@@ -233,6 +237,12 @@ class NewtonState(StatePart):
         variance = state["D"][members[others - self.first]]
         P[others, others] = np.where(variance > 0.0, variance, self.variance)
         return P
+
+    def _owed(self, state: Mapping[str, np.ndarray], members: np.ndarray) -> np.ndarray:
+        """Return what is owed of a model with its places in the order of other members."""
+        place = np.append(np.arange(self.first), state["place"][members])
+        own = np.append(np.ones(self.first, dtype=bool), place[self.first :] > 0)
+        return np.where(own, state["owed"][place], 0.0)
 
     def _variances(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the variance of each column that has occurred; of others 0."""
@@ -255,7 +265,8 @@ class NewtonState(StatePart):
         used, members = int(state["used"][0]), moved[self._members(state)]
         P = np.zeros((self.n_places, self.n_places))
         P[:used, :used] = state["P"][:used, :used]
-        state |= {"P": P, "members": np.zeros(self.n_places, dtype=np.int64)}
+        owed = np.append(state["owed"], np.zeros(self.n_places - len(state["owed"])))
+        state |= {"P": P, "owed": owed, "members": np.zeros(self.n_places, dtype=np.int64)}
         state["members"][self.first : used] = members
         n_inputs = max(int(state["n_inputs"][0]), 0)
         state["inputs"][:n_inputs] = moved[state["inputs"][:n_inputs]]
@@ -424,16 +435,16 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
     """Logistic regression by online Newton steps with a forgetting factor.
 
     Each row takes a Newton step on the log loss, with a covariance P of the weights, as recursive
-    least squares does for numbers.  P then grows again, up to the initial variance, so that the
-    weights of the past fade and the learner follows a stream that changes.  For few columns of
+    least squares does for numbers.  The rows before it then count less, so that the past fades and
+    the learner follows a stream that changes.  For few columns of
     numbers, random Fourier features make the score a smooth function of all of them.
 
     Parameters
     ----------
     forgetting : float, default=0.999
-        Forgetting factor, in (0, 1]: after each row the variances of its weights are divided by it,
-        up to ``initial_variance``.  About 1 / (1 - forgetting) rows count; a lower value follows
-        changes faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
+        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
+        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
+        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
 
     Attributes
     ----------
@@ -448,20 +459,20 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
     -----
     With features f = (1, φ, z), where φ are the Fourier features and z each column divided by its
     root mean square so far, probabilities p and ``h = max(½ Σ p (1 - p), 0.01)``, a row updates
-    ``W_c <- W_c + k (y_c - p_c) P f`` and ``P <- P - h k P f f'P`` with ``k = 1 / (1 + h f'P f)``;
-    then ``P_rr <- min(P_rr / forgetting, initial_variance)`` for each feature r in the row.  With
-    two classes there is one score, and h is p (1 - p).  ``coef_`` are the weights of the columns as
-    they are.
+    ``W_c <- W_c + k (y_c - p_c) P f`` and ``P <- P - h k P f f'P`` with ``k = 1 / (1 + h f'P f)``.
+    For the features in the row ``P^-1`` then becomes ``forgetting P^-1 + (1 - forgetting) /
+    initial_variance I``: the rows fade, and the initial variance does not.  With two classes there
+    is one score, and h is p (1 - p).  ``coef_`` are the weights of the columns as they are.
 
-    The sample weight c of a row multiplies its loss, ``k = 1 / (1/c + h f'P f)``; a row makes P
-    grow once, whatever its weight.  Merged models have the mean of weights and covariances.
+    The sample weight c of a row multiplies its loss, ``k = 1 / (1/c + h f'P f)``; a row makes
+    others fade once, whatever its weight.  Merged models have the mean of weights and covariances.
 
     References
     ----------
     E. Hazan, A. Agarwal, S. Kale, "Logarithmic regret algorithms for online convex optimization",
-    Machine Learning 69 (2007), 169-192.  L. Ljung, T. Söderström, "Theory and Practice of Recursive
-    Identification", 1983 (forgetting).  A. Rahimi, B. Recht, "Random Features for Large-Scale
-    Kernel Machines", NIPS 2007.
+    Machine Learning 69 (2007), 169-192.  S. Gunnarsson, "Combining tracking and regularization in
+    recursive least squares identification", IEEE Conference on Decision and Control 1996.
+    A. Rahimi, B. Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007.
 
     Examples
     --------
@@ -492,17 +503,17 @@ class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
     """Recursive least squares with a forgetting factor.
 
     Each row takes a Newton step on the squared error: with ``forgetting=1`` the weights are those
-    of ridge regression on all rows so far.  Otherwise the covariance P of the weights grows again
-    after each row, so that the past fades and the learner follows a stream that changes.  For few
+    of ridge regression on all rows so far.  Otherwise the rows before a row count less after it, so
+    that the past fades and the learner follows a stream that changes.  For few
     columns of numbers, random Fourier features make the prediction a smooth function of all of
     them.
 
     Parameters
     ----------
     forgetting : float, default=0.999
-        Forgetting factor, in (0, 1]: after each row the variances of its weights are divided by it,
-        up to ``initial_variance``.  About 1 / (1 - forgetting) rows count; a lower value follows
-        changes faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
+        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
+        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
+        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
 
     Attributes
     ----------
@@ -517,14 +528,16 @@ class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
     With features f = (1, φ, z), where φ are the Fourier features and z each column divided by its
     root mean square so far, and the error e of a standardized target, a row updates
     ``w <- w + k e P f`` and ``P <- P - k P f f'P`` with ``k = 1 / (1/c + f'P f)`` for a sample
-    weight c; then ``P_rr <- min(P_rr / forgetting, initial_variance)`` for each feature r in the
-    row.  ``coef_`` and ``intercept_`` are in standard deviations of the target.  Merged models have
+    weight c.  For the features in the row ``P^-1`` then becomes ``forgetting P^-1 +
+    (1 - forgetting) / initial_variance I``: the rows fade, and the initial variance does not.
+    ``coef_`` and ``intercept_`` are in standard deviations of the target.  Merged models have
     the mean of weights and covariances.
 
     References
     ----------
-    L. Ljung, T. Söderström, "Theory and Practice of Recursive Identification", 1983.  A. Rahimi,
-    B. Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007.
+    S. Gunnarsson, "Combining tracking and regularization in recursive least squares
+    identification", IEEE Conference on Decision and Control 1996.  A. Rahimi, B. Recht, "Random
+    Features for Large-Scale Kernel Machines", NIPS 2007.
 
     Examples
     --------
