@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -296,7 +296,6 @@ class NewtonLearner(ViewLearner):
 
     _parameter_constraints: ClassVar[dict] = {
         **ViewLearner._parameter_constraints,
-        "forgetting": [Interval(Real, 0, 1, closed="right")],
         "columns": [StrOptions({"all", "numbers"})],
         "full_columns": [Interval(Integral, 0, 2000, closed="both")],
         "fourier_features": [Interval(Integral, 0, 2000, closed="both")],

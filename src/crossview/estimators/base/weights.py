@@ -182,6 +182,7 @@ class CovarianceOptions(NamedTuple):
     initial_variance: float
     intercept_scaling: float
     fit_intercept: bool
+    forgetting: float = 1.0
 
 
 class WeightCovariance(StatePart):
@@ -301,14 +302,15 @@ class WeightCovariance(StatePart):
         """Return the covariance of the rows of all models, and the weights that go with it."""
         each = [self._of(state) for state in [*models.states, models.start]]
         *own, start = merging.same_form(each, self.bias)
-        S = merging.covariances(own, start, self.bias)
+        faded = models.shares if self.options.forgetting < 1.0 else None
+        S = merging.covariances(own, start, self.bias, faded)
         merged: State = {}
         if models.product:
             weights = [(state["W"], state["b"]) for state in models.states]
             gaussians = [(one, *w) for one, w in zip(own, weights, strict=True)]
             first = (start, models.start["W"], models.start["b"])
             merged["t"] = models.total("t")
-            merged["W"], merged["b"] = merging.product(S, gaussians, first, self.bias)
+            merged["W"], merged["b"] = merging.product(S, gaussians, first, self.bias, faded)
             merged |= self.weights.merged_averages(models, merged)
         if S.form == forms.LOW_RANK:
             S = self._within_rank(S)
@@ -333,8 +335,18 @@ class WeightCovariance(StatePart):
             everywhere = read_only(np.empty((0, 1), dtype=bool))
             rows = rows._replace(ptr=read_only(self.ptr.view(np.uint64)), present=everywhere)
         y, scores = read_only(y.astype(np.float64)), scores.reshape(len(scores), -1)
-        least = LEAST_VARIANCE * float(self.options.initial_variance)
-        rule, nonfinite_row = rule._replace(least_variance=least), -1
+        variance, forgetting = float(self.options.initial_variance), float(self.options.forgetting)
+        rule = rule._replace(
+            least_variance=LEAST_VARIANCE * variance,
+            forgetting=forgetting,
+            most_variance=variance,
+            most_intercept=variance * float(self.options.intercept_scaling) ** 2,
+        )
+        nonfinite_row = -1
+        if forgetting < 1.0 and self.S.form == forms.LOW_RANK:  # whose rows do not fade
+            is_small = max(np.diff(self.ptr).tolist()) <= MAX_COLUMNS_FULL_AT_ONCE
+            change = changes.to_full if is_small else changes.to_diagonal
+            self.S = change(self.S, self.bias)
         while True:
             examples = online.Examples(rows, order, y, weight, scores)
             learned, nonfinite = online.learn_with_covariance(
