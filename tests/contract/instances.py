@@ -140,7 +140,8 @@ CASES = {
     ),
     "newton": Case(OnlineNewtonClassifier(forgetting=0.98), "newton"),
     "newton-fourier": Case(
-        OnlineNewtonClassifier(fourier_features=7, full_columns=5, random_state=0), "newton"
+        OnlineNewtonClassifier(fourier_features=7, full_columns=5, memory="labels", random_state=0),
+        "newton",
     ),
     "newton-regressor": Case(
         OnlineNewtonRegressor(fourier_features=7, columns="numbers", random_state=0), "newton"

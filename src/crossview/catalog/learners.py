@@ -180,7 +180,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
 def _newton(task: str) -> Learner:
     """Second-order steps that forget, for streams that change."""
     kind = "Regressor" if task == "regression" else "Classifier"
-    weighted = () if task == "regression" else ("calibration", "class_weight")
+    only_classes = () if task == "regression" else ("calibration", "class_weight", "memory")
     return Learner(
         "newton",
         "online Newton steps, forgetting",
@@ -190,7 +190,7 @@ def _newton(task: str) -> Learner:
         grid={"forgetting": FORGETTING},
         settable=(
             *("columns", "fit_intercept", "fourier_features", "full_columns", "initial_variance"),
-            *weighted,
+            *only_classes,
         ),
         refined=BINNED,
         effort=3,
