@@ -80,6 +80,7 @@ class MachineLearner(ViewLearner):
         "penalty": [StrOptions(set(PENALTIES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
         "init_scale": [Interval(Real, 0, None, closed="left")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -94,6 +95,7 @@ class MachineLearner(ViewLearner):
     alpha: float = 0.001
     optimizer: str = "adagrad"
     learning_rate: float = 0.1
+    forgetting: float = 1.0
     init_scale: float = 0.02
     n_epochs: int = 100
     early_stopping: bool = True
@@ -116,6 +118,11 @@ class MachineLearner(ViewLearner):
         return LOSSES[self.loss]
 
     def _check_combination(self) -> None:
+        if self.forgetting < 1.0 and self.optimizer != "adagrad":
+            raise InputError(
+                f"forgetting={self.forgetting:g} with optimizer={self.optimizer!r}; "
+                "only AdaGrad has sums to forget: set optimizer='adagrad' or forgetting=1"
+            )
         if self.optimizer == "als" and self.loss != "squared":
             raise InputError(f"optimizer='als' with loss={self.loss!r}; set loss='squared'")
         if self.optimizer == "als" and self.penalty != "l2":
@@ -150,8 +157,9 @@ class MachineLearner(ViewLearner):
             Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight),
             state.machine(),
             self._objective(),
-            STREAMING[self.optimizer],
-            float(self.learning_rate),
+            online.Pace(
+                STREAMING[self.optimizer], float(self.learning_rate), float(self.forgetting)
+            ),
             scores.reshape(len(scores), -1),
         )
         return int(nonfinite_row)
