@@ -17,7 +17,7 @@ from crossview.catalog.names import check_task
 from crossview.data.arrow import integers, pyarrow, release_unused
 from crossview.data.encoding.columns import plain_kinds
 from crossview.data.encoding.dates import split_format
-from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.encode import ViewEncoder, bins_of_stream
 from crossview.data.encoding.view_columns import split_form
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
@@ -251,6 +251,15 @@ class LabeledSource:
         self.encoder = encoder.set_params(views=encoder.specified_views(), **declared)
         used = [column for group in self.columns.values() for column in group]
         self.stream = table.select([*used, *self.other_columns])
+
+    def settle_bins(self, *, streamed: bool) -> None:
+        """Decide what ``bins="auto"`` is: the bins of a stream, or none."""
+        encoder = self.encoder
+        if isinstance(encoder, ViewEncoder) and encoder.bins == "auto":
+            header = encoder.get_header()
+            header["n_bins"] = bins_of_stream(len(encoder.count_)) if streamed else 0
+            self.encoder = clone(encoder).set_params(bins=header["n_bins"] or None)
+            self.encoder.set_header(header)
 
     @property
     def other_columns(self) -> list[str]:
