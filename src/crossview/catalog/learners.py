@@ -33,6 +33,8 @@ FEW_DISAGREEMENT = (0.01, 0.1, 1.0)
 VARIANCE = (0.01, 0.1, 1.0)
 R = (0.1, 1.0, 10.0, 100.0)
 CONFIDENCE = (0.55, 0.7, 0.9)
+# the first for rows whose order says nothing
+FORGETTING = (1.0, 0.999, 0.99)
 HIGH_CONFIDENCE = (0.7, 0.9)
 # a machine makes many passes for each setting, so that little is tried
 ALPHA = (0.001, 0.03)
@@ -79,6 +81,7 @@ KERNEL = (
 _LINEAR = "crossview.estimators.linear"
 _COUPLED = "crossview.estimators.coupled"
 _SECOND_ORDER = "crossview.estimators.second_order"
+_NEWTON = "crossview.estimators.newton"
 _MACHINES = "crossview.estimators.machines"
 _KERNEL = "crossview.estimators.kernel"
 _STACKING = "crossview.estimators.stacking"
@@ -158,6 +161,27 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             compared="never" if diagonal else "always",
             min_views=2 if fixed else 1,
         )
+
+
+def _newton(task: str) -> Learner:
+    """Second-order steps that forget, for streams that change."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    weighted = () if task == "regression" else ("calibration", "class_weight")
+    return Learner(
+        "newton",
+        "online Newton steps, forgetting",
+        f"{_NEWTON}:OnlineNewton{kind}",
+        "second-order steps with a forgetting factor, for streams that change",
+        task,
+        grid={"forgetting": FORGETTING},
+        settable=(
+            *("columns", "fit_intercept", "fourier_features", "full_columns", "initial_variance"),
+            *weighted,
+        ),
+        refined=BINNED,
+        effort=3,
+        compared="never",
+    )
 
 
 def _svmperf() -> Iterator[Learner]:
@@ -411,6 +435,7 @@ LEARNERS: list[Learner] = [
         quadratic=True,
         compared="never",
     ),
+    _newton("classification"),
     *_svmperf(),
     *_machines("classification"),
     *_trees("classification"),
@@ -428,6 +453,7 @@ LEARNERS: list[Learner] = [
         min_views=2,
     ),
     _linear("regression"),
+    _newton("regression"),
     *_machines("regression"),
     *_trees("regression"),
     _stacking("regression"),

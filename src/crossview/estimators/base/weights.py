@@ -28,6 +28,7 @@ __all__ = [
     "LinearWeights",
     "WeightCovariance",
     "check_memory",
+    "weights_with_class",
 ]
 
 
@@ -113,16 +114,7 @@ class LinearWeights(StatePart):
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class of weight 0."""
         for name in "WbUc":
-            value = self.state[name]
-            if n_classes == 1:
-                # the only class so far is the positive one
-                value = -value if position == 1 else value
-            elif n_classes == 2:
-                # w·x > 0 predicts the second class: half of w for it, half against the first
-                value = np.insert(np.hstack([-value / 2, value / 2]), position, 0.0, axis=1)
-            else:
-                value = np.insert(value, position, 0.0, axis=1)
-            self.state[name] = np.ascontiguousarray(value)
+            self.state[name] = weights_with_class(self.state[name], n_classes, position)
 
     # --- use --------------------------------------------------------------------------
 
@@ -149,6 +141,17 @@ class LinearWeights(StatePart):
 
     def _averages(self) -> bool:
         return len(self.state.get("U", ())) > 0 and bool(self.state["t"][0] > 0)
+
+
+def weights_with_class(weights: np.ndarray, n_classes: int, position: int) -> np.ndarray:
+    """Return weights of ``n_classes`` classes, (n, n_scores), with a class of weight 0 more."""
+    if n_classes == 1:
+        # the only class so far is the positive one
+        return np.ascontiguousarray(-weights if position == 1 else weights)
+    if n_classes == 2:
+        # w·x > 0 predicts the second class: half of w for it, half against the first
+        weights = np.hstack([-weights / 2, weights / 2])
+    return np.ascontiguousarray(np.insert(weights, position, 0.0, axis=1))
 
 
 # --- covariance ---------------------------------------------------------------------------
