@@ -252,6 +252,12 @@ class LabeledSource:
         used = [column for group in self.columns.values() for column in group]
         self.stream = table.select([*used, *self.other_columns])
 
+    @property
+    def dates(self) -> list[str]:
+        """The columns of dates and times in the views."""
+        kinds = self.encoder.kinds() if isinstance(self.encoder, ViewEncoder) else {}
+        return [name for name, kind in kinds.items() if kind == "date"]
+
     def settle_bins(self, *, streamed: bool) -> None:
         """Decide what ``bins="auto"`` is: the bins of a stream, or none."""
         encoder = self.encoder
@@ -478,10 +484,22 @@ class LabeledSource:
             release_unused()
         return rows
 
-    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
-        """Let `encoded` yield the rows in random order, each time in another one."""
+    def shuffle(
+        self, seed: int, see: Callable[[np.ndarray], None] | None = None
+    ) -> Shuffled[LabeledBatch]:
+        """Let `encoded` yield the rows in random order, each time in another one.
+
+        ``see`` gets the labels before, in the order of the source: of those that fit in memory.
+        """
+
+        def read(rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
+            for batch in self.read(rng):
+                if see is not None and rng is None:
+                    see(batch.y)
+                yield batch
+
         self._shuffled = Shuffled(
-            self.read, seed=seed, batch_rows=self.batch_rows, in_memory=self.in_memory
+            read, seed=seed, batch_rows=self.batch_rows, in_memory=self.in_memory
         )
         return self._shuffled
 

@@ -121,7 +121,7 @@ def _forgetting(
     layout: ViewLayout, machine: type, newton: type, alpha: float = 0.001
 ) -> list[Entry]:
     """Return the experts that follow a stream that changes."""
-    found = [
+    found: list[Entry] = [
         (
             f"fm lr={FORGETTING_RATE:g} ρ={rho:g}",
             machine(
