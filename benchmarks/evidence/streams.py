@@ -187,14 +187,15 @@ def measured(found: np.ndarray, y: np.ndarray, *, numbers: bool) -> tuple[float,
 
 LINEAR, FOREST = "River, linear", "River, forest (first rows)"
 OURS, OURS_FIRST, PLAIN = "Crossview", "Crossview (first rows)", "Crossview, bins=None"
+RMSE = "RMSE"
 RATE = "rows/s: Crossview, River's linear, its forest"
 
 
 def findings(tables: list[Table]) -> list[str]:
     """Say where the default is not first."""
     lines = []
-    for table, higher in zip(tables, (True, False), strict=True):
-        behind = []
+    for table in tables:
+        higher, behind = table.title != RMSE, []
         for peer, own in ((LINEAR, OURS), (FOREST, OURS_FIRST)):
             ours = table.column(own)
             for name, value in table.column(peer).items():
@@ -239,7 +240,7 @@ def streams(wanted: list[str]) -> list[Table]:
     """Accuracy and log loss of a row per stream; then RMSE."""
     columns = ["stream", "rows", LINEAR, PLAIN, OURS, FOREST, OURS_FIRST, RATE]
     tables = []
-    for streams, title in ((CLASSES, "Accuracy / log loss"), (NUMBERS, "RMSE")):
+    for streams, title in ((CLASSES, "Accuracy / log loss"), (NUMBERS, RMSE)):
         table = Table(columns, title=title)
         for name, (X, y) in loaded(streams, wanted):
             numbers = streams is NUMBERS

@@ -73,8 +73,8 @@ class Order:
             choice = f"time={self._dates[0]!r} or {choice}"
         return [
             f"the rows were shuffled, and their order may mean something: {'; '.join(why)}. For a "
-            f"stream that goes on, {choice} learns them in order, and its scores are those of later "
-            "rows; in_order=False says that the order means nothing"
+            f"stream that goes on, {choice} learns them in order, and its scores are those of "
+            "later rows; in_order=False says that the order means nothing"
         ]
 
     @property
