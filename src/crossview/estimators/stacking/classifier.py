@@ -59,9 +59,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     -----
     The default experts learn from all views, by rules that differ in what they assume: PA
     (C = 0.01 and 1; of several views also 10, and with a disagreement penalty), AROW with a
-    diagonal covariance (r = 0.1, 10 and 100), and linear, factorization and multi-view machines at two
-    learning rates each.  Factorization machines with ``forgetting`` and online Newton steps on the
-    columns of numbers follow a stream that changes; the latter are left out where each view has
+    diagonal covariance (r = 0.1, 10 and 100), and linear, factorization and multi-view machines at
+    two learning rates each.  Factorization machines with ``forgetting`` and online Newton steps on
+    the columns of numbers follow a stream that changes; the latter are left out where each view has
     more than 1,200 columns.  With two to eight views, there is one AROW for each view alone.  More
     than four of these thin the set; no machine with factors learns more than 20 classes, and no
     Newton steps.
