@@ -15,6 +15,8 @@ LOOPS = {
     "crossview.algorithms.kernel.gram.gram_pass": 1,
     "crossview.algorithms.kernel.stream.stream_pass": 1,
     "crossview.algorithms.kernel.explicit.explicit_pass": 1,
+    "crossview.algorithms.newton.learning_pass": 1,
+    "crossview.algorithms.newton.scoring_pass": 1,
     "crossview.algorithms.performance.monotone.monotone_argmax": 1,
     "crossview.algorithms.performance.program.solve_program": 1,
     "crossview.algorithms.stacking.numbers.learning_pass": 1,

@@ -7,6 +7,8 @@ n_v = x_v'S_v x_v; rule and coupling give the steps P_v and the precisions rho_v
 
     w_v <- w_v + P_v y S_v x_v,   S_v^-1 <- S_v^-1 + rho_v x_v x_v'.
 
+With a forgetting factor S_v then grows (`geometries.forget`).
+
 Averaging: the mean of the weights over all rows is w - u / t, where u is the sum of s - 1 times the
 update of row s, and t is the number of rows.
 
@@ -378,6 +380,8 @@ def _update(row, a, y, rule, model, S, work):
             step[k] *= P
     if work.fused:
         diagonal.move_and_grow(step[0], rho, n, row, S, work.pair, b.reshape(-1))
+        if rule.forgetting < 1.0:
+            diagonal.forget(rule, row, S, work.pair)
         return
     geometries.move(step, row, S, scratch, W, b)
     if U.shape[0] > 0:
@@ -385,6 +389,8 @@ def _update(row, a, y, rule, model, S, work):
             step[k] *= t[0]
         geometries.move(step, row, S, scratch, U, c)
     geometries.grow(rho, n, row, S, scratch)
+    if rule.forgetting < 1.0:
+        geometries.forget(rule, row, S, work.pair)
 
 
 @passes(covariance_pass)

@@ -68,7 +68,15 @@ def said() -> list[str]:
 
 # one character where that is possible, so that columns stay aligned
 _ASCII = dict(zip("→±–−×…─━", ">~--x~--", strict=True))
-_ASCII |= {"≥": ">=", "α": "alpha", "β": "beta", "γ": "gamma", "η": "eta", "λ": "lambda"}
+_ASCII |= {
+    "≥": ">=",
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "η": "eta",
+    "λ": "lambda",
+    "ρ": "rho",
+}
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:

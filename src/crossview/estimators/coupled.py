@@ -17,7 +17,13 @@ from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
-from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR, VIEWS
+from crossview.estimators.parameters import (
+    COVARIANCE,
+    COVARIANCE_ATTRIBUTES,
+    FORGETTING,
+    LINEAR,
+    VIEWS,
+)
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
@@ -33,7 +39,7 @@ COUPLINGS = {
 PUBLISHED = "update='published' is the paper's Algorithm 1"
 
 
-@document_parameters(VIEWS, LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(VIEWS, LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
 @with_parameters
 class MultiViewPAClassifier(CovarianceClassifier):
     """Passive-aggressive learning on several views, with a disagreement penalty.
@@ -135,10 +141,17 @@ class MultiViewPAClassifier(CovarianceClassifier):
     coupling: str = "squared"
     update: str = "exact"
     geometry: str = "euclidean"
+    forgetting: float = 1.0
 
     # --- parameters ------------------------------------------------------------------
 
     def _check_combination(self) -> None:
+        super()._check_combination()
+        if self.forgetting < 1.0 and not self._has_covariance():
+            raise InputError(
+                f"forgetting={self.forgetting:g} with geometry='euclidean', where there is no "
+                "covariance to forget; set geometry='mahalanobis'"
+            )
         if self.update == "published" and (self.coupling, self.variant) != ("absolute", "PA-I"):
             raise InputError(
                 f"{PUBLISHED}: set coupling='absolute' and variant='PA-I', and give two views"

@@ -74,9 +74,18 @@ class CovarianceClassifier(LinearOnlineClassifier):
 
     def _covariance(self, state: State) -> WeightCovariance:
         """Return the covariance of the weights."""
-        options = CovarianceOptions(*(getattr(self, name) for name in CovarianceOptions._fields))
+        names = [name for name in CovarianceOptions._fields if hasattr(self, name)]
+        options = CovarianceOptions(**{name: getattr(self, name) for name in names})
         weights, grows = self._weights(state), self._columns.named is not None
         return WeightCovariance(state, self._slots, self._per_view(), options, weights, grows)
+
+    def _check_combination(self) -> None:
+        super()._check_combination()
+        if getattr(self, "forgetting", 1.0) < 1.0 and self.covariance == "low-rank":
+            raise InputError(
+                f"forgetting={self.forgetting:g} with covariance='low-rank', which keeps rows that "
+                "do not fade; set covariance='full' or 'diagonal'"
+            )
 
     def _check_columns(self, slots: ViewLayout) -> None:
         if self._has_covariance() and self.covariance == "full":

@@ -179,7 +179,10 @@ def _about_folds(c: Comparison) -> list[str]:
         notes.append(
             f"{c.metric}: {c.n_scored} {rows}, each predicted and then learned, in stream order"
         )
-        where = f"chosen on the {labeled - c.n_scored} {rows} before them"
+        where = (
+            "chosen on the first tenth of them, 10,000 at most; each of these counts as the values "
+            "said that were best before it"
+        )
     else:
         notes.append(
             f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}"

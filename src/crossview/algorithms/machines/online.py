@@ -1,5 +1,7 @@
 """One pass over the rows, each scored and then learned (Algorithm 1)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from crossview._jit import borrowing, passes
@@ -15,8 +17,16 @@ from crossview.algorithms.machines.update import (
     sum_slopes,
     view_lengths,
 )
-from crossview.algorithms.optimizers import Step
+from crossview.algorithms.optimizers import FORGETTING_FLOOR, Step
 from crossview.kernels.rows import Rows, prefetch_row
+
+
+class Pace(NamedTuple):
+    """How far a step goes."""
+
+    optimizer: int  # SGD or ADAGRAD
+    rate: float  # η
+    forgetting: float = 1.0  # ρ of AdaGrad's sums of squares, in (0, 1]; 1 keeps them
 
 
 @borrowing
@@ -55,8 +65,7 @@ def learn(
     examples: Examples,
     machine: Machine,
     objective: Objective,
-    optimizer: int,
-    rate: float,
+    pace: Pace,
     scores: np.ndarray,
 ) -> tuple:
     """Make one pass over the rows of ``examples``; return the last row that is not finite, or -1.
@@ -68,9 +77,11 @@ def learn(
     """
     buffers = row_buffers(machine, rows.ptr)
     slopes = row_slopes(machine, buffers)
+    optimizer, rate, forgetting = pace
+    sums = forgetting, FORGETTING_FLOOR if forgetting < 1.0 else 0.0
     steps = Steps(
-        Step(optimizer, objective.penalty, objective.alpha, rate),
-        Step(optimizer, objective.penalty, objective.alpha_bias, rate),
-        Step(optimizer, objective.penalty, 0.0, rate if objective.fit_intercept else 0.0),
+        Step(optimizer, objective.penalty, objective.alpha, rate, *sums),
+        Step(optimizer, objective.penalty, objective.alpha_bias, rate, *sums),
+        Step(optimizer, objective.penalty, 0.0, rate if objective.fit_intercept else 0.0, *sums),
     )
     return rows, examples, machine, objective.loss, steps, (buffers, slopes), scores

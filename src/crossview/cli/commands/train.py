@@ -92,6 +92,7 @@ def run(
         bool | None,
         typer.Option(
             "--in-order/--shuffle",
+            "--no-shuffle",
             help="Learn the rows in the order of SOURCE, as a stream, or shuffled: exactly up to "
             "512 MB, more by blocks. Default: shuffled, but a query with ORDER BY in its order.",
         ),

@@ -81,6 +81,7 @@ class MachineLearner(ViewLearner):
         "penalty": [StrOptions(set(PENALTIES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
         "init_scale": [Interval(Real, 0, None, closed="left")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -95,6 +96,7 @@ class MachineLearner(ViewLearner):
     alpha: float = 0.001
     optimizer: str = "adagrad"
     learning_rate: float = 0.1
+    forgetting: float = 1.0
     init_scale: float = 0.02
     n_epochs: int = 100
     early_stopping: bool = True
@@ -117,6 +119,11 @@ class MachineLearner(ViewLearner):
         return LOSSES[self.loss]
 
     def _check_combination(self) -> None:
+        if self.forgetting < 1.0 and self.optimizer != "adagrad":
+            raise InputError(
+                f"forgetting={self.forgetting:g} with optimizer={self.optimizer!r}; "
+                "only AdaGrad has sums to forget: set optimizer='adagrad' or forgetting=1"
+            )
         if self.optimizer == "als" and self.loss != "squared":
             raise InputError(f"optimizer='als' with loss={self.loss!r}; set loss='squared'")
         if self.optimizer == "als" and self.penalty != "l2":
@@ -159,9 +166,11 @@ class MachineLearner(ViewLearner):
         """Return the arguments of a pass over these rows."""
         state = self._machine_state(self._state)
         state.cast()
-        rate = STREAMING[self.optimizer], float(self.learning_rate)
+        pace = online.Pace(
+            STREAMING[self.optimizer], float(self.learning_rate), float(self.forgetting)
+        )
         scores = scores.reshape(len(scores), -1)
-        return rows, examples, state.machine(), self._objective(), *rate, scores
+        return rows, examples, state.machine(), self._objective(), pace, scores
 
     def check_streams(self) -> None:
         """Raise `InputError` if the optimizer needs all rows in memory."""
