@@ -140,7 +140,8 @@ CASES = {
     ),
     "newton": Case(OnlineNewtonClassifier(forgetting=0.98), "newton"),
     "newton-fourier": Case(
-        OnlineNewtonClassifier(fourier_features=7, full_columns=5, random_state=0), "newton"
+        OnlineNewtonClassifier(fourier_features=7, full_columns=5, memory="labels", random_state=0),
+        "newton",
     ),
     "newton-regressor": Case(
         OnlineNewtonRegressor(fourier_features=7, columns="numbers", random_state=0), "newton"
@@ -231,6 +232,7 @@ NO_LEARNERS = {
     "ViewEncoder": "it turns raw columns into rows; see the tests of data.encoding.encode",
     "ViewReader": "it reads text as rows; see the tests of data.readers.text_rows",
     "ViewScaler": "it scales rows; see the tests of data.encoding.view_scaler",
+    "Pipeline": "it learns by its last step; see test_single_rows",
     "KernelSearchCV": "it searches for a KeCoClassifier's parameters; see the tests of KeCo",
 }
 

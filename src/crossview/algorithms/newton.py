@@ -1,8 +1,9 @@
 """Online Newton steps with a forgetting factor, on a linear model and on random Fourier features.
 
-The features of a row are f = (1, φ, z): the constant of the intercept, random Fourier features φ of
-the columns of numbers, and each nonzero value divided by the root mean square of its column so far,
-z_j = x_j / s_j.  With scores W'f, g the slopes of the loss by the scores and h its curvature,
+The features of a row are f = (1, φ, m, z): the constant of the intercept, random Fourier features φ
+of the columns of numbers, the memory m of the last labels (`label_memory`), and each nonzero value
+divided by the root mean square of its column so far, z_j = x_j / s_j.  With scores W'f, g the
+slopes of the loss by the scores and h its curvature,
 
     u = P f,   k = 1 / (1/c + h f·u),   W <- W - k u g',   P <- P - h k u u',
 
@@ -32,6 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
+from crossview.algorithms import label_memory
+from crossview.algorithms.label_memory import Memory
 from crossview.algorithms.losses import LOGISTIC, SQUARED, loss_slopes
 from crossview.kernels.dense import add_to
 from crossview.kernels.rows import ZERO, Rows, prefetch_row
@@ -52,11 +55,11 @@ POSITIVE, NEGATIVE = np.uint8(1), np.uint8(2)
 
 
 class Newton(NamedTuple):
-    """A model, which the pass updates; the places of P are the intercept, φ, and columns."""
+    """A model, which the pass updates; the places of P are the intercept, φ, m, and columns."""
 
     W: np.ndarray  # (n_columns, n_scores): weights of the columns as they are, not of z
     b: np.ndarray  # (1, n_scores)
-    V: np.ndarray  # (n_fourier, n_scores): weights of the Fourier features
+    V: np.ndarray  # (n_fourier + n_memory, n_scores): weights of φ and m
     t: np.ndarray  # int64 (1,): rows learned
     P: np.ndarray  # (n_places, n_places)
     owed: np.ndarray  # (n_places,): what P has forgotten of 1 / P_0 since it was recalled
@@ -67,10 +70,13 @@ class Newton(NamedTuple):
     counts: np.ndarray  # (n_columns,): rows in which the column is not 0
     squares: np.ndarray  # (n_columns,): the sum of its squares
     signs: np.ndarray  # uint8 (n_columns,): POSITIVE and NEGATIVE, as they occurred
+    scale: np.ndarray  # (n_places,): s of the members
+    input_of: np.ndarray  # int64 (n_places,): 1 + the position of a place in `inputs`; 0: none
     inputs: np.ndarray  # int64 (MAX_INPUTS,): the columns of which there are Fourier features
     n_inputs: np.ndarray  # int64 (1,): their number; -1: not known yet
     omega: np.ndarray  # (n_fourier, MAX_INPUTS): frequencies, of variance 1
     phase: np.ndarray  # (n_fourier,)
+    memory: Memory
 
 
 class Settings(NamedTuple):
@@ -103,10 +109,8 @@ class Work(NamedTuple):
     z: np.ndarray  # ... and their values
     u: np.ndarray  # (n_places,)
     grow: np.ndarray  # (n_places,): what P forgets by
-    scale: np.ndarray  # (n_places,): s of the members
-    input_of: np.ndarray  # int64 (n_places,): 1 + the position of a place in `inputs`; 0: none
     numbers: np.ndarray  # (MAX_INPUTS,): z of the inputs in the row
-    phi: np.ndarray  # (n_fourier,)
+    phi: np.ndarray  # (n_fourier + n_memory,): φ and m
 
 
 def learn(
@@ -126,29 +130,21 @@ def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> None:
 
 
 def _work(rows: Rows, model: Newton) -> Work:
-    places, K = len(model.P), model.W.shape[1]
+    places, n_phi = model.P.shape[0], model.V.shape[0]
     widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
-    work = Work(
-        np.zeros(K),
-        np.zeros(K),
-        np.zeros(places, np.int64),
-        np.zeros(places),
-        np.zeros(2, np.int64),
-        np.zeros(widest, np.int64),
-        np.zeros(widest),
-        np.zeros(places),
-        np.ones(places),
-        np.ones(places),
-        np.zeros(places, np.int64),
-        np.zeros(MAX_INPUTS),
-        np.zeros(len(model.V)),
+    return Work(
+        score=np.zeros(model.W.shape[1]),
+        slope=np.zeros(model.W.shape[1]),
+        at=np.zeros(places, np.int64),
+        f=np.zeros(places),
+        n=np.zeros(2, np.int64),
+        alone=np.zeros(widest, np.int64),
+        z=np.zeros(widest),
+        u=np.zeros(places),
+        grow=np.ones(places),
+        numbers=np.zeros(MAX_INPUTS),
+        phi=np.zeros(n_phi),
     )
-    used = int(model.used[0])
-    columns = model.members[1 + len(model.V) : used]
-    work.scale[1 + len(model.V) : used] = np.sqrt(model.squares[columns] / model.counts[columns])
-    n_inputs = max(int(model.n_inputs[0]), 0)
-    work.input_of[model.place[model.inputs[:n_inputs]]] = 1 + np.arange(n_inputs)
-    return work
 
 
 @borrowing
@@ -185,8 +181,9 @@ def learning_pass(rows, examples, model, settings, work, scores):
             model.t[0] += 1
             read_features(rows, i, model, settings, work)
             take_step(h, weight[i], model, settings, work)
+            label_memory.add(model.memory, y[i])
             if model.n_inputs[0] < 0 and model.t[0] == ROWS_BEFORE_FOURIER:
-                choose_inputs(model, settings, work)
+                choose_inputs(model, settings)
     return nonfinite_row
 
 
@@ -197,7 +194,7 @@ def row_score(rows, i, model, work):
     W, b, place, score = model.W, model.b, model.place, work.score
     lo, hi = indptr[i], indptr[i + 1]
     offset = lo if shared else ZERO
-    fourier = model.n_inputs[0] > 0
+    fourier, n_fourier = model.n_inputs[0] > 0, model.phase.shape[0]
     if fourier:
         work.numbers[:] = 0.0
     for k in range(score.shape[0]):
@@ -208,21 +205,30 @@ def row_score(rows, i, model, work):
         sqnorm += x[p] * x[p]
         for k in range(score.shape[0]):
             score[k] += x[p] * W[q, k]
-        if fourier and work.input_of[place[q]] > 0:
-            work.numbers[work.input_of[place[q]] - 1] = x[p] / work.scale[place[q]]
+        if fourier and model.input_of[place[q]] > 0:
+            work.numbers[model.input_of[place[q]] - 1] = x[p] / model.scale[place[q]]
     if fourier:
         find_phi(model, work)
-        for r in range(work.phi.shape[0]):
-            for k in range(score.shape[0]):
-                score[k] += work.phi[r] * model.V[r, k]
+        add_scores(0, n_fourier, model, work)
+    if label_memory.is_open(model.memory):
+        label_memory.read(model.memory, work.phi[n_fourier:])
+        add_scores(n_fourier, work.phi.shape[0], model, work)
     return sqnorm
+
+
+@inlined_borrowing
+def add_scores(begin, end, model, work):
+    """score <- score + V'phi for some of the features phi."""
+    for r in range(begin, end):
+        for k in range(work.score.shape[0]):
+            work.score[k] += work.phi[r] * model.V[r, k]
 
 
 @borrowing
 def find_phi(model, work):
     """phi_r <- 2^½ cos(omega_r·z / d^½ + phase_r) for the d inputs."""
     d = model.n_inputs[0]
-    for r in range(work.phi.shape[0]):
+    for r in range(model.phase.shape[0]):
         total = 0.0
         for q in range(d):
             total += model.omega[r, q] * work.numbers[q]
@@ -256,10 +262,11 @@ def read_features(rows, i, model, settings, work):
     if settings.bias != 0.0:
         work.at[0], work.f[0] = 0, 1.0
         n = 1
-    if model.n_inputs[0] > 0:
-        for r in range(work.phi.shape[0]):
-            work.at[n], work.f[n] = 1 + r, work.phi[r]
-            n += 1
+    begin = 0 if model.n_inputs[0] > 0 else model.phase.shape[0]
+    end = work.phi.shape[0] if label_memory.is_open(model.memory) else model.phase.shape[0]
+    for r in range(begin, end):
+        work.at[n], work.f[n] = 1 + r, work.phi[r]
+        n += 1
     for p in range(lo, hi):
         if x[p] * x[p] == 0.0:
             continue
@@ -281,7 +288,7 @@ def read_features(rows, i, model, settings, work):
             model.P[used[0], used[0]] = D[q]
             used[0] += 1
         if place[q] > 0:
-            work.scale[place[q]] = scale
+            model.scale[place[q]] = scale
             work.at[n], work.f[n] = place[q], x[p] / scale
             n += 1
         else:
@@ -313,14 +320,14 @@ def take_step(h, weight, model, settings, work):
     if not n > 0.0:
         return
     step = 1.0 / (1.0 / weight + h * n)
-    n_fourier = model.V.shape[0]
+    n_phi = model.V.shape[0]
     for k in range(slope.shape[0]):
         move = step * slope[k]
         model.b[0, k] -= move * u[0]
-        for r in range(n_fourier):
+        for r in range(n_phi):
             model.V[r, k] -= move * u[1 + r]
-        for r in range(1 + n_fourier, used):
-            W[model.members[r], k] -= move * u[r] / work.scale[r]
+        for r in range(1 + n_phi, used):
+            W[model.members[r], k] -= move * u[r] / model.scale[r]
         for a in range(work.n[1]):
             q = alone[a]
             scale = np.sqrt(model.squares[q] / model.counts[q])
@@ -379,7 +386,7 @@ def recall_start(model, settings, work):
 
 
 @borrowing
-def choose_inputs(model, settings, work):
+def choose_inputs(model, settings):
     """Find the columns of numbers: those that are not 0 in half of the rows, and have both signs.
 
     Where no column has both signs, they are those that are not 0 in half of the rows.  There are
@@ -395,31 +402,31 @@ def choose_inputs(model, settings, work):
                 continue
             if n < MAX_INPUTS:
                 model.inputs[n] = q
-                work.input_of[r] = n + 1
+                model.input_of[r] = n + 1
             n += 1
         if n > 0:
             break
-    if n > MAX_INPUTS or not (settings.numbers or first > 1):
-        work.input_of[:] = 0
+    if n > MAX_INPUTS or not (settings.numbers or model.phase.shape[0] > 0):
+        model.input_of[:] = 0
         model.inputs[:] = 0
         n = 0
     model.n_inputs[0] = n
     if settings.numbers and n > 0:
-        leave_out_others(model, settings, work)
+        leave_out_others(model, settings)
 
 
 @borrowing
-def leave_out_others(model, settings, work):
+def leave_out_others(model, settings):
     """Leave all columns that are no inputs without weight and place."""
     first = 1 + model.V.shape[0]
     to = first
     for r in range(first, model.used[0]):
         q = model.members[r]
         model.members[r] = 0
-        if work.input_of[r] == 0:
+        if model.input_of[r] == 0:
             continue
         model.members[to] = q
-        work.input_of[to], work.scale[to] = work.input_of[r], work.scale[r]
+        model.input_of[to], model.scale[to] = model.input_of[r], model.scale[r]
         to += 1
     model.used[0] = to
     # without the others these weights are as uncertain as at the start
@@ -427,7 +434,7 @@ def leave_out_others(model, settings, work):
     model.owed[:] = 0.0
     for r in range(to):
         model.P[r, r] = settings.variance
-    work.input_of[to:] = 0
+    model.input_of[to:] = 0
     for q in range(model.place.shape[0]):
         if model.counts[q] > 0.0:
             model.place[q] = 0

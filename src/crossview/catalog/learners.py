@@ -59,7 +59,7 @@ BINNED: dict[str, tuple] = {"bins": (10,)}
 
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
-COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
+COUPLED = ("C", "disagreement", "forgetting", "update", *WEIGHTS, *COVARIANCE)
 MACHINE = (
     *("alpha", "deterministic", "forgetting", "init_scale", "learning_rate", "loss"),
     "penalty",
@@ -124,15 +124,32 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
     coupled = {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"}
     few: dict[str, tuple] = {"C": FEW_C, "initial_variance": VARIANCE}
     for name, title, learner, fixed, grid, settable in (
-        ("pam", "passive-aggressive Mahalanobis", "PAMClassifier", {}, few, ("C", "variant")),
-        ("arow", "adaptive regularization of weights", "AROWClassifier", {}, {"r": R}, ("r",)),
+        (
+            "pam",
+            "passive-aggressive Mahalanobis",
+            "PAMClassifier",
+            {},
+            few,
+            ("C", "forgetting", "variant"),
+        ),
+        (
+            "arow",
+            "adaptive regularization of weights",
+            "AROWClassifier",
+            {},
+            {"r": R},
+            ("r", "forgetting"),
+        ),
         (
             *("cw", "confidence-weighted", "ConfidenceWeightedClassifier", {}),
             *({"confidence": CONFIDENCE}, ("confidence", "form")),
         ),
         (
             *("scw", "soft confidence-weighted", "SoftConfidenceWeightedClassifier", {}),
-            *({"C": SMALL_C, "confidence": HIGH_CONFIDENCE}, ("C", "confidence", "variant")),
+            *(
+                {"C": SMALL_C, "confidence": HIGH_CONFIDENCE},
+                ("C", "confidence", "forgetting", "variant"),
+            ),
         ),
         (
             *(
@@ -166,7 +183,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
 def _newton(task: str) -> Learner:
     """Second-order steps that forget, for streams that change."""
     kind = "Regressor" if task == "regression" else "Classifier"
-    weighted = () if task == "regression" else ("calibration", "class_weight")
+    only_classes = () if task == "regression" else ("calibration", "class_weight", "memory")
     return Learner(
         "newton",
         "online Newton steps, forgetting",
@@ -176,7 +193,7 @@ def _newton(task: str) -> Learner:
         grid={"forgetting": FORGETTING},
         settable=(
             *("columns", "fit_intercept", "fourier_features", "full_columns", "initial_variance"),
-            *weighted,
+            *only_classes,
         ),
         refined=BINNED,
         effort=3,

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.data.arrow import column_names
+from crossview.data.arrow import column_names, pyarrow
 from crossview.data.encoding.columns import Column
 from crossview.data.encoding.dates import check_format
 from crossview.data.encoding.hashing import split_name
+from crossview.data.encoding.one_row import SingleRows, flat_row
 from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
@@ -39,7 +40,7 @@ from crossview.data.joining.side_by_side import side_by_side
 from crossview.data.readers.csv_format import check_dialect
 from crossview.errors import InputError
 from crossview.saving.schema import Array, check_header
-from crossview.views import MultiView, is_mapping, row_index, warn_of_unused
+from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
 
 __all__ = ["AUTO_BINS", "Meaning", "ViewEncoder", "bins_of_stream"]
 
@@ -256,6 +257,11 @@ class ViewEncoder(ViewTransformer):
         self.layout_ = self._rows.plan.layout
         self._scaler = ViewScaler()
         self._scaler.use_layout(self.layout_)
+        self._single: SingleRows | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_single": None} if "_single" in state else state  # it follows
 
     def _table(self, X: Any, *, whole: bool = False) -> Any:
         """The rows as one table; the first ones, or all, determine the columns."""
@@ -382,6 +388,52 @@ class ViewEncoder(ViewTransformer):
         encoded.index = row_index(X)
         return self._scaler.transform(encoded, copy=False) if self.scale_views else encoded
 
+    # --- single rows -----------------------------------------------------------------------
+
+    def transform_one(self, x: Mapping[Any, Any]) -> OneRow:
+        """Encode one row with the statistics fitted so far, without updating them.
+
+        Parameters
+        ----------
+        x : mapping
+            The row, as from JSON: of columns to values, ``{"user__age": 31}``, or of views to
+            mappings of their columns, ``{"user": {"age": 31}}``, where a view may be None.  A
+            column that is absent, None or NaN is missing.  Columns that were not fitted are
+            ignored; a warning says so once.
+
+        Returns
+        -------
+        OneRow
+            The same as `transform` gives for a table of this row.
+        """
+        if not hasattr(self, "layout_"):  # its error takes longer than the row
+            check_is_fitted(self, "layout_")
+        row = self._single_rows().encode(x)
+        return self._scaler.transform_one(row) if self.scale_views else row
+
+    def partial_fit_transform_one(self, x: Mapping[Any, Any]) -> OneRow:
+        """Learn and encode one row.
+
+        Parameters
+        ----------
+        x : mapping
+            As for `transform_one`; the first row determines the columns and their kinds.
+
+        Returns
+        -------
+        OneRow
+            The row by the statistics up to and including itself, as from `partial_fit_transform`.
+        """
+        if not hasattr(self, "layout_"):
+            self._table(pyarrow().Table.from_pylist([flat_row(x)]))
+        row = self._single_rows().encode(x, learn=True)
+        return self._scaler.partial_fit_transform_one(row) if self.scale_views else row
+
+    def _single_rows(self) -> SingleRows:
+        if self._single is None:
+            self._single = SingleRows(self._rows, self.feature_names_in_)
+        return self._single
+
     # --- learned state ---------------------------------------------------------------------
 
     def column_kinds(self) -> dict[str, dict[str, int]]:
@@ -489,6 +541,7 @@ class ViewEncoder(ViewTransformer):
             The arrays by name.
         """
         per_view = Array("f8", (self.layout_.n_views,), low=0.0)
+        self._single = None  # which keeps what it has learned
         self._rows.set_state(state, {"norms.total": per_view, "norms.count": per_view})
         self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
 

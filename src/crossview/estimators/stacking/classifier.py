@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from crossview._jit import Pass
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.estimators.base import OnlineClassifier
@@ -116,7 +117,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _n_calibrated(self) -> int | None:
         return self._n_inner_scores()
 
-    def _loop(self) -> Callable[..., None]:
+    def _loop(self) -> Pass:
         return two_classes.learn if len(self.classes_) <= 2 else several_classes.learn
 
     def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from crossview._jit import Pass
 from crossview.algorithms.stacking import numbers
 from crossview.estimators.base import OnlineRegressor
 from crossview.estimators.documentation import document_parameters, with_parameters
@@ -94,7 +95,7 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     def _n_calibrated(self) -> int | None:
         return None
 
-    def _loop(self) -> Callable[..., None]:
+    def _loop(self) -> Pass:
         return numbers.learn
 
     def _start_state(self) -> None:
