@@ -51,6 +51,8 @@ from crossview.estimators.trees.learner import MultiViewTreesClassifier as Multi
 from crossview.estimators.trees.learner import MultiViewTreesRegressor as MultiViewTreesRegressor
 from crossview.evaluating.evaluate import evaluate as evaluate
 from crossview.merging import merge as merge
+from crossview.pipeline import Pipeline as Pipeline
+from crossview.pipeline import make_pipeline as make_pipeline
 from crossview.predicting.predict import predict as predict
 from crossview.reporting.displays.comparison import ComparisonDisplay as ComparisonDisplay
 from crossview.reporting.displays.contributions import ViewContributionDisplay as ViewContributionDisplay

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from crossview import pipeline
 from crossview.errors import InputError, type_of
 from crossview.estimators.merging import merge_learners, shares_of
 
@@ -86,7 +87,8 @@ def merge(
     encoders, learners = zip(*each, strict=True)
     encoder = encoders[0].merge_with(encoders[1:], None if first is None else first[0])
     learner = merge_learners(learners, shares, None if first is None else first[1], product)
-    return Pipeline([(models[0].steps[0][0], encoder), (models[0].steps[1][0], learner)])
+    names = [name for name, _ in models[0].steps]
+    return pipeline.Pipeline(list(zip(names, (encoder, learner), strict=True)))
 
 
 def _steps(model: Any, who: str) -> tuple[Any, Any]:

@@ -145,7 +145,7 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        labels = self._labels(y, rows)
+        labels = self._labels(y, len(rows.indptr) - 1)
         rows, used, weight = self._weighted_rows(rows, sample_weight)
         classes = np.unique(labels[used])
         if len(classes) < 2:

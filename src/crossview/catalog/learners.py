@@ -60,7 +60,10 @@ BINNED: dict[str, tuple] = {"bins": (10,)}
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
 COUPLED = ("C", "disagreement", "forgetting", "update", *WEIGHTS, *COVARIANCE)
-MACHINE = ("alpha", "deterministic", "init_scale", "learning_rate", "loss", "penalty")
+MACHINE = (
+    *("alpha", "deterministic", "forgetting", "init_scale", "learning_rate", "loss"),
+    "penalty",
+)
 INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 TREES = (
     *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_iter"),

@@ -14,6 +14,7 @@ from crossview.algorithms.online import Examples
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, LinearOnlineClassifier, State, StatePart
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import (
     CovarianceOptions,
     WeightCovariance,
@@ -57,8 +58,15 @@ class CovarianceClassifier(LinearOnlineClassifier):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         examples = Examples(rows, order, y, weight, scores)
-        coupling = Coupling(couplings.INDEPENDENT)
-        return self._covariance(self._state).learn(examples, self._rule(), coupling)
+        return self._covariance(self._state).learn(examples, self._rule(), self._coupling())
+
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        examples = Examples(row.row.rows, row.order, row.number, row.weight, row.scores)
+        return self._covariance(self._state).bind(examples, self._rule(), self._coupling())
+
+    def _coupling(self) -> Coupling:
+        """Return how the views are coupled."""
+        return Coupling(couplings.INDEPENDENT)
 
     def _parts(self, state: State) -> list[StatePart]:
         own = [self._covariance(state)] if self._has_covariance() else []

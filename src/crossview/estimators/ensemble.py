@@ -482,7 +482,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        labels = self._labels(y, rows)
+        labels = self._labels(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
         self.classes_ = classes = np.unique(labels[weight > 0.0])
         if len(classes) < 2:

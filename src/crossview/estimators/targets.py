@@ -30,7 +30,7 @@ __all__ = [
 MAX_LABEL_BYTES = 2**16
 
 
-def read_labels(y: Any, n_rows: int, learner: str) -> np.ndarray:
+def read_labels(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
     """Return the labels as an array; `InputError` if one is missing or the length is wrong."""
     y = one_per_row(y, n_rows, learner)
     missing = ~has_label(y)
@@ -69,7 +69,7 @@ def _family(label: np.ndarray) -> str:
     return "number" if label.dtype.kind in "biuf" else label.dtype.kind
 
 
-def read_numbers(y: Any, n_rows: int, learner: str) -> np.ndarray:
+def read_numbers(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
     """Return the targets as finite numbers; `InputError` if one is not, or the length is wrong."""
     y = one_per_row(y, None, learner)
     try:
@@ -84,7 +84,8 @@ def read_numbers(y: Any, n_rows: int, learner: str) -> np.ndarray:
             "the target is missing (NaN or infinity); leave the row out, or give its target",
             row=int(np.argmax(nonfinite)),
         )
-    _check_length(y, n_rows)
+    if n_rows is not None:
+        _check_length(y, n_rows)
     return y
 
 
@@ -106,8 +107,11 @@ def _check_length(y: np.ndarray, n_rows: int) -> None:
         )
 
 
-def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the position of each label in ``classes``; `InputError` for a label not in it."""
+def class_codes(y: np.ndarray, classes: np.ndarray, advice: str = "") -> np.ndarray:
+    """Return the position of each label in ``classes``; `InputError` for a label not in it.
+
+    ``advice`` ends its message.
+    """
     if len(y):
         check_label(y[:1].tolist()[0], classes)  # an array has one type
     codes = places_of(y, classes)
@@ -115,7 +119,9 @@ def class_codes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     unknown = classes[codes] != y
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise InputError(f"label {y[row]!r} is not among the classes {classes.tolist()!r}", row=row)
+        label = y[row : row + 1].tolist()[0]
+        what = f"label {label!r} is not among the classes {classes.tolist()!r}{advice}"
+        raise InputError(what, row=row)
     return codes
 
 

@@ -20,8 +20,8 @@ def is_pipeline(model: Any) -> bool:
 
 
 def make_pipeline(steps: Sequence[tuple[str, Any]]) -> Any:
-    """Return the steps as a Pipeline of scikit-learn."""
-    from sklearn.pipeline import Pipeline
+    """Return the steps as a Pipeline."""
+    from crossview.pipeline import Pipeline
 
     return Pipeline(list(steps))
 

@@ -23,11 +23,13 @@ from crossview.views.layout import (
     warn_of_unused,
 )
 from crossview.views.multi_view import MultiView, as_views
+from crossview.views.one_row import OneRow
 from crossview.views.sparse import canonical_csr, check_indices
 
 __all__ = [
     "ALL",
     "MultiView",
+    "OneRow",
     "ViewLayout",
     "align_rows",
     "as_views",

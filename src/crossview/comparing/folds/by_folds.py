@@ -222,6 +222,7 @@ def _answer(
         test="t-test over the folds, corrected for their overlap",
         folds=n,
         test_share=share,
+        tries_bins=data.tries_bins,
         left_out=comparison.planner.left_out,
         **known,
     )

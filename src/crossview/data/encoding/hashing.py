@@ -163,6 +163,27 @@ class SlotTables(_Hashing):
             self._name(view, found)
         return contents
 
+    # --- single values ---------------------------------------------------------------------
+
+    def hash_one(self, column: Column, term: str) -> tuple[int, int]:
+        """Return the slot and the fingerprint of a category or a word."""
+        text = term.encode()
+        bounds = np.array([0, len(text)], dtype=np.int64)
+        prefix = column.name + _separator(column)
+        hashes, prints = hash_strings(prefix, np.frombuffer(text, dtype=np.uint8), bounds)
+        return int(hashes[0]) % self.n_slots, int(prints[0])
+
+    def name_one(self, column: Column, term: str) -> None:
+        """Remember the name of a slot that a row has, or that it collides with another one."""
+        slot, print_ = self.hash_one(column, term)
+        known, stored = self.names[column.view], self._prints[column.view]
+        if not stored[slot]:
+            if len(known) < self.remember_names:
+                known[slot] = column.name + _separator(column) + term
+                stored[slot] = print_
+        elif stored[slot] != print_:
+            self.collisions[column.view].add(slot)
+
     # --- names -----------------------------------------------------------------------------
 
     def _compare(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Mapping
 
 import numpy as np
@@ -21,7 +23,8 @@ class Quantiles:
 
     A learner needs columns that keep their meaning, so the knots stay after `LAST_PLACED` values.
     When they are placed depends on the number of values of the column only, so batches change
-    nothing.  A column with equal quantiles has fewer knots; ``count`` is the number of values that
+    nothing.  A column with equal quantiles has fewer knots, and one with two values none, because
+    the number itself says as much; ``count`` is the number of values that
     the knots are about, or wait for.
     """
 
@@ -30,6 +33,7 @@ class Quantiles:
         self.count = np.zeros(n_columns, dtype=np.int64)
         self.knots = [np.empty(0)] * n_columns
         self._first = [np.empty(0)] * n_columns  # the values, until the knots stay
+        self._as_lists: dict[int, tuple[np.ndarray, list[float]]] = {}
 
     def fit(self, values: np.ndarray) -> None:
         """Place the knots at the quantiles of all rows; NaN is missing."""
@@ -58,6 +62,38 @@ class Quantiles:
                     self._place(c)
             positions[start:, c] = self._look_up(c, column[start:])
         return positions
+
+    def positions_one(self, values: list[float], *, learn: bool = False) -> list[float]:
+        """Return `positions` of one row."""
+        positions = []
+        for c, x in enumerate(values):
+            if learn and x == x and self.count[c] < LAST_PLACED:
+                wanted = self._next_placed(c)
+                self._add(c, np.array([x]))
+                if self.count[c] == wanted:
+                    self._place(c)
+            positions.append(self._position(self._knots_of(c), x))
+        return positions
+
+    def _knots_of(self, c: int) -> list[float]:
+        """The knots of column c as a list, which is faster for single numbers."""
+        kept = self._as_lists.get(c)
+        if kept is None or kept[0] is not self.knots[c]:
+            kept = self._as_lists[c] = (self.knots[c], self.knots[c].tolist())
+        return kept[1]
+
+    @staticmethod
+    def _position(knots: list[float], x: float) -> float:
+        """Return where a number lies, as `numpy.interp` has it."""
+        last = len(knots) - 1
+        if last < 1 or x != x:
+            return math.nan
+        if x >= knots[last]:
+            return float(last)
+        k = bisect_right(knots, x) - 1
+        if k < 0:
+            return 0.0
+        return 1.0 / (knots[k + 1] - knots[k]) * (x - knots[k]) + k
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the learned state as arrays."""
@@ -98,7 +134,9 @@ class Quantiles:
     def _place(self, c: int) -> None:
         """Place the knots of column c in the middle of ranks 0 to 1/n, 1/n to 2/n, ..."""
         ranks = (np.arange(self.n_knots) + 0.5) / self.n_knots
-        self.knots[c] = np.unique(np.quantile(self._first[c], ranks))
+        first = self._first[c]
+        if ((first != first[0]) & (first != first.max()) & (first != first.min())).any():
+            self.knots[c] = np.unique(np.quantile(first, ranks))
         if self.count[c] == LAST_PLACED:
             self._first[c] = np.empty(0)
 

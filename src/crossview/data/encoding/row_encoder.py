@@ -71,7 +71,9 @@ class RowEncoder:
         n_texts = sum(column.kind == "text" for column in self.plan.hashed) if tf_idf else 0
         self.frequencies = DocumentFrequencies(n_texts, n_slots)
         self.slots = SlotTables(n_slots, ngram_range, remember_names, views, normalized=not tf_idf)
-        self._n_bins, self._tf_idf, self._standardize = n_bins, tf_idf, standardize
+        self.tf_idf = tf_idf
+        self._n_bins, self._standardize = n_bins, standardize
+        self.told: set[str] = set()  # columns of single rows that are not used, and were told of
 
     def fit(self, X: Any) -> MultiView:
         """Learn the statistics of all rows, then encode them."""
@@ -90,6 +92,15 @@ class RowEncoder:
     def learn(self, X: Any) -> None:
         """Learn rows, without encoding them."""
         self._read(X, learn=True)
+
+    @property
+    def standardizes(self) -> bool:
+        """Whether numbers are standardized."""
+        return self._standardize
+
+    def positions_one(self, numbers: list[float], *, learn: bool) -> list[float]:
+        """Return the positions of the numbers of one row between knots; none without bins."""
+        return self.quantiles.positions_one(numbers, learn=learn) if self._n_bins else []
 
     def _read(self, X: Any, *, learn: bool) -> _Values:
         batch = self.plan.decode(X)
@@ -116,7 +127,7 @@ class RowEncoder:
         for column, coded, table in zip(self.plan.hashed, batch.coded, tables, strict=True):
             if column.kind == "text":
                 rows, present = table[coded.codes], coded.codes >= 0  # the last row, -1, is empty
-                if self._tf_idf:
+                if self.tf_idf:
                     rows = self.frequencies.weigh(len(texts), rows, present, learn=learn)
                 texts.append(_Text(column, rows, present))
         return texts

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,15 @@ from crossview.data.arrow import codes_of, integers, numbers_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["FORMS", "SHAPE", "find_texts", "shape_numbers", "split_terms"]
+__all__ = [
+    "FORMS",
+    "SHAPE",
+    "characters_of",
+    "find_texts",
+    "shape_numbers",
+    "split_terms",
+    "word_analyzer",
+]
 
 # what a view may hold of a text
 FORMS = ("words", "chars", "shape")
@@ -107,6 +116,23 @@ def _words(text: str) -> tuple[int, int]:
 _PUNCTUATION = string.punctuation + "“”„‘’«»…–—¿¡"
 
 
+@functools.lru_cache(maxsize=16)
+def word_analyzer(shortest: int, longest: int) -> Callable[[str], list[str]]:
+    """Return the function that gives the n-grams of lower-case words of a text."""
+    # loads much that others do not need
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    analyzer: Callable[[str], list[str]] = HashingVectorizer(
+        ngram_range=(shortest, longest)
+    ).build_analyzer()
+    return analyzer
+
+
+def characters_of(text: str) -> list[str]:
+    """Return the sequences of characters of each word of a text."""
+    return [term for word in text.lower().split() for term in _characters(word)]
+
+
 def split_terms(
     texts: Sequence[str], form: str, ngram_range: tuple[int, int]
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -116,10 +142,7 @@ def split_terms(
     end as ``<`` and ``>``.
     """
     if form != "chars":
-        # loads much that others do not need
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        return _coded(map(HashingVectorizer(ngram_range=ngram_range).build_analyzer(), texts))
+        return _coded(map(word_analyzer(*ngram_range), texts))
     words, of_texts, ends = _coded(text.lower().split() for text in texts)
     terms, of_words, indptr = _coded(map(_characters, words))  # once for each word
     lengths = np.diff(indptr)[of_texts]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.batch import make_rows
+from crossview._jit import bind
+from crossview.batch import RowBuffers, make_rows
 from crossview.data.encoding.scale import scale_rows
 from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.errors import InputError, type_of
 from crossview.saving.schema import Array, check_header, check_state
-from crossview.views import MultiView, ViewLayout, canonical_csr
+from crossview.views import MultiView, OneRow, ViewLayout, canonical_csr
 
 __all__ = ["ViewScaler"]
 
@@ -136,6 +138,45 @@ class ViewScaler(ViewTransformer):
         check_is_fitted(self, "layout_")
         return self._scale(X, learn=False, copy=copy)
 
+    def transform_one(self, x: Any) -> OneRow:
+        """Scale one row by the mean norms so far, without updating them.
+
+        Parameters
+        ----------
+        x : OneRow or mapping
+            The row: of views to their columns, numbers by position or a sequence of numbers.  An
+            absent view, or None, is missing; an absent column is 0.
+
+        Returns
+        -------
+        OneRow
+            The scaled row.
+        """
+        if not hasattr(self, "layout_"):  # its error takes longer than the row
+            check_is_fitted(self, "layout_")
+        return self._scale_one(x, learn=False)
+
+    def partial_fit_transform_one(self, x: Any) -> OneRow:
+        """Learn and scale one row.
+
+        Parameters
+        ----------
+        x : OneRow or mapping
+            As for `transform_one`, of the views that were fitted.
+
+        Returns
+        -------
+        OneRow
+            The row, scaled by the mean norms up to and including itself.
+        """
+        if not hasattr(self, "layout_"):
+            if not isinstance(x, OneRow):
+                raise InputError(
+                    "the widths of the views are not known yet; call partial_fit first"
+                )
+            self.use_layout(x.layout)
+        return self._scale_one(x, learn=True)
+
     def use_layout(self, layout: ViewLayout) -> None:
         """Forget all rows, and expect these views.
 
@@ -209,6 +250,42 @@ class ViewScaler(ViewTransformer):
         scaled = matrix.data if in_place else np.empty_like(rows.data)
         scale_rows(rows, learn, self._total, self.count_, scaled)
         return _with_values(X, matrix, scaled)
+
+    def _scale_one(self, x: Any, *, learn: bool) -> OneRow:
+        row = OneRow.of(x, self.layout_)
+        kept = self.__dict__.get("_single")
+        if kept is None or not kept.holds(self._total, row):
+            kept = self.__dict__["_single"] = _SingleRows(self._total, self.count_, row)
+        return kept.scale(row, learn=learn)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_single"}
+
+
+class _SingleRows:
+    """The loop for one row at a time, bound to the sums of a scaler and the arrays of a row."""
+
+    def __init__(self, total: np.ndarray, count: np.ndarray, row: OneRow) -> None:
+        self._total, self._lock = total, Lock()
+        self._row = RowBuffers(row.layout, max(64, 2 * len(row.columns)))
+        self._scaled = np.empty(self._row.n_entries)
+        self._loops = [
+            bind(scale_rows, self._row.rows, learn, total, count, self._scaled)
+            for learn in (False, True)
+        ]
+
+    def holds(self, total: np.ndarray, row: OneRow) -> bool:
+        """Return whether it is bound to these sums, and has room for the row."""
+        return total is self._total and len(row.columns) <= self._row.n_entries
+
+    def scale(self, row: OneRow, *, learn: bool) -> OneRow:
+        """Return the scaled row."""
+        with self._lock:
+            self._row.fill(row.columns, row.values, row.present)
+            self._loops[learn]()
+            values = self._scaled[: len(row.columns)].tolist()
+        return OneRow(row.layout, row.columns, values, row.present)
 
 
 def _checked(X: Any) -> MultiView:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.errors import InputError
 from crossview.estimators.base.calibration import Calibrator, out_of_fold_scores
 from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.road import ClassifierRoad
 from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.targets import (
     class_codes,
@@ -22,7 +23,6 @@ from crossview.estimators.targets import (
     row_weights,
 )
 from crossview.estimators.validation import available_if
-from crossview.kernels.rows import Rows
 from crossview.labels import known_labels
 from crossview.views import check_rows
 
@@ -50,6 +50,8 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
     # a subclass may make it a parameter
     calibration = "sigmoid"
     threshold_: float | None = None
+    # ends the error about a label that is of no class
+    _advice_on_new_classes = ""
 
     @property
     def scores_are_log_odds(self) -> bool:
@@ -105,10 +107,37 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         y : label or None
             A member of ``classes_``.
         """
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                if road.take(x):
+                    return road.predict()
         if not hasattr(self, "classes_"):
             return None
         scores = self._joint_scores(self._read_one(x, learn=False))
         return self.decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()[0]
+
+    def score_one(self, x: Any) -> float | dict[Any, float] | None:
+        """Return the joint score of all views for one row; None before the first row was learned.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            As for `learn_one`.  Unknown features are ignored.
+
+        Returns
+        -------
+        score : float, dict of label to float, or None
+            As from `decision_function`: one number for two classes, and one per class for more.
+        """
+        if not hasattr(self, "classes_"):
+            return None
+        scores = self._joint_scores(self._read_one(x, learn=False))[0].tolist()
+        return (
+            scores[0]
+            if len(scores) == 1
+            else dict(zip(self.classes_.tolist(), scores, strict=True))
+        )
 
     def set_threshold(self, threshold: float | None) -> Self:
         """Set the probability of ``classes_[1]`` above which it is predicted.
@@ -216,6 +245,11 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         p : dict of label to float
             The sum is 1.
         """
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                if road.take(x):
+                    return road.probabilities()
         if not hasattr(self, "classes_"):
             return {}
         p = self.probabilities(self._joint_scores(self._read_one(x, learn=False)))
@@ -297,9 +331,9 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     # --- classes and weights -----------------------------------------------------
 
-    def _labels(self, y: Any, rows: Rows) -> np.ndarray:
+    def _labels(self, y: Any, n_rows: int | None) -> np.ndarray:
         """Return the labels as an array, one per row, none missing."""
-        return read_labels(y, len(rows.indptr) - 1, type(self).__name__)
+        return read_labels(y, n_rows, type(self).__name__)
 
     def _set_classes(self, classes: np.ndarray) -> None:
         self.classes_ = classes
@@ -309,7 +343,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         self, y: np.ndarray, sample_weight: Any, class_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the encoded target of each row, for the learning loop, and its weight."""
-        codes = class_codes(y, self.classes_)
+        codes = class_codes(y, self.classes_, self._advice_on_new_classes)
         weight = row_weights(sample_weight, len(y))
         if class_weight is not None:
             weight *= class_weights(class_weight, self.classes_, y)[codes]

@@ -80,6 +80,10 @@ class Columns:
 
     # --- rows ------------------------------------------------------------------------
 
+    def takes(self, layout: ViewLayout) -> bool:
+        """Return whether rows of these views are rows of the state as they are."""
+        return self.positions is None and (layout is self.layout or layout == self.layout)
+
     def rows(self, X: Any, names: Any, *, checked: bool = True) -> Rows:
         """Return a matrix or a MultiView as rows for the learning loops."""
         present = None

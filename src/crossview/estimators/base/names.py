@@ -18,7 +18,8 @@ __all__ = ["NamedColumns", "NamedRow", "features_by_view"]
 class NamedRow(NamedTuple):
     """A row that was given as a mapping."""
 
-    entries: list[tuple[int, float]]  # columns of the state, ascending, and values
+    columns: list[int]  # of the state, ascending
+    values: list[float]
     present: list[bool]  # of each view
     moved: np.ndarray | None  # new position of each old column of the state, if columns were added
     added: list[tuple[str, Any]]  # new views (with None) and features
@@ -135,7 +136,8 @@ class NamedColumns:
             starts = zip(first.values(), old_room, strict=False)
             old = [np.arange(start, start + room) for start, room in starts]
             moved = np.concatenate([np.empty(0, dtype=np.int64), *old])
-        return NamedRow(entries, present, moved, added, old_room)
+        columns, values = [at for at, _ in entries], [value for _, value in entries]
+        return NamedRow(columns, values, present, moved, added, old_room)
 
     def undo(self, row: NamedRow) -> None:
         """Delete the views and features that this row, the last one, has added."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from crossview.batch import read_only
+from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
-from crossview.estimators.targets import check_label, row_weights
+from crossview.estimators.base.road import ClassifierRoad
+from crossview.estimators.targets import check_label, class_codes, row_weights
 from crossview.kernels.rows import Rows
-from crossview.labels import has_label
+from crossview.labels import has_label, known_labels
 from crossview.views import check_rows
 
 __all__ = ["OnlineClassifier", "check_learned", "fit_in_passes", "pass_over"]
@@ -78,6 +80,11 @@ class OnlineClassifier(ViewClassifier):
     The calibration learns from the score of each row before the row is learned.
     """
 
+    _advice_on_new_classes = (
+        "; name all labels that may occur in classes= of the first partial_fit, or let "
+        "partial_fit(..., new_classes=True) add those that come"
+    )
+
     # --- to be implemented by subclasses --------------------------------------------------
 
     def _learn(
@@ -113,7 +120,15 @@ class OnlineClassifier(ViewClassifier):
             sample_weight = row_weights(sample_weight, len(target))[order]
         self._calibrate_in_pass(scores, target[order], sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        new_classes: bool = False,
+    ) -> Self:
         """Make one pass over more rows, in their order.
 
         Parameters
@@ -123,17 +138,59 @@ class OnlineClassifier(ViewClassifier):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes that may occur; required in the first call.
+            All classes that may occur; required in the first call, unless they grow.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, at least 0; see the notes of the class for its effect.
+        new_classes : bool, default=False
+            Whether a label that is of no class so far becomes one with its first row, as in
+            `learn_one`.  False: it is an error.
 
         Returns
         -------
         self : object
             The learner.
         """
-        self.score_then_learn(X, y, classes, sample_weight)
+        if new_classes:
+            self._learn_with_new_classes(X, y, classes, sample_weight)
+        else:
+            self.score_then_learn(X, y, classes, sample_weight)
         return self
+
+    def _learn_with_new_classes(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        """Make one pass, and add each new label as a class before its first row."""
+        self.check_params()
+        self.check_streams()
+        first = not hasattr(self, "classes_")
+        self._check_classes(False, None if first else classes)
+        check_rows(X, y=y, sample_weight=sample_weight)
+        try:
+            rows = self._read(X, reset=first)
+            y = self._labels(y, len(rows.indptr) - 1)
+            weight = row_weights(sample_weight, len(y))
+            if first and classes is not None:
+                self._set_classes(np.unique(np.asarray(classes)))
+            labeled = np.flatnonzero(self._is_labeled(y))
+            labels = known_labels(y[labeled])
+            known = self.classes_.tolist() if hasattr(self, "classes_") else []
+            if len(labels):
+                check_label(labels[:1].tolist()[0], self.classes_ if known else None)
+            found, at = np.unique(labels, return_index=True)
+            new = [label not in known for label in found.tolist()]
+            starts = np.sort(labeled[at[new]]).tolist()
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+        # rows without a label have no effect before the first one
+        nonfinite_row, begin = -1, 0 if known or not starts else starts[0]
+        for lo, hi in pairwise([*dict.fromkeys([begin, *starts]), len(y)]):
+            if lo in starts:
+                self._add_class(known_labels(y[lo : lo + 1]).tolist()[0])
+            if known or starts:
+                here = np.arange(lo, hi)
+                *_, wrong = self._learn_rows(rows_at(rows, here), y[here], weight[here])
+                nonfinite_row = nonfinite_row if wrong < 0 else lo + wrong
+        check_learned(nonfinite_row)
 
     def score_then_learn(
         self,
@@ -171,19 +228,27 @@ class OnlineClassifier(ViewClassifier):
         check_rows(X, y=y, sample_weight=sample_weight)
         try:
             rows = self._read(X, reset=first)
-            y = self._labels(y, rows)
+            y = self._labels(y, len(rows.indptr) - 1)
             if first:
                 self._set_classes(np.unique(np.asarray(classes)))
-            codes, weight = self._targets(y, sample_weight, self.class_weight)
-            scores, nonfinite_row = pass_over(self, rows, np.arange(len(codes)), codes, weight)
+            found = self._learn_rows(rows, y, sample_weight, return_proba)
         except ValueError:
             if first:
                 self._forget()
             raise
-        p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
+        scores, p, nonfinite_row = found
         check_learned(nonfinite_row)
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return (scores, p) if return_proba else scores
+
+    def _learn_rows(
+        self, rows: Rows, y: np.ndarray, sample_weight: Any, return_proba: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Learn rows in their order; return scores and p before each, and a nonfinite row or -1."""
+        codes, weight = self._targets(y, sample_weight, self.class_weight)
+        scores, nonfinite_row = pass_over(self, rows, np.arange(len(codes)), codes, weight)
+        p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
+        return scores, p, nonfinite_row
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn from one row.
@@ -204,17 +269,16 @@ class OnlineClassifier(ViewClassifier):
         self : object
             The learner.
         """
-        # all checks come before a change: a row that cannot be learned leaves no trace
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                wrong = road.learn_row(x, y, sample_weight)
+            if wrong is not None:
+                check_learned(wrong, alone=True)
+                return self
+        labeled = self.check_one(y, sample_weight)
         first = not hasattr(self, "_state")
-        if first:
-            self.check_params()
-        self.check_streams()
-        self._check_class_weight()
-        row_weights(sample_weight, 1)
-        labeled = not self._has_no_label(y)
-        if labeled:
-            check_label(y, getattr(self, "classes_", None))
-        elif first:
+        if first and not labeled:
             return self  # an unlabeled row has no effect before the first label
         try:
             rows = self._read_one(x, learn=True)
@@ -229,6 +293,66 @@ class OnlineClassifier(ViewClassifier):
                 self._forget()
             raise
         return self
+
+    def check_one(self, y: Any, sample_weight: float = 1.0) -> bool:
+        """Raise an error if `learn_one` cannot learn this label; return whether it is one.
+
+        Parameters
+        ----------
+        y : label
+            As for `learn_one`.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        labeled : bool
+            False for a missing label, from which a learner of unlabeled rows learns.
+
+        Raises
+        ------
+        InputError
+            The message says what is wrong with it.
+        """
+        # all checks come before a change: a row that cannot be learned leaves no trace
+        road = self.__dict__.get("_road")
+        if isinstance(road, ClassifierRoad) and road.knows(y, sample_weight):
+            return True
+        if not hasattr(self, "_state"):
+            self.check_params()
+        self.check_streams()
+        self._check_class_weight()
+        row_weights(sample_weight, 1)
+        labeled = not self._has_no_label(y)
+        if labeled:
+            check_label(y, getattr(self, "classes_", None))
+        return labeled
+
+    def check_targets(
+        self, y: Any, classes: Any = None, sample_weight: Any = None, *, new_classes: bool = False
+    ) -> None:
+        """Raise an error if `partial_fit` cannot learn these labels.
+
+        Parameters
+        ----------
+        y, classes, sample_weight, new_classes
+            As for `partial_fit`.
+
+        Raises
+        ------
+        InputError
+            The message says what is wrong with them.
+        """
+        self.check_params()
+        self.check_streams()
+        first = not hasattr(self, "classes_")
+        self._check_classes(first and not new_classes, None if first and new_classes else classes)
+        y = self._labels(y, None)
+        row_weights(sample_weight, len(y))
+        if not new_classes:
+            known = np.unique(np.asarray(classes)) if first else self.classes_
+            labels = known_labels(y[self._is_labeled(y)])
+            class_codes(labels, known, self._advice_on_new_classes)
 
     # --- calibrating ------------------------------------------------------------------------
 
@@ -258,7 +382,7 @@ class OnlineClassifier(ViewClassifier):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the labels of `fit`; return the encoded targets and the weights."""
-        y = self._labels(y, rows)
+        y = self._labels(y, len(rows.indptr) - 1)
         classes = np.unique(y)
         if len(classes) < 2:
             raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -329,26 +329,16 @@ class WeightCovariance(StatePart):
 
     def learn(self, examples: online.Examples, rule: Rule, coupling: Coupling) -> int:
         """Make one pass; return the last nonfinite row that was left out, or -1."""
-        rows, order, y, weight, scores = examples
+        examples = self._examples(examples)
         model = online.Weights(*(self.state[name] for name in online.Weights._fields))
-        if len(self.ptr) < len(rows.ptr):  # one covariance for all views
-            everywhere = read_only(np.empty((0, 1), dtype=bool))
-            rows = rows._replace(ptr=read_only(self.ptr.view(np.uint64)), present=everywhere)
-        y, scores = read_only(y.astype(np.float64)), scores.reshape(len(scores), -1)
-        variance, forgetting = float(self.options.initial_variance), float(self.options.forgetting)
-        rule = rule._replace(
-            least_variance=LEAST_VARIANCE * variance,
-            forgetting=forgetting,
-            most_variance=variance,
-            most_intercept=variance * float(self.options.intercept_scaling) ** 2,
-        )
-        nonfinite_row = -1
-        if forgetting < 1.0 and self.S.form == forms.LOW_RANK:  # whose rows do not fade
+        rule, nonfinite_row = self._with_variances(rule), -1
+        order, rows = examples.order, examples.rows
+        if rule.forgetting < 1.0 and self.S.form == forms.LOW_RANK:  # whose rows do not fade
             is_small = max(np.diff(self.ptr).tolist()) <= MAX_COLUMNS_FULL_AT_ONCE
             change = changes.to_full if is_small else changes.to_diagonal
             self.S = change(self.S, self.bias)
         while True:
-            examples = online.Examples(rows, order, y, weight, scores)
+            examples = examples._replace(order=order)
             learned, nonfinite = online.learn_with_covariance(
                 examples, model, self.S, self.bias, rule, coupling
             )
@@ -358,6 +348,39 @@ class WeightCovariance(StatePart):
                 return int(nonfinite_row)
             row = order[0]
             self._make_room(int(rows.indptr[row + 1] - rows.indptr[row]))
+
+    def bind(
+        self, examples: online.Examples, rule: Rule, coupling: Coupling
+    ) -> Callable[[], int] | None:
+        """Return the pass over one row; None if it might need room for the row."""
+        S = self.S
+        if S.form == forms.LOW_RANK:
+            return None
+        model = online.Weights(*(self.state[name] for name in online.Weights._fields))
+        rule = self._with_variances(rule)
+        given = self._examples(examples), model, S, self.bias, rule, coupling
+        learn = online.learn_plainly.bind(*given)
+        return lambda: int(learn()[1])
+
+    def _with_variances(self, rule: Rule) -> Rule:
+        """Return the rule with the bounds of the variances, and how they forget."""
+        variance = float(self.options.initial_variance)
+        return rule._replace(
+            least_variance=LEAST_VARIANCE * variance,
+            forgetting=float(self.options.forgetting),
+            most_variance=variance,
+            most_intercept=variance * float(self.options.intercept_scaling) ** 2,
+        )
+
+    def _examples(self, examples: online.Examples) -> online.Examples:
+        """Return the rows for the pass, with a class axis."""
+        rows, order, y, weight, scores = examples
+        if len(self.ptr) < len(rows.ptr):  # one covariance for all views
+            everywhere = read_only(np.empty((0, 1), dtype=bool))
+            rows = rows._replace(ptr=read_only(self.ptr.view(np.uint64)), present=everywhere)
+        # without a copy where there is none to make: a bound pass looks at the same memory
+        y, scores = read_only(y.astype(np.float64, copy=False)), scores.reshape(len(scores), -1)
+        return online.Examples(rows, order, y, weight, scores)
 
     def variances(self) -> np.ndarray:
         """Return the variance of each weight."""

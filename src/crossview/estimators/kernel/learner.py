@@ -196,8 +196,8 @@ class KernelLearner(OnlineClassifier):
     def _is_labeled(self, y: np.ndarray) -> np.ndarray:
         return ~self._unlabeled(y)
 
-    def _labels(self, y: Any, rows: Rows) -> np.ndarray:
-        y = one_per_row(y, len(rows.indptr) - 1, type(self).__name__)
+    def _labels(self, y: Any, n_rows: int | None) -> np.ndarray:
+        y = one_per_row(y, n_rows, type(self).__name__)
         known = _plain(y[~self._unlabeled(y)])
         if known.dtype.kind in "fc" and not np.isfinite(known).all():
             raise InputError("a label is infinite; leave the row out, or label it")
@@ -208,7 +208,7 @@ class KernelLearner(OnlineClassifier):
     def _first_targets(
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
-        y = self._labels(y, rows)
+        y = self._labels(y, len(rows.indptr) - 1)
         classes = np.unique(_plain(y[~self._unlabeled(y)]))
         if len(classes) < 2:
             seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
@@ -235,7 +235,7 @@ class KernelLearner(OnlineClassifier):
             row = int(np.argmax(unknown))
             raise InputError(
                 f"label {labels_known.tolist()[row]!r} is not among the classes "
-                f"{self.classes_.tolist()!r}",
+                f"{self.classes_.tolist()!r}{self._advice_on_new_classes}",
                 row=int(known[row]),
             )
         if len(known):

@@ -401,7 +401,7 @@ class MultiViewSVMPerf(LinearClassifier):
     ) -> tuple[Rows, np.ndarray, np.ndarray]:
         """Return the rows, labels and weights without the rows of weight 0."""
         rows = self._read(X, reset=True)
-        y = self._labels(y, rows)
+        y = self._labels(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
         if (weight == 0.0).any():
             here = np.flatnonzero(weight)

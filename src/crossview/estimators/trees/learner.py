@@ -311,7 +311,7 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        labels = self._labels(y, rows)
+        labels = self._labels(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
         used = np.flatnonzero(weight)
         self.classes_ = classes = np.unique(labels[used])

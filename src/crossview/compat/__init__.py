@@ -1,0 +1,1 @@
+"""Learners of this package as those of other libraries, which are imported only here."""

@@ -1,0 +1,217 @@
+"""Learners and pipelines as estimators of River: ``pip install crossview[river]``.
+
+River's pipelines and evaluations then take them beside its own:
+
+    from river import evaluate, metrics, preprocessing
+    from crossview import AROWClassifier
+    from crossview.compat.river import to_river
+
+    model = preprocessing.StandardScaler() | to_river(AROWClassifier())
+    evaluate.progressive_val_score(stream, model, metrics.Accuracy())
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sklearn.base import is_regressor
+
+from crossview.errors import InputError, type_of
+
+try:
+    from river import base
+except ImportError:
+    raise ImportError("crossview.compat.river needs River: pip install crossview[river]") from None
+
+__all__ = ["RiverClassifier", "RiverRegressor", "to_river"]
+
+
+class _RiverEstimator:
+    """What a classifier and a regressor have in common.
+
+    Parameters
+    ----------
+    estimator : learner or Pipeline
+        As it was given: clones begin with it.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+        self.model = copy.deepcopy(estimator)
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping
+            The row, as the model takes it: a mapping of features to numbers for a learner; of
+            columns to values of any kind for a `Pipeline` with a `ViewEncoder`.
+        y : label or float
+            Its class, which may be new, or its target.
+        w : float, default=1.0
+            Weight of the row.
+        """
+        self.model.learn_one(x, y, w)
+
+    def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
+        """Return the prediction for one row; None before the first row was learned.
+
+        Parameters
+        ----------
+        x : mapping
+            As for `learn_one`.
+        **kwargs : any
+            Ignored.
+
+        Returns
+        -------
+        y : label, float or None
+            As from `predict`.
+        """
+        return self.model.predict_one(x)
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        return set(self.estimator.get_params())
+
+    def __getattr__(self, name: str) -> Any:
+        # River reads parameters that may change as attributes
+        if name.startswith("_") or "estimator" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        params = self.model.get_params()
+        if name in params:
+            return params[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def mutate(self, new_attrs: Mapping[str, Any]) -> None:
+        """Set parameters of the model, which goes on with what it has learned.
+
+        Parameters
+        ----------
+        new_attrs : mapping of str to any
+            By name, as for ``set_params``.
+
+        Raises
+        ------
+        ValueError
+            There is no such parameter.
+        """
+        for name, value in new_attrs.items():
+            self.estimator.set_params(**{name: value})
+            self.model.set_params(**{name: value})
+
+    def _unit_test_skips(self) -> set[str]:
+        # the first values of factors depend on the order in which features come
+        return {"check_shuffle_features_no_impact"}
+
+
+class RiverClassifier(_RiverEstimator, base.Classifier):
+    """A classifier of this package as one of River.
+
+    Parameters
+    ----------
+    estimator : learner or Pipeline
+        A classifier that learns single rows.
+
+    Attributes
+    ----------
+    model : learner or Pipeline
+        A copy of the estimator, which learns.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from crossview import AROWClassifier
+    >>> from crossview.compat.river import RiverClassifier
+    >>> model = preprocessing.StandardScaler() | RiverClassifier(AROWClassifier())
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 88.95%
+    """
+
+    def predict_proba_one(self, x: Mapping[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each class for one row; empty before the first row.
+
+        Parameters
+        ----------
+        x : mapping
+            As for `learn_one`.
+        **kwargs : any
+            Ignored.
+
+        Returns
+        -------
+        p : dict of label to float
+            The sum is 1.
+        """
+        if not hasattr(self.model, "predict_proba_one"):
+            raise NotImplementedError("the model has no probabilities; set calibration='sigmoid'")
+        found: dict[Any, float] = self.model.predict_proba_one(x)
+        return found
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from crossview import AROWClassifier
+
+        yield {"estimator": AROWClassifier()}
+
+
+class RiverRegressor(_RiverEstimator, base.Regressor):
+    """A regressor of this package as one of River.
+
+    Parameters
+    ----------
+    estimator : learner or Pipeline
+        A regressor that learns single rows.
+
+    Attributes
+    ----------
+    model : learner or Pipeline
+        A copy of the estimator, which learns.
+    """
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from crossview import OnlineStackingRegressor, ViewEncoder, make_pipeline
+
+        # numbers that are not scaled need an encoder
+        learner = OnlineStackingRegressor(random_state=0)
+        yield {"estimator": make_pipeline(ViewEncoder(), learner)}
+
+
+def to_river(model: Any) -> RiverClassifier | RiverRegressor:
+    """Return a learner, or a pipeline of encoder and learner, as an estimator of River.
+
+    Parameters
+    ----------
+    model : learner or Pipeline
+        It has ``learn_one``; fitted or not.  It is copied.
+
+    Returns
+    -------
+    estimator : RiverClassifier or RiverRegressor
+        With the methods and properties of River's estimators.
+
+    Raises
+    ------
+    InputError
+        The model does not learn single rows.
+
+    Examples
+    --------
+    >>> from crossview import PassiveAggressiveClassifier, ViewEncoder, make_pipeline
+    >>> from crossview.compat.river import to_river
+    >>> model = to_river(make_pipeline(ViewEncoder(), PassiveAggressiveClassifier()))
+    >>> model.learn_one({"city": "Oslo", "age": 31}, "click")
+    >>> model.predict_proba_one({"city": "Oslo", "age": 31})
+    {'click': 1.0}
+    """
+    if not hasattr(model, "learn_one"):
+        raise InputError(f"{type_of(model)} does not learn single rows; give one with learn_one")
+    return RiverRegressor(model) if is_regressor(model) else RiverClassifier(model)

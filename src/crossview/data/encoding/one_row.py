@@ -1,0 +1,433 @@
+"""Single rows, as mappings from JSON, to views: the road of a stream, without a table.
+
+What a row becomes is what `RowEncoder` makes of a table of this row, bit for bit.  Cells of plain
+types are read here, and all others as a column of one row.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from crossview.data.encoding.columns import LARGEST, Column, as_codes, as_numbers
+from crossview.data.encoding.dates import PARTS, as_times, date_numbers
+from crossview.data.encoding.document_frequency import weigh_rows
+from crossview.data.encoding.moments import SingleNumbers
+from crossview.data.encoding.text import SHAPE, characters_of, shape_numbers, word_analyzer
+from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
+from crossview.views import OneRow
+
+if TYPE_CHECKING:
+    from crossview.data.encoding.row_encoder import RowEncoder
+
+__all__ = ["SingleRows", "flat_row"]
+
+# values of a column whose slots, or dates whose numbers, are kept
+MOST_KEPT = 1 << 16
+# lists of names of columns whose places are kept
+MOST_KEYS = 256
+# names of columns that are not used, and are told of
+MOST_TOLD = 20
+
+
+def flat_row(x: Any) -> dict[str, Any]:
+    """Return a row with columns ``view__column`` in place of a mapping for each view."""
+    flat: dict[str, Any] = {}
+    for key, value in _items(x):
+        if isinstance(value, Mapping):
+            for name, cell in value.items():
+                own = str(name)
+                flat[own if own.startswith(f"{key}__") else f"{key}__{own}"] = cell
+        else:
+            flat[str(key)] = value
+    return flat
+
+
+def _items(x: Any) -> Iterable[tuple[Any, Any]]:
+    if not isinstance(x, Mapping):
+        raise InputError(f"a row is a mapping of names to values, and not {type_of(x)}")
+    return x.items()
+
+
+class _View(NamedTuple):
+    """What a view has of a row: its numbers, and its columns that are hashed."""
+
+    numbers: range
+    first_column: int
+    first_bin: int
+    first_slot: int
+    hashed: list[int]
+
+
+class _Hashed:
+    """The terms of a column that is hashed, and their slots, as far as they are kept."""
+
+    def __init__(self, column: Column, encoder: RowEncoder) -> None:
+        self.column, self._slots = column, encoder.slots
+        self.terms: Callable[[str], list[str]] | None = None
+        if column.kind == "text":
+            n_grams = encoder.slots.ngram_range
+            is_words = column.format != "chars"
+            self.terms = word_analyzer(*n_grams) if is_words else characters_of
+        self._kept: dict[str, int] = {}
+        self._learned: set[str] = set()
+
+    def slot(self, term: str) -> int:
+        """Return the slot of a term."""
+        found = self._kept.get(term)
+        if found is None:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[term] = self._slots.hash_one(self.column, term)[0]
+        return found
+
+    def learn(self, terms: Iterable[str]) -> None:
+        """Remember the names of the slots of some terms."""
+        for term in terms:
+            if term not in self._learned:
+                if len(self._learned) >= MOST_KEPT:
+                    self._learned.clear()
+                self._learned.add(term)
+                self._slots.name_one(self.column, term)
+
+
+class SingleRows:
+    """Encoder of single rows, which shares the statistics of an encoder of tables.
+
+    Parameters
+    ----------
+    encoder : RowEncoder
+        The encoder of tables.
+    others : iterable of str
+        Columns of the tables that are in no view.
+    """
+
+    def __init__(self, encoder: RowEncoder, others: Iterable[str]) -> None:
+        self._encoder, plan = encoder, encoder.plan
+        self._layout = plan.layout
+        self._names = list(dict.fromkeys(column.name for column in plan.columns))
+        self._places = {name: place for place, name in enumerate(self._names)}
+        self._groups: dict[str, dict[Any, int]] = {view: {} for view in self._layout.names}
+        for column in plan.columns:
+            own, place = self._groups[column.view], self._places[column.name]
+            own[column.name.removeprefix(f"{column.view}__")] = own[column.name] = place
+            prefix, mark, rest = column.name.partition("__")
+            if mark:  # views may be declared by globs across prefixes
+                self._groups.setdefault(prefix, {})[rest] = place
+        self._unused = {*others} - self._places.keys()
+        self._hashed = [_Hashed(column, encoder) for column in plan.hashed]
+        # numbers: those of a column of numbers, or all parts of a date or of the shape of a text
+        self._whole: list[tuple[Column, int, int]] = []
+        self._parts: list[tuple[Column, int, int]] = []
+        at = 0
+        for column in plan.columns:
+            size = {"numeric": 1, "date": len(PARTS)}.get(
+                column.kind, len(SHAPE) if column.format == "shape" else 0
+            )
+            if size:
+                kind = self._whole if column.kind == "numeric" else self._parts
+                kind.append((column, self._places[column.name], at))
+            at += size
+        self._n_numbers = at
+        self._says_missing = [number.is_whole for number in plan.numbers]
+        self._hashed_at = [self._places[column.name] for column in plan.hashed]
+        self._views = [self._view(name) for name in self._layout.names]
+        self._dates: dict[tuple[str, str], list[float]] = {}
+        # names that are of a column, and of no group; and lists of names whose places are known
+        self._flat = {name: at for name, at in self._places.items() if name not in self._groups}
+        self._known: dict[Any, list[Any]] = {}
+        self._single_numbers = SingleNumbers(encoder.moments)
+        # of a row that has all numbers, and none of them 0
+        self._whole_row: OneRow | None = None
+        if not plan.hashed and not plan.n_bins:
+            columns = [
+                view.first_column + c for view in self._views for c in range(len(view.numbers))
+            ]
+            self._whole_row = OneRow(self._layout, columns, [], [True] * len(self._views))
+
+    def _view(self, view: str) -> _View:
+        plan = self._encoder.plan
+        own = [c for c, number in enumerate(plan.numbers) if number.view == view]
+        numbers = range(own[0], own[-1] + 1) if own else range(0)
+        start = self._layout.block(view).start
+        hashed = [k for k, column in enumerate(plan.hashed) if column.view == view]
+        first_bin = start + 2 * len(own)
+        return _View(numbers, start, first_bin, plan.first_slot(view), hashed)
+
+    def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> OneRow:
+        """Return a row of views; ``learn``: by the statistics up to and including itself."""
+        encoder = self._encoder
+        # 1. all cells are read before anything changes
+        cells = self._cells(x)
+        try:
+            numbers = self._numbers(cells)
+            terms = [
+                self._terms(one, cells[at])
+                for one, at in zip(self._hashed, self._hashed_at, strict=True)
+            ]
+        except InputError as error:  # there is only one row, so its number says nothing
+            raise InputError(error.message, column=error.column) from None
+        # 2. names, moments and bins
+        if learn and encoder.slots.remember_names:
+            for one, own in zip(self._hashed, terms, strict=True):
+                if own:
+                    one.learn(own)
+        positions = encoder.positions_one(numbers, learn=learn)
+        if numbers and (learn or encoder.standardizes):
+            standardized = self._single_numbers.standardize(numbers, learn=learn)
+            numbers = standardized if encoder.standardizes else numbers
+        # 3. slots and words
+        slots = self._slots(terms, learn=learn)
+        return self._assemble(numbers, positions, slots)
+
+    # --- cells -----------------------------------------------------------------------------
+
+    def _cells(self, x: Any) -> list[Any]:
+        """Return the cells of a row in the order of the names of the columns; None: missing."""
+        if type(x) is not dict:
+            return self._read_cells(x)
+        key: Any = tuple(x)
+        values = list(x.values())
+        nested = bool(values) and type(values[0]) is dict
+        if nested:
+            for own in values:
+                if type(own) is not dict:
+                    return self._read_cells(x)
+            key = key, *map(tuple, values)
+            values = [cell for own in values for cell in own.values()]
+        known = self._known.get(key)
+        if known is None:
+            cells = self._read_cells(x)
+            known = self._places_of(x) if nested else [self._flat.get(name) for name in key]
+            if None not in known and len(known) == len({*known}) and len(self._known) < MOST_KEYS:
+                self._known[key] = known
+            return cells
+        cells = [None] * len(self._names)
+        for place, value in zip(known, values, strict=True):
+            cells[place] = value
+        return cells
+
+    def _places_of(self, x: Mapping[Any, Mapping[Any, Any]]) -> list[int | None]:
+        """Return the place of each cell of a row of views; None for one that is not used."""
+        return [self._groups.get(view, {}).get(name) for view, own in x.items() for name in own]
+
+    def _read_cells(self, x: Any) -> list[Any]:
+        """Return the cells of a row of any form, and tell of columns that are not used."""
+        cells: list[Any] = [None] * len(self._names)
+        places, unknown = self._places, []
+        for key, value in _items(x):
+            place = places.get(key)
+            if place is not None and not isinstance(value, Mapping):
+                cells[place] = value
+            elif key in self._groups:
+                own = self._groups[key]
+                if value is None:
+                    continue
+                if not isinstance(value, Mapping):
+                    raise InputError(
+                        f"{key!r} is {type_of(value)}; give a mapping of its columns to "
+                        f"values, such as {{{next(iter(own))!r}: ...}}, or None"
+                    )
+                for name, cell in value.items():
+                    place = own.get(name)
+                    if place is None:
+                        unknown.append(f"{key}__{name}" if name not in self._unused else str(name))
+                    else:
+                        cells[place] = cell
+            elif place is not None:
+                raise InputError(
+                    f"{value!r:.60} is a mapping; give a number, text, a date or None",
+                    column=str(key),
+                )
+            elif isinstance(value, Mapping):
+                unknown += [f"{key}__{name}" for name in value]
+            else:
+                unknown.append(str(key))
+        if unknown:
+            self._tell(unknown)
+        return cells
+
+    def _tell(self, unknown: list[str]) -> None:
+        """Warn once of columns that the encoder does not have."""
+        new = [name for name in unknown if name not in self._unused]
+        told = self._encoder.told
+        if new := [name for name in new if name not in told][: MOST_TOLD - len(told)]:
+            told.update(new)
+            closest = closest_names(new[0], self._names) if len(new) == 1 else ""
+            warnings.warn(
+                f"not used, as the encoder has no such columns: {some_names(new)}{closest}",
+                UnusedColumnsWarning,
+                stacklevel=5,
+            )
+
+    def _numbers(self, cells: list[Any]) -> list[float]:
+        """Return the numbers of a row, NaN where they are missing."""
+        numbers = [math.nan] * self._n_numbers
+        for column, place, at in self._whole:
+            value = cells[place]
+            if value is None:
+                continue
+            kind = type(value)
+            number = float(value) if kind is float or kind is int else _number(column, value)
+            if abs(number) <= LARGEST:
+                numbers[at] = number
+            elif number == number:
+                what = f"{number} is too large: write null, or a number up to {LARGEST:g}"
+                raise InputError(what, column=column.name)
+        for column, place, at in self._parts:
+            if not _is_missing(cells[place]):
+                own = self._part_numbers(column, cells[place])
+                numbers[at : at + len(own)] = own
+        return numbers
+
+    def _part_numbers(self, column: Column, value: Any) -> list[float]:
+        """Return the numbers of a date, or of the shape of a text."""
+        if column.kind != "date":
+            return shape_numbers(as_codes(column, _as_array(column, value)).dictionary)[0].tolist()
+        if not isinstance(value, str):
+            times = as_times(column.name, _as_array(column, value), column.format)
+            return date_numbers(times)[0].tolist()
+        found = self._dates.get((value, column.format))
+        if found is None:
+            times = as_times(column.name, _as_array(column, value), column.format)
+            if len(self._dates) >= MOST_KEPT:
+                self._dates.clear()
+            found = self._dates[value, column.format] = date_numbers(times)[0].tolist()
+        return found
+
+    def _terms(self, one: _Hashed, value: Any) -> list[str] | None:
+        """Return what is hashed of a cell; None where it is missing."""
+        if type(value) is not str:
+            if _is_missing(value):
+                return None
+            coded = as_codes(one.column, _as_array(one.column, value))
+            value = coded.dictionary[int(coded.codes[0])].as_py()
+        return [value] if one.terms is None else one.terms(value)
+
+    # --- what they become ------------------------------------------------------------------
+
+    def _slots(
+        self, terms: list[list[str] | None], *, learn: bool
+    ) -> list[list[tuple[int, float]] | None]:
+        """Return slots and values of each column that is hashed; None where it is missing."""
+        found: list[list[tuple[int, float]] | None] = []
+        n_texts = 0
+        for one, own in zip(self._hashed, terms, strict=True):
+            if one.terms is None:
+                found.append(None if own is None else [(one.slot(own[0]), 1.0)])
+                continue
+            counts = None
+            if own is not None:
+                counted = sorted(Counter([one.slot(term) for term in own]).items())
+                counts = self._weighed(n_texts, counted, learn=learn)
+            found.append(counts)
+            n_texts += 1
+        return found
+
+    def _weighed(
+        self, c: int, counted: list[tuple[int, int]], *, learn: bool
+    ) -> list[tuple[int, float]]:
+        """Return the counts of words of a text with norm 1, and as tf-idf."""
+        encoder, n = self._encoder, len(counted)
+        slots = [slot for slot, _ in counted]
+        if not encoder.tf_idf:
+            norm = math.sqrt(sum(count * count for _, count in counted))
+            return [(slot, count / norm) for slot, count in counted]
+        data = np.array([count for _, count in counted], dtype=np.float64)
+        rows = data, np.array(slots, dtype=np.int32), np.array([0, n], dtype=np.int32)
+        weighed = np.empty(n)
+        frequencies = encoder.frequencies
+        counts = frequencies.n[c : c + 1], frequencies.df[c]
+        weigh_rows(rows, np.ones(1, dtype=bool), learn, counts, weighed)
+        return list(zip(slots, weighed.tolist(), strict=True))
+
+    def _assemble(
+        self,
+        numbers: list[float],
+        positions: list[float],
+        slots: list[list[tuple[int, float]] | None],
+    ) -> OneRow:
+        """Return the row of what its columns became; see `fill_rows`."""
+        whole = self._whole_row
+        if whole is not None and 0.0 not in numbers and not math.isnan(sum(numbers)):
+            return OneRow(whole.layout, whole.columns, numbers, whole.present)
+        columns: list[int] = []
+        values: list[float] = []
+        present: list[bool] = []
+        n_bins, says_missing = self._encoder.plan.n_bins, self._says_missing
+        for view in self._views:
+            there = [c for c in view.numbers if numbers[c] == numbers[c]]
+            hashed = [slots[k] for k in view.hashed]
+            if not there and all(own is None for own in hashed):
+                present.append(False)
+                continue
+            present.append(True)
+            first = view.first_column - view.numbers.start
+            for c in there:
+                if numbers[c] != 0.0:
+                    columns.append(first + c)
+                    values.append(numbers[c])
+            if len(there) < len(view.numbers):
+                first += len(view.numbers)
+                for c in view.numbers:
+                    if numbers[c] != numbers[c] and says_missing[c]:
+                        columns.append(first + c)
+                        values.append(1.0)
+            if n_bins:
+                column = view.first_bin
+                for c in view.numbers:
+                    position = positions[c]
+                    if position == position:
+                        k = int(position)
+                        f = position - k
+                        columns.append(column + k)
+                        values.append(1.0 - f)
+                        if f > 0.0:
+                            columns.append(column + k + 1)
+                            values.append(f)
+                    column += n_bins
+            self._add_slots(view.first_slot, hashed, columns, values)
+        return OneRow(self._layout, columns, values, present)
+
+    def _add_slots(
+        self,
+        first: int,
+        hashed: list[list[tuple[int, float]] | None],
+        columns: list[int],
+        values: list[float],
+    ) -> None:
+        """Add the slots of a view, ascending; two in the same place are added."""
+        cells: dict[int, float] = {}
+        for own in hashed:
+            for slot, value in own or ():
+                cells[slot] = cells[slot] + value if slot in cells else value
+        for slot in sorted(cells):
+            columns.append(first + slot)
+            values.append(cells[slot])
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _as_array(column: Column, value: Any) -> Any:
+    """Return a cell as an Arrow array, as of a table of one row."""
+    import pyarrow as pa
+
+    try:
+        return pa.array([value], from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        what = f"{value!r:.60} is no value of a table: give a number, text, a date or None"
+        raise InputError(what, column=column.name) from None
+
+
+def _number(column: Column, value: Any) -> float:
+    """Return a cell of another type than Python's numbers as one."""
+    if isinstance(value, float | np.floating):
+        return float(value)
+    return float(as_numbers(column, _as_array(column, value))[0])
