@@ -20,7 +20,7 @@ class Newton:
         self.full = [self.column(j) < 1 + self.F for j in range(-1 - self.F, n)]
         self.n_rows, self.square = np.zeros(n), np.zeros(n)
         self.positive, self.negative = np.zeros(n, bool), np.zeros(n, bool)
-        self.inputs = None
+        self.inputs, self.taken = None, False
         self.owed = np.zeros(len(self.P))
         self.order = []  # columns with a place
 
@@ -33,7 +33,7 @@ class Newton:
         return np.where(s > 0, s, 1.0)
 
     def phi(self, x):
-        if not self.inputs:
+        if not self.inputs or not self.F:
             return np.zeros(self.F)
         z, d = (x / self.scale())[self.inputs], len(self.inputs)
         return np.sqrt(2) * np.cos(self.omega[:, :d] @ z / np.sqrt(d) + self.phase)
@@ -58,8 +58,7 @@ class Newton:
         slope, h = self.slopes(s, y)
         phi = self.phi(x)
         self.t += 1
-        taken = self.numbers and self.inputs
-        x = np.array([v if not taken or j in self.inputs else 0.0 for j, v in enumerate(x)])
+        x = np.array([v if not self.taken or j in self.inputs else 0.0 for j, v in enumerate(x)])
         seen = x != 0
         self.n_rows += seen
         self.square += x**2
@@ -105,10 +104,10 @@ class Newton:
 
     def find_numbers(self):
         often = [j for j in self.order if 2 * self.n_rows[j] >= self.t]
-        signed = [j for j in often if self.positive[j] and self.negative[j]]
-        found = signed or often
-        self.inputs = found if len(found) <= MAX_INPUTS and (self.F or self.numbers) else []
-        if self.numbers and self.inputs:
+        found = [j for j in often if self.positive[j] and self.negative[j]]
+        self.inputs = found if len(found) <= MAX_INPUTS else []
+        self.taken = self.numbers and len(found) <= MAX_INPUTS
+        if self.taken:
             keep = [*range(1 + self.F), *map(self.column, self.inputs)]
             self.order = list(self.inputs)
             self.full = [r in keep for r in range(len(self.full))]

@@ -32,17 +32,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms import label_memory
 from crossview.algorithms.label_memory import Memory
 from crossview.algorithms.losses import LOGISTIC, SQUARED, loss_slopes
 from crossview.kernels.dense import add_to
 from crossview.kernels.rows import ZERO, Rows, prefetch_row
 
-__all__ = ["MAX_INPUTS", "Examples", "Newton", "Settings", "learn", "score_rows"]
+__all__ = [
+    "MAX_INPUTS",
+    "TOO_MANY",
+    "UNKNOWN",
+    "Examples",
+    "Newton",
+    "Settings",
+    "learn",
+    "score_rows",
+]
 
 # the columns of numbers that Fourier features are made of at most, and the rows that find them
 MAX_INPUTS, ROWS_BEFORE_FOURIER = 50, 64
+# their number, before they are known and where they are more
+UNKNOWN, TOO_MANY = -1, -2
 # columns this close to the beginning of their view have a place when they first occur
 FIRST_COLUMNS = np.uint64(128)
 OCCURRENCES = 3.0
@@ -73,7 +84,7 @@ class Newton(NamedTuple):
     scale: np.ndarray  # (n_places,): s of the members
     input_of: np.ndarray  # int64 (n_places,): 1 + the position of a place in `inputs`; 0: none
     inputs: np.ndarray  # int64 (MAX_INPUTS,): the columns of which there are Fourier features
-    n_inputs: np.ndarray  # int64 (1,): their number; -1: not known yet
+    n_inputs: np.ndarray  # int64 (1,): their number, UNKNOWN, or TOO_MANY
     omega: np.ndarray  # (n_fourier, MAX_INPUTS): frequencies, of variance 1
     phase: np.ndarray  # (n_fourier,)
     memory: Memory
@@ -113,40 +124,6 @@ class Work(NamedTuple):
     phi: np.ndarray  # (n_fourier + n_memory,): φ and m
 
 
-def learn(
-    rows: Rows, examples: Examples, model: Newton, settings: Settings, scores: np.ndarray
-) -> int:
-    """Make one pass; return the last row that is not finite, or -1.
-
-    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row that is not
-    finite is skipped, and its scores are NaN.
-    """
-    return int(learning_pass(rows, examples, model, settings, _work(rows, model), scores))
-
-
-def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> None:
-    """Write the scores of the rows."""
-    scoring_pass(rows, model, _work(rows, model), scores)
-
-
-def _work(rows: Rows, model: Newton) -> Work:
-    places, n_phi = model.P.shape[0], model.V.shape[0]
-    widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
-    return Work(
-        score=np.zeros(model.W.shape[1]),
-        slope=np.zeros(model.W.shape[1]),
-        at=np.zeros(places, np.int64),
-        f=np.zeros(places),
-        n=np.zeros(2, np.int64),
-        alone=np.zeros(widest, np.int64),
-        z=np.zeros(widest),
-        u=np.zeros(places),
-        grow=np.ones(places),
-        numbers=np.zeros(MAX_INPUTS),
-        phi=np.zeros(n_phi),
-    )
-
-
 @borrowing
 def scoring_pass(rows, model, work, scores):
     """The loop of `score_rows`."""
@@ -182,9 +159,47 @@ def learning_pass(rows, examples, model, settings, work, scores):
             read_features(rows, i, model, settings, work)
             take_step(h, weight[i], model, settings, work)
             label_memory.add(model.memory, y[i])
-            if model.n_inputs[0] < 0 and model.t[0] == ROWS_BEFORE_FOURIER:
+            if model.n_inputs[0] == UNKNOWN and model.t[0] == ROWS_BEFORE_FOURIER:
                 choose_inputs(model, settings)
     return nonfinite_row
+
+
+@passes(learning_pass)
+def learn(
+    rows: Rows, examples: Examples, model: Newton, settings: Settings, scores: np.ndarray
+) -> tuple:
+    """Make one pass; return the last row that is not finite, or -1.
+
+    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row that is not
+    finite is skipped, and its scores are NaN.
+    """
+    return rows, examples, model, settings, _work(rows, model), scores
+
+
+@passes(scoring_pass)
+def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> tuple:
+    """Write the scores of the rows."""
+    return rows, model, _work(rows, model), scores
+
+
+def _work(rows: Rows, model: Newton) -> Work:
+    places, n_phi = model.P.shape[0], model.V.shape[0]
+    widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
+    if len(rows.indptr) == 2:  # memory of a single row may hold longer ones later
+        widest = len(rows.data)
+    return Work(
+        score=np.zeros(model.W.shape[1]),
+        slope=np.zeros(model.W.shape[1]),
+        at=np.zeros(places, np.int64),
+        f=np.zeros(places),
+        n=np.zeros(2, np.int64),
+        alone=np.zeros(widest, np.int64),
+        z=np.zeros(widest),
+        u=np.zeros(places),
+        grow=np.ones(places),
+        numbers=np.zeros(MAX_INPUTS),
+        phi=np.zeros(n_phi),
+    )
 
 
 @borrowing
@@ -194,7 +209,8 @@ def row_score(rows, i, model, work):
     W, b, place, score = model.W, model.b, model.place, work.score
     lo, hi = indptr[i], indptr[i + 1]
     offset = lo if shared else ZERO
-    fourier, n_fourier = model.n_inputs[0] > 0, model.phase.shape[0]
+    n_fourier = model.phase.shape[0]
+    fourier = n_fourier > 0 and model.n_inputs[0] > 0
     if fourier:
         work.numbers[:] = 0.0
     for k in range(score.shape[0]):
@@ -258,7 +274,7 @@ def read_features(rows, i, model, settings, work):
     lo, hi = indptr[i], indptr[i + 1]
     offset = lo if shared else ZERO
     n, n_alone, v = 0, 0, 0
-    numbers = settings.numbers and model.n_inputs[0] > 0
+    numbers = settings.numbers and model.n_inputs[0] >= 0
     if settings.bias != 0.0:
         work.at[0], work.f[0] = 0, 1.0
         n = 1
@@ -387,31 +403,21 @@ def recall_start(model, settings, work):
 
 @borrowing
 def choose_inputs(model, settings):
-    """Find the columns of numbers: those that are not 0 in half of the rows, and have both signs.
-
-    Where no column has both signs, they are those that are not 0 in half of the rows.  There are
-    none if they are more than `MAX_INPUTS`.
-    """
-    first = 1 + model.V.shape[0]
-    wanted = POSITIVE | NEGATIVE
-    for attempt in range(2):
-        n = 0
-        for r in range(first, model.used[0]):
-            q = model.members[r]
-            if 2.0 * model.counts[q] < model.t[0] or (attempt == 0 and model.signs[q] != wanted):
-                continue
+    """Find the columns of numbers: not 0 in half of the rows, and with values of both signs."""
+    n = 0
+    for r in range(1 + model.V.shape[0], model.used[0]):
+        q = model.members[r]
+        if 2.0 * model.counts[q] >= model.t[0] and model.signs[q] == POSITIVE | NEGATIVE:
             if n < MAX_INPUTS:
                 model.inputs[n] = q
                 model.input_of[r] = n + 1
             n += 1
-        if n > 0:
-            break
-    if n > MAX_INPUTS or not (settings.numbers or model.phase.shape[0] > 0):
+    if n > MAX_INPUTS:
         model.input_of[:] = 0
         model.inputs[:] = 0
-        n = 0
+        n = TOO_MANY
     model.n_inputs[0] = n
-    if settings.numbers and n > 0:
+    if settings.numbers and n >= 0:
         leave_out_others(model, settings)
 
 

@@ -14,7 +14,7 @@ from crossview.algorithms import label_memory, losses, newton
 from crossview.algorithms.label_memory import Memory
 from crossview.algorithms.merging import mean, seen_mean
 from crossview.algorithms.newton import MAX_INPUTS, Newton
-from crossview.batch import entries_of, read_only
+from crossview.batch import RowBuffers, entries_of, read_only
 from crossview.errors import InputError
 from crossview.estimators.base import (
     ColumnWeights,
@@ -27,6 +27,7 @@ from crossview.estimators.base import (
     ViewLearner,
 )
 from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import LinearWeights, weights_with_class
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE
@@ -61,8 +62,9 @@ PARAMETERS = {
         """
         Which columns to learn from: all, or after 64 rows those of numbers alone, as for an expert
         of a stack beside others that learn categories and bins.  Columns of numbers are those that
-        are not 0 in half of the 64 rows; of these those with values above and below 0, if there are
-        any.  If they are none, or more than 50, all columns are learned.
+        are not 0 in half of the 64 rows, with values above and below 0, as standardized numbers
+        have them.  If there are none, only the intercept is learned; if they are more than 50, all
+        columns are.
         """,
     ),
     "fourier_features": (
@@ -70,8 +72,8 @@ PARAMETERS = {
         """
         Number of random Fourier features of the columns of numbers, at most 2,000, with which the
         score is a smooth function of these columns together; they have a full covariance.  The
-        columns are found after 64 rows, as for ``columns``; there are no features if they are more
-        than 50.  Numbers should be standardized.  0: none.  Typical value: 100.
+        columns are found after 64 rows, as for ``columns``, and are ``fourier_columns_``; there are
+        no features if they are more than 50.  0: none.  Typical value: 100.
         """,
     ),
     "memory": (
@@ -163,7 +165,7 @@ class NewtonState(StatePart):
             "scale": np.ones(self.n_places),
             "input_of": np.zeros(self.n_places, dtype=np.int64),
             "inputs": np.zeros(MAX_INPUTS, dtype=np.int64),
-            "n_inputs": np.array([-1]),
+            "n_inputs": np.array([newton.UNKNOWN]),
             "omega": random.normal(size=(self.n_fourier, MAX_INPUTS)),
             "phase": random.uniform(0.0, 2.0 * np.pi, self.n_fourier),
         } | self._new_memory()
@@ -186,7 +188,7 @@ class NewtonState(StatePart):
             "scale": Array("f8", (self.n_places,), low=0.0, holds=lambda scale: bool(scale.all())),
             "input_of": Array("i8", (self.n_places,), 0, MAX_INPUTS),
             "inputs": Array("i8", (MAX_INPUTS,), 0, last),
-            "n_inputs": Array("i8", (1,), -1, MAX_INPUTS),
+            "n_inputs": Array("i8", (1,), newton.TOO_MANY, MAX_INPUTS),
             "omega": Array("f8", (self.n_fourier, MAX_INPUTS)),
             "phase": Array("f8", (self.n_fourier,)),
             "rates": Array("f8", memory["rates"].shape, 0.0, 1.0),
@@ -227,7 +229,8 @@ class NewtonState(StatePart):
 
         Models that have found other columns of numbers than the first one have no part in it.
         """
-        first = next((s for s in models.states if s["n_inputs"][0] >= 0), models.states[0])
+        known = [s for s in models.states if s["n_inputs"][0] != newton.UNKNOWN]
+        first = (known or models.states)[0]
         if not all(
             np.array_equal(state[name], first[name])
             for name in ("omega", "phase")
@@ -271,7 +274,7 @@ class NewtonState(StatePart):
         variances = [self._variances(state) for state in states]
         merged["D"] = seen_mean(variances, [one > 0.0 for one in variances], shares)
         merged["D"][members] = 0.0
-        if self.numbers and first["n_inputs"][0] > 0:  # others have no weight
+        if self.numbers and first["n_inputs"][0] >= 0:  # others have no weight
             W = models.mean("W")
             merged["W"] = zeros(W.shape)
             merged["W"][members] = W[members]
@@ -409,6 +412,20 @@ class NewtonLearner(ViewLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
+        y = read_only(np.asarray(y, dtype=np.float64))
+        return int(newton.learn(*self._pass(rows, newton.Examples(order, y, weight), scores)))
+
+    def _bind_learning(self, row: OneExample) -> Bound:
+        examples = newton.Examples(row.order, row.number, row.weight)
+        return newton.learn.bind(*self._pass(row.row.rows, examples, row.scores))
+
+    def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
+        return newton.score_rows.bind(
+            row.rows, self._newton(self._state).model(frozen=True), scores
+        )
+
+    def _pass(self, rows: Rows, examples: newton.Examples, scores: np.ndarray) -> tuple:
+        """Return the arguments of a pass over these rows."""
         settings = newton.Settings(
             self._loss(),
             float(self.forgetting),
@@ -416,9 +433,8 @@ class NewtonLearner(ViewLearner):
             float(self.fit_intercept),
             self.columns == "numbers",
         )
-        examples = newton.Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight)
         model = self._newton(self._state).model(frozen=False)
-        return newton.learn(rows, examples, model, settings, scores.reshape(len(scores), -1))
+        return rows, examples, model, settings, scores.reshape(len(scores), -1)
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = np.empty((len(rows.indptr) - 1, self._n_scores()))
@@ -446,7 +462,7 @@ class NewtonLearner(ViewLearner):
         row, column = entries_of(rows)
         found = np.asarray(rows.data[:, None] * state["W"][column])
         inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
-        if not len(inputs):
+        if not len(inputs) or not len(state["omega"]):
             return found
         # what the cosines lose without the column
         scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
@@ -516,7 +532,8 @@ class NewtonLearner(ViewLearner):
     def fourier_columns_(self) -> np.ndarray:
         """The columns of X that the Fourier features are made of."""
         check_is_fitted(self, "_state")
-        inputs = self._state["inputs"][: max(int(self._state["n_inputs"][0]), 0)]
+        n_inputs = max(int(self._state["n_inputs"][0]), 0) if self.fourier_features else 0
+        inputs = self._state["inputs"][:n_inputs]
         return np.sort(self._columns.of_slots()[inputs])
 
 

@@ -707,16 +707,16 @@ class ViewEncoder(ViewTransformer):
         }
 
 
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
-
-
 def bins_of_stream(n_numbers: int) -> int:
     """Return how many bins each of so many numbers has on a stream, if nobody says it.
 
     Of many numbers they would take longer than they are worth.
     """
     return AUTO_BINS if 0 < n_numbers <= MOST_BINNED else 0
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _check_count(name: str, value: Any) -> None:
