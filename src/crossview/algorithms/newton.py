@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms import label_memory
 from crossview.algorithms.label_memory import Memory
 from crossview.algorithms.losses import LOGISTIC, SQUARED, loss_slopes
@@ -124,40 +124,6 @@ class Work(NamedTuple):
     phi: np.ndarray  # (n_fourier + n_memory,): φ and m
 
 
-def learn(
-    rows: Rows, examples: Examples, model: Newton, settings: Settings, scores: np.ndarray
-) -> int:
-    """Make one pass; return the last row that is not finite, or -1.
-
-    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row that is not
-    finite is skipped, and its scores are NaN.
-    """
-    return int(learning_pass(rows, examples, model, settings, _work(rows, model), scores))
-
-
-def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> None:
-    """Write the scores of the rows."""
-    scoring_pass(rows, model, _work(rows, model), scores)
-
-
-def _work(rows: Rows, model: Newton) -> Work:
-    places, n_phi = model.P.shape[0], model.V.shape[0]
-    widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
-    return Work(
-        score=np.zeros(model.W.shape[1]),
-        slope=np.zeros(model.W.shape[1]),
-        at=np.zeros(places, np.int64),
-        f=np.zeros(places),
-        n=np.zeros(2, np.int64),
-        alone=np.zeros(widest, np.int64),
-        z=np.zeros(widest),
-        u=np.zeros(places),
-        grow=np.ones(places),
-        numbers=np.zeros(MAX_INPUTS),
-        phi=np.zeros(n_phi),
-    )
-
-
 @borrowing
 def scoring_pass(rows, model, work, scores):
     """The loop of `score_rows`."""
@@ -196,6 +162,44 @@ def learning_pass(rows, examples, model, settings, work, scores):
             if model.n_inputs[0] == UNKNOWN and model.t[0] == ROWS_BEFORE_FOURIER:
                 choose_inputs(model, settings)
     return nonfinite_row
+
+
+@passes(learning_pass)
+def learn(
+    rows: Rows, examples: Examples, model: Newton, settings: Settings, scores: np.ndarray
+) -> tuple:
+    """Make one pass; return the last row that is not finite, or -1.
+
+    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row that is not
+    finite is skipped, and its scores are NaN.
+    """
+    return rows, examples, model, settings, _work(rows, model), scores
+
+
+@passes(scoring_pass)
+def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> tuple:
+    """Write the scores of the rows."""
+    return rows, model, _work(rows, model), scores
+
+
+def _work(rows: Rows, model: Newton) -> Work:
+    places, n_phi = model.P.shape[0], model.V.shape[0]
+    # a single row may be a buffer with room for others
+    single = len(rows.indptr) == 2
+    widest = len(rows.data) if single else int(np.diff(rows.indptr.view(np.int64)).max(initial=0))
+    return Work(
+        score=np.zeros(model.W.shape[1]),
+        slope=np.zeros(model.W.shape[1]),
+        at=np.zeros(places, np.int64),
+        f=np.zeros(places),
+        n=np.zeros(2, np.int64),
+        alone=np.zeros(widest, np.int64),
+        z=np.zeros(widest),
+        u=np.zeros(places),
+        grow=np.ones(places),
+        numbers=np.zeros(MAX_INPUTS),
+        phi=np.zeros(n_phi),
+    )
 
 
 @borrowing

@@ -14,7 +14,7 @@ from crossview.algorithms import label_memory, losses, newton
 from crossview.algorithms.label_memory import Memory
 from crossview.algorithms.merging import mean, seen_mean
 from crossview.algorithms.newton import MAX_INPUTS, Newton
-from crossview.batch import entries_of, read_only
+from crossview.batch import RowBuffers, entries_of, read_only
 from crossview.errors import InputError
 from crossview.estimators.base import (
     ColumnWeights,
@@ -27,6 +27,7 @@ from crossview.estimators.base import (
     ViewLearner,
 )
 from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import LinearWeights, weights_with_class
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE
@@ -411,6 +412,19 @@ class NewtonLearner(ViewLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
+        examples = newton.Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight)
+        return int(newton.learn(*self._pass(rows, examples, scores)))
+
+    def _bind_learning(self, row: OneExample) -> Bound:
+        examples = newton.Examples(row.order, row.number, row.weight)
+        return newton.learn.bind(*self._pass(row.row.rows, examples, row.scores))
+
+    def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
+        model = self._newton(self._state).model(frozen=True)
+        return newton.score_rows.bind(row.rows, model, scores)
+
+    def _pass(self, rows: Rows, examples: newton.Examples, scores: np.ndarray) -> tuple:
+        """Return the arguments of a pass over these rows."""
         settings = newton.Settings(
             self._loss(),
             float(self.forgetting),
@@ -418,9 +432,8 @@ class NewtonLearner(ViewLearner):
             float(self.fit_intercept),
             self.columns == "numbers",
         )
-        examples = newton.Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight)
         model = self._newton(self._state).model(frozen=False)
-        return newton.learn(rows, examples, model, settings, scores.reshape(len(scores), -1))
+        return rows, examples, model, settings, scores.reshape(len(scores), -1)
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = np.empty((len(rows.indptr) - 1, self._n_scores()))
