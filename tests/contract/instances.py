@@ -398,6 +398,11 @@ def calls_of_every_loop():
     def fit(learner):
         learner.fit(*make_rows(3))
 
+    def learn_one_by_one(learner):
+        for x, y in zip(*make_rows(3), strict=True):
+            learner.learn_one(x, y)
+            learner.predict_proba_one(x)
+
     def encode(cell, **options):
         ViewEncoder(**options).fit_transform(pd.DataFrame([[cell, 1.0]], columns=["a__x", "b__y"]))
 
@@ -423,6 +428,7 @@ def calls_of_every_loop():
         partial(fit, MultiViewSVMPerf(measure="g_mean")),
         partial(fit, MultiViewSVMPerf(measure="average_precision")),
         *learners(is_stack),
+        partial(learn_one_by_one, new("stacking")),
         partial(encode, 1.0),
         partial(encode, "some words", text=["a__x"], tf_idf=True),
         partial(read, "svm", "1 1:2"),

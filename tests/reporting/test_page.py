@@ -190,6 +190,8 @@ def test_a_single_model_that_is_shown_to_be_equal_is_offered_with_its_command():
     made = Made(commands={"ensemble": "crossview train 1", near.model: "crossview train 2"})
     words = first_screen(report_html(of_models(ENSEMBLE, near), made))
     assert "equal: passive-aggressive, independent (pa:independent), 0.910" in words
+    one = replace(ENSEMBLE, members=ENSEMBLE.members[:1])
+    assert "The ensemble of 1 model is" in first_screen(report_html(of_models(one)))
     assert words.index("crossview train 1") < words.index("crossview train 2")
     assert "No check has found anything." in words
 

@@ -184,9 +184,9 @@ def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> tuple:
 
 def _work(rows: Rows, model: Newton) -> Work:
     places, n_phi = model.P.shape[0], model.V.shape[0]
-    # a single row may be a buffer with room for others
-    single = len(rows.indptr) == 2
-    widest = len(rows.data) if single else int(np.diff(rows.indptr.view(np.int64)).max(initial=0))
+    widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
+    if len(rows.indptr) == 2:  # memory of a single row may hold longer ones later
+        widest = len(rows.data)
     return Work(
         score=np.zeros(model.W.shape[1]),
         slope=np.zeros(model.W.shape[1]),

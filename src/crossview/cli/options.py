@@ -33,6 +33,8 @@ __all__ = [
 
 # as SOURCE and as the file to write
 STANDARD = "-"
+# of `ViewEncoder`, which takes long to load
+MOST_BINS = 4096
 # columns of one kind; `crossview.data` has the same names, and loads NumPy
 KINDS = ("text", "categorical", "numeric", "date")
 FORMATS = [one.name for one in READERS if one.suffixes]
@@ -535,8 +537,10 @@ class EncodedSource(TableSource):
         super().__post_init__()
         if self.ngrams < 1:
             raise InputError(f"--ngrams {self.ngrams}; give a whole number, 1 or more")
-        if self.bins is not None and (self.bins == 1 or self.bins < 0):
-            raise InputError(f"--bins {self.bins}; give a whole number from 2 on, or 0 for none")
+        if self.bins not in (None, 0) and not 2 <= self.bins <= MOST_BINS:
+            raise InputError(
+                f"--bins {self.bins}; give a whole number from 2 to {MOST_BINS}, or 0 for none"
+            )
 
     def encoding_parameters(self) -> dict[str, Any]:
         """Return the other parameters of `ViewEncoder`."""

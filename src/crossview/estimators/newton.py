@@ -412,16 +412,17 @@ class NewtonLearner(ViewLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        examples = newton.Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight)
-        return int(newton.learn(*self._pass(rows, examples, scores)))
+        y = read_only(np.asarray(y, dtype=np.float64))
+        return int(newton.learn(*self._pass(rows, newton.Examples(order, y, weight), scores)))
 
     def _bind_learning(self, row: OneExample) -> Bound:
         examples = newton.Examples(row.order, row.number, row.weight)
         return newton.learn.bind(*self._pass(row.row.rows, examples, row.scores))
 
     def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
-        model = self._newton(self._state).model(frozen=True)
-        return newton.score_rows.bind(row.rows, model, scores)
+        return newton.score_rows.bind(
+            row.rows, self._newton(self._state).model(frozen=True), scores
+        )
 
     def _pass(self, rows: Rows, examples: newton.Examples, scores: np.ndarray) -> tuple:
         """Return the arguments of a pass over these rows."""

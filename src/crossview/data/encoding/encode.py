@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.data.arrow import column_names, pyarrow
 from crossview.data.encoding.columns import Column
-from crossview.data.encoding.dates import check_format
+from crossview.data.encoding.dates import check_format, split_format
 from crossview.data.encoding.hashing import split_name
-from crossview.data.encoding.one_row import SingleRows, flat_row
+from crossview.data.encoding.one_row import SingleRows, first_row
 from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
@@ -417,7 +417,8 @@ class ViewEncoder(ViewTransformer):
         Parameters
         ----------
         x : mapping
-            As for `transform_one`; the first row determines the columns and their kinds.
+            As for `transform_one`; the first row determines the columns and their kinds.  Of those
+            that are declared, by ``numeric`` and so on, it may have none.
 
         Returns
         -------
@@ -425,7 +426,9 @@ class ViewEncoder(ViewTransformer):
             The row by the statistics up to and including itself, as from `partial_fit_transform`.
         """
         if not hasattr(self, "layout_"):
-            self._table(pyarrow().Table.from_pylist([flat_row(x)]))
+            kinds = [getattr(self, kind) or () for kind in KINDS]
+            declared = [split_format(name)[0] for names in kinds for name in _listed(names)]
+            self._table(pyarrow().Table.from_pylist([first_row(x, declared)]))
         row = self._single_rows().encode(x, learn=True)
         return self._scaler.partial_fit_transform_one(row) if self.scale_views else row
 
@@ -710,6 +713,10 @@ def bins_of_stream(n_numbers: int) -> int:
     Of many numbers they would take longer than they are worth.
     """
     return AUTO_BINS if 0 < n_numbers <= MOST_BINNED else 0
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _check_count(name: str, value: Any) -> None:

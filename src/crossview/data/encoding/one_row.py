@@ -25,7 +25,7 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["SingleRows", "flat_row"]
+__all__ = ["SingleRows", "first_row"]
 
 # values of a column whose slots, or dates whose numbers, are kept
 MOST_KEPT = 1 << 16
@@ -35,17 +35,30 @@ MOST_KEYS = 256
 MOST_TOLD = 20
 
 
-def flat_row(x: Any) -> dict[str, Any]:
-    """Return a row with columns ``view__column`` in place of a mapping for each view."""
+def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
+    """Return the first row of a stream, with columns ``view__column`` in place of mappings.
+
+    Columns whose kind is ``declared`` may be absent from it; no other may be.
+    """
+    named = [name for name in declared if not set(name) & set("*?[")]
     flat: dict[str, Any] = {}
+    nested = any(isinstance(value, Mapping) for _, value in _items(x))
     for key, value in _items(x):
+        if value is None and nested and key not in named:
+            if not any(name.startswith(f"{key}__") for name in named):
+                raise InputError(
+                    f"view {key!r} is missing in the first row, which determines the columns; "
+                    f"declare them, such as numeric=['{key}__...'], or learn a table first "
+                    "(partial_fit)"
+                )
+            continue
         if isinstance(value, Mapping):
             for name, cell in value.items():
                 own = str(name)
                 flat[own if own.startswith(f"{key}__") else f"{key}__{own}"] = cell
         else:
             flat[str(key)] = value
-    return flat
+    return flat | dict.fromkeys(name for name in named if name not in flat)
 
 
 def _items(x: Any) -> Iterable[tuple[Any, Any]]:

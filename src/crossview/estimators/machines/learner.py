@@ -154,7 +154,9 @@ class MachineLearner(ViewLearner):
         y = read_only(np.asarray(y, dtype=np.float64))
         return int(learn(*self._pass(rows, Examples(order, y, weight), scores)))
 
-    def _bind_learning(self, row: OneExample) -> Bound:
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        if self.optimizer not in STREAMING:
+            return None
         examples = Examples(row.order, row.number, row.weight)
         return online.learn.bind(*self._pass(row.row.rows, examples, row.scores))
 

@@ -94,7 +94,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = OnlineStackingClassifier([10, 10, 10], random_state=0).fit(scale(X), y)
     >>> model.score(scale(X), y) > 0.95, len(model.experts_)
-    (True, 15)
+    (True, 19)
     >>> model.predict_proba(scale(X)).shape
     (569, 2)
     """

@@ -119,5 +119,5 @@ class StackRow:
 
 def _squares_are_finite(values: Sequence[float]) -> bool:
     """Return whether the squared norm of a row can be added up."""
-    peak = max(map(abs, values), default=0.0)
+    peak = float(max(map(abs, values), default=0.0))
     return math.isfinite(peak * peak * len(values))

@@ -106,7 +106,7 @@ def _answer(c: Comparison) -> str:
         value += f" ({low} to {high} on new rows, 95 % interval)"
     named = coded_name(chosen)
     if chosen.members:
-        named = f"the ensemble of {len(chosen.members)} models"
+        named = f"the ensemble of {counted(len(chosen.members), 'model')}"
     if len(c.rows) == 1:
         return sentence(f"{named} was measured alone: {value}")
     if learns_nothing(c):
