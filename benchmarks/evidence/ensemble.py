@@ -9,7 +9,15 @@ import numpy as np
 
 import crossview
 from benchmarks import data
-from benchmarks.harness import Table, benchmark, listed, loaded, mean_and_error, size
+from benchmarks.harness import (
+    Table,
+    benchmark,
+    listed,
+    loaded,
+    mean_and_error,
+    remembered,
+    size,
+)
 from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.answer import fold_difference, make_answer
 from crossview.comparing.budget.clock import Clock
@@ -29,10 +37,11 @@ from crossview.scoring.problems import make_problem
 SETS = data.tables(
     *("a9a", "criteo_sample", "movielens_100k", "spambase", "svmguide1", "cora"),
     *("webkb_course", "internet_ads", "news20_w100", "reuters_1200", "ipinyou_sample"),
+    *("sms_spam", "breast-cancer", "ionosphere", "bupa", "bbcsport", "msrc_v5"),
 )
 # rows of a draw that learn, and at most as many that score
 LEARN, SCORE = (2000, 1000, 500, 3000), 6000
-DRAWS, CV, ROPE = 1, 5, 0.01
+DRAWS, CV, ROPE = 4, 5, 0.01
 RULES = ("best mean", "cheapest shown equal", "ensemble")
 RULE = ["rule", "mean regret", "worst", "beyond the rope", "over the best baseline"]
 GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in its interval"]
@@ -116,6 +125,20 @@ class Draw:
         return max(theirs, key=lambda row: row.value)
 
 
+def points(X: Any, y: np.ndarray, options: dict, seed: int) -> dict[str, Any]:
+    """All that the tables need of a draw: regrets, and scores in percent.
+
+    They are those of the best baseline, the best model, and the ensemble; then whether its interval
+    holds it.
+    """
+    draw = Draw(X, y, options, seed)
+    singles = [value for name, value in draw.truth.items() if name != ENSEMBLE]
+    low, high = draw.answer.interval(draw.answer.row(ENSEMBLE)) or (math.nan,) * 2
+    true = draw.truth[ENSEMBLE]
+    found = [100 * one for one in (draw.truth[draw.baseline().model], max(singles), true)]
+    return {"regrets": draw.regrets(), "scores": [*found, bool(low <= true <= high)]}
+
+
 def findings(tables: list[Table]) -> list[str]:
     """Say what the ensemble gains."""
     rules, gains = tables
@@ -138,17 +161,15 @@ def ensemble(wanted: list[str]) -> list[Table]:
     gains, regrets = Table(GAIN, title="Gain"), []
     over: dict[str, list[float]] = {rule: [] for rule in RULES}
     for name, (X, y, options) in loaded(SETS, wanted):
-        cells: list[list[float]] = []
-        for seed in range(size(DRAWS, 1)):
-            draw = Draw(X, np.asarray(y), options, seed)
-            regret, theirs = draw.regrets(), draw.truth[draw.baseline().model]
-            top = max(v for n, v in draw.truth.items() if n != ENSEMBLE)
-            regrets.append(regret)
-            for rule in RULES:
-                over[rule].append(100 * (top - theirs) - regret[rule])
-            low, high = draw.answer.interval(draw.answer.row(ENSEMBLE)) or (math.nan,) * 2
-            true = draw.truth[ENSEMBLE]
-            cells.append([100 * theirs, 100 * top, 100 * true, low <= true <= high])
+        draws = [
+            remembered((name, k), points, X, np.asarray(y), options, k)
+            for k in range(size(DRAWS, 1))
+        ]
+        cells = [draw["scores"] for draw in draws]
+        for draw, (theirs, top, *_) in zip(draws, cells, strict=True):
+            regrets.append(draw["regrets"])
+            for rule, regret in draw["regrets"].items():
+                over[rule].append(top - theirs - regret)
         theirs, top, true, held = np.transpose(cells)
         gain = true - theirs
         means = (f"{one.mean():.1f}" for one in (theirs, top, true))

@@ -67,12 +67,15 @@ def test_what_is_declared_is_not_guessed():
     assert stream.kinds()["v__x"] == "categorical"
 
 
+THREE = {"words": ["words(t)"], "chars": ["chars(t)"], "shape": ["shape(t)"]}
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "views"),
     [
-        ({"t": "s"}, {}, {"words": ["words(t)"], "chars": ["chars(t)"], "shape": ["shape(t)"]}),
-        ({"t": "s", "n": 1, "m": 1}, {}, {"t": ["t"], "rest": ["n", "m"]}),
-        ({"rest": "s", "n": 1}, {}, {"rest": ["rest"], "all": ["n"]}),
+        ({"t": "s"}, {}, THREE),
+        ({"t": "s", "n": 1, "m": 1}, {}, THREE | {"rest": ["n", "m"]}),
+        ({"rest": "s", "u": "s", "n": 1}, {}, {"rest": ["rest"], "u": ["u"], "all": ["n"]}),
         ({"t": "s", "u": "s"}, {}, {"t": ["t"], "u": ["u"]}),
         ({f"t{i}": "s" for i in range(5)}, {}, {"text": [f"t{i}" for i in range(5)]}),
         ({"t": "s"}, {"categorical": ["t"]}, {"all": ["t"]}),

@@ -30,6 +30,13 @@ def warnings_of(values, y=Y, **options):
     return column(describe(table, "y", **options), "a__x").warnings
 
 
+def test_a_text_that_a_view_takes_apart_is_no_category():
+    texts = [f"the {i} words of this one" for i in range(200)]
+    table = pa.table({"t": texts, "n": np.arange(200) % 7, "y": ["a", "b"] * 100})
+    encoder = ViewEncoder({"a": ["words(t)"], "b": ["n"]})
+    assert describe(table, "y", encoder=encoder).warnings == []
+
+
 def test_counts_ranges_examples_and_kinds():
     table = pa.table(
         {

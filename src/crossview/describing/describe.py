@@ -303,7 +303,8 @@ def describe_columns(
     about += _about_names(table)
     view_of: dict[str, str] = {}
     for view, group in grouped.items():
-        for name, _ in group:  # a text may be in several
+        for name, form in group:  # a text may be in several
+            declared |= {name: "text"} if form else {}
             view_of[name] = f"{view_of[name]}, {view}" if name in view_of else view
     one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"), formats)
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}

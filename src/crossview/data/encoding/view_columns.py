@@ -199,14 +199,14 @@ def columns_of_views(
 
 
 def _views_of_texts(names: list[str], texts: Collection[str]) -> dict[str, list[str]]:
-    """Views where nobody names any: a text alone is three, others one each, beside the rest."""
+    """Views where nobody names any: one text is three, several are one each, beside the rest."""
     mine = [name for name in names if name in texts]
     rest = [name for name in names if name not in texts]
     if not mine:
         return {ALL: rest}
-    if len(names) == 1:
-        return {form: [f"{form}({mine[0]})"] for form in FORMS}
     views = {name: [name] for name in mine} if len(mine) <= MOST_VIEWS_OF_TEXT else {TEXT: mine}
+    if len(mine) == 1:
+        views = {form: [f"{form}({mine[0]})"] for form in FORMS}
     if rest:
         views[next(name for name in (REST, ALL, *rest) if name not in views)] = rest
     return views

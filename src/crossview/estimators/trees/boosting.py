@@ -17,8 +17,9 @@ __all__ = ["FittedTree", "fit_bags", "gains_of", "trees_in", "trees_of", "trees_
 
 # bins of each feature: of 255 a fit takes twice as long, and the scores are the same
 MAX_BINS = 63
-# bags, and the rows up to which there are so many
+# bags, and the rows up to which there are so many; of several classes each bag has many trees
 BAGS, ROWS_OF_BAGS = 4, 10_000
+FEW_CLASSES, SOME_CLASSES = 4, 20
 # rows of a leaf of the models of scikit-learn
 ROWS_OF_LEAF = 20
 
@@ -72,7 +73,8 @@ def fit_bags(
         n_iter_no_change=learner.n_iter_no_change,
         random_state=random_state,
     )
-    n_bags = learner.n_bags or max(1, min(BAGS, BAGS * ROWS_OF_BAGS // n))
+    bags = BAGS if n_classes <= FEW_CLASSES else 2 if n_classes <= SOME_CLASSES else 1
+    n_bags = learner.n_bags or max(1, min(bags, bags * ROWS_OF_BAGS // n))
     n_bags = n_bags if holds_out or learned.vary else 1  # they would all be the same
     # weights that are all the same change nothing but the time
     weight = targets.weight if np.ptp(targets.weight) > 0.0 else None
