@@ -143,6 +143,8 @@ def read_tokens(file: str | os.PathLike[str]) -> dict[str, str]:
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket that is bound to an address."""
+    if not 0 <= port < 1 << 16:
+        raise InputError(f"port={port}; give 0 to 65535")
     try:
         family, kind, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
