@@ -4,6 +4,7 @@ import json
 from contextlib import contextmanager
 
 import numpy as np
+from sklearn.base import clone
 from starlette.testclient import TestClient
 
 from crossview import AROWClassifier, ViewEncoder, make_pipeline
@@ -30,7 +31,7 @@ def make_rows(n, seed=0):
 def make_model(learner=None):
     """A model that has learned twenty rows."""
     encoder = ViewEncoder(categorical=["user__city"], numeric=["user__age", "page__size"])
-    model = make_pipeline(encoder, AROWClassifier() if learner is None else learner)
+    model = make_pipeline(encoder, AROWClassifier() if learner is None else clone(learner))
     for row, label in zip(*make_rows(20, seed=99), strict=True):
         model.learn_one(row, label)
     return model

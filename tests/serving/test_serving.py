@@ -457,8 +457,10 @@ def test_models_that_cannot_be_served(tmp_path):
     rows = [row | {"user": {"city": "a", "age": 1.0}, "page": {"size": 2.0}} for row in rows]
     flat = [{f"{v}__{k}": x for v, own in row.items() for k, x in own.items()} for row in rows]
     table = pa.Table.from_pylist(flat)
-    batch = crossview.make_pipeline(crossview.ViewEncoder(), crossview.MultiViewSVMPerf())
+    batch = crossview.make_pipeline(crossview.ViewEncoder(), crossview.LateFusionClassifier())
     crossview.save(batch.fit(table, labels), tmp_path / "m.safetensors")
-    with pytest.raises(InputError, match="MultiViewSVMPerf, which learns from all rows at once"):
+    with pytest.raises(
+        InputError, match="LateFusionClassifier, which learns from all rows at once"
+    ):
         Folder(tmp_path / "d").open(tmp_path / "m.safetensors")
     assert not (tmp_path / "d").exists()

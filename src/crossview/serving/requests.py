@@ -99,7 +99,7 @@ def decoded(body: bytes, kind: Any) -> Any:
     """Return a body as a request, or the list of them that it is."""
     try:
         found = _decoders[kind].decode(body)
-    except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RefusedError(422, _reason(error)) from None
     many = found if isinstance(found, list) else [found]
     if isinstance(found, PredictRequest):
