@@ -89,6 +89,7 @@ def serve(
                 "warning: everybody who reaches this address may predict, label and read the "
                 "model; --token-file asks for a token"
             )
+        listening.listen(2048)  # who comes now waits for a moment
         where = f"[{address}]" if ":" in address else address
         say(
             f"serving at http://{where}:{found}, log in {path}; "
@@ -100,7 +101,7 @@ def serve(
             access_log=False,
             server_header=False,
             lifespan="on",
-            timeout_graceful_shutdown=10,
+            timeout_graceful_shutdown=5,
         )
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
