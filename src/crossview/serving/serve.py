@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
+import signal
 import socket
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from crossview.errors import InputError
@@ -91,10 +95,6 @@ def serve(
             )
         listening.listen(2048)  # who comes now waits for a moment
         where = f"[{address}]" if ":" in address else address
-        say(
-            f"serving at http://{where}:{found}, log in {path}; "
-            f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
-        )
         config = uvicorn.Config(
             serving.app,
             log_level="error",
@@ -103,13 +103,56 @@ def serve(
             lifespan="on",
             timeout_graceful_shutdown=5,
         )
+        server = _server(config)
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            with _told_to_end(server.handle_exit):
+                say(
+                    f"serving at http://{where}:{found}, log in {path}; "
+                    f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
+                )
+                server.run(sockets=[listening])
         finally:
             sys.setswitchinterval(before)
             log.close()
+        say(f"ended; {serving.live.served.labels:,} labels learned")
+
+
+def _server(config: Any) -> Any:
+    """Return a server of uvicorn that ends in order also if it is told to while it starts."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        early = False
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if self.started:
+                super().handle_exit(sig, frame)
+            else:
+                self.early = True
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.early:
+                asyncio.get_running_loop().call_soon(setattr, self, "should_exit", True)
+
+    return Server(config)
+
+
+@contextmanager
+def _told_to_end(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have the signals that end a process handled, where this is the thread that gets them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, earlier in zip(numbers, before, strict=True):
+            signal.signal(number, earlier)
 
 
 def read_tokens(file: str | os.PathLike[str]) -> dict[str, str]:
