@@ -141,11 +141,12 @@ def learn(
     rate=0.05,
     weight=None,
     fit_intercept=True,
+    forgetting=1.0,
 ):
     found = np.empty((len(y), machine.c.shape[1]))
     objective = objective_of(kind, penal, alpha, fit_intercept=fit_intercept)
     what = examples_of(y, weight), machine, objective
-    online.learn(rows, *what, OPTIMIZERS[optimizer], float(rate), found)
+    online.learn(rows, *what, online.Pace(OPTIMIZERS[optimizer], rate, forgetting), found)
     return found
 
 

@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "batch": {"errors", "views", "kernels"},
     "estimators": {
         *("errors", "labels", "saving", "views"),
-        *("batch", "kernels", "algorithms"),
+        *("_jit", "batch", "kernels", "algorithms"),
     },
     "merging": {"errors", "estimators", "pipeline"},
     "pipeline": {"errors"},

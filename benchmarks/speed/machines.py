@@ -49,7 +49,7 @@ def passes(X: MultiView, y: np.ndarray, k: int = 8) -> Callable[[], object]:
     target, weight = read_only(np.where(y == 1, 1.0, -1.0)), read_only(np.ones(len(y)))
     examples = Examples(read_only(np.arange(len(y))), target, weight)
     objective = Objective(losses.LOGISTIC, optimizers.L2, 1e-4, 0.0)
-    given = machine, objective, optimizers.ADAGRAD, 0.1, scores
+    given = machine, objective, online.Pace(optimizers.ADAGRAD, 0.1), scores
     return lambda: online.learn(rows, examples, *given)
 
 

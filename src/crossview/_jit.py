@@ -116,6 +116,46 @@ def _compiler(**options: Any) -> Callable[[Callable], Any]:
     return decorate
 
 
+def bind(compiled: Any, *args: Any) -> Callable[[], Any]:
+    """Return a call of a compiled function with arguments that stay, such as arrays that change.
+
+    It is ten times as fast as a call that looks at the types of all arguments, which for a single
+    row takes longer than the row itself.
+    """
+    if not hasattr(compiled, "py_func"):  # where NUMBA_DISABLE_JIT is set
+        return functools.partial(compiled, *args)
+    return functools.partial(compiled.compile(tuple(map(numba.typeof, args))), *args)
+
+
+class Pass:
+    """A pass over rows: a function that prepares the arguments of a compiled loop, and the loop.
+
+    Parameters
+    ----------
+    prepare : function
+        It returns the arguments of the loop, with the memory that it needs.
+    loop : compiled function
+        The loop.
+    """
+
+    def __init__(self, prepare: Callable[..., tuple], loop: Any) -> None:
+        self.prepare, self.loop = prepare, loop
+        functools.update_wrapper(self, prepare)
+
+    def __call__(self, *args: Any) -> Any:
+        """Make the pass, and return what the loop does."""
+        return self.loop(*self.prepare(*args))
+
+    def bind(self, *args: Any) -> Callable[[], Any]:
+        """Return the pass as a call without arguments; see `bind`."""
+        return bind(self.loop, *self.prepare(*args))
+
+
+def passes(loop: Any) -> Callable[[Callable[..., tuple]], Pass]:
+    """Return a decorator that makes a `Pass` of a function that prepares arguments."""
+    return lambda prepare: Pass(prepare, loop)
+
+
 # said outright: a function called by a borrowing one is compiled like it where it says nothing
 njit = _compiler(_nrt=True)
 inlined = _compiler(**_INLINED)

@@ -15,6 +15,7 @@ from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout, canonical_csr, check_indices
 
 __all__ = [
+    "RowBuffers",
     "entries_of",
     "flat_view",
     "make_row",
@@ -160,6 +161,62 @@ def make_row(
         read_only(layout.ptr.view(np.uint64)),
         read_only(mask),
     )
+
+
+class RowBuffers:
+    """One row in arrays that stay, for loops that are bound to them.
+
+    Parameters
+    ----------
+    layout : ViewLayout
+        Views as blocks of columns.
+    n_entries : int
+        The most entries that the row may have.
+
+    Attributes
+    ----------
+    rows : Rows
+        The row as a batch.
+    columns, values, present : list
+        What was written, as in `OneRow`.
+    """
+
+    def __init__(self, layout: ViewLayout, n_entries: int) -> None:
+        wide = layout.n_columns > MAX_INT32
+        self._data = np.zeros(n_entries)
+        self._indices = np.zeros(n_entries, dtype=np.uint64 if wide else np.uint32)
+        self._indptr = np.zeros(2, dtype=np.uint64)
+        self._present = np.ones((1, layout.n_views), dtype=np.bool_)
+        self.columns: list[int] = []
+        self.values: Any = []
+        self.present = [True] * layout.n_views
+        self.rows = Rows(
+            read_only(self._data),
+            read_only(self._indices),
+            read_only(self._indptr),
+            False,
+            read_only(layout.ptr.view(np.uint64)),
+            read_only(self._present),
+        )
+
+    def fill(self, columns: list[int], values: Any, present: list[bool]) -> bool:
+        """Write a row as `make_row` takes it; False if it has too many entries."""
+        n = len(columns)
+        if n > len(self._data):
+            return False
+        self._data[:n] = values
+        self.values = values
+        if columns is not self.columns and columns != self.columns:
+            self._indices[:n], self._indptr[1] = columns, n
+            self.columns = columns
+        if present != self.present:
+            self._present[0] = self.present = present
+        return True
+
+    @property
+    def n_entries(self) -> int:
+        """The most entries that the row may have."""
+        return len(self._data)
 
 
 def _rearrange(X: Any, column_map: np.ndarray, width: int, names: Any) -> tuple[Any, Any]:

@@ -32,6 +32,8 @@ class Pipeline(pipeline.Pipeline):
     ----------
     steps : list of (str, estimator)
         Names and estimators: encoders and scalers of this package, and a learner.
+    transform_input : list of str, default=None
+        As in scikit-learn.
     memory : str or object with the interface of joblib.Memory, default=None
         As in scikit-learn.
     verbose : bool, default=False

@@ -70,6 +70,26 @@ def test_a_learner_with_a_covariance_equals_its_slow_reference(
     np.testing.assert_allclose(model.covariance_matrix(), S, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("form", ["full", "precision", "covariance"])
+@pytest.mark.parametrize("rule", ["PAM-II", "AROW", "SCW-I"])
+def test_a_covariance_that_forgets_equals_its_slow_reference(rule, form, classes):
+    X, y = stream(classes)
+    options = {"initial_variance": 0.7, "forgetting": 0.9, "intercept_scaling": 0.6}
+    model, scores = one_pass(SECOND_ORDER[rule](**options, **FORMS[form]), sp.csr_array(X), y)
+    W, _, expected, S = second_order.learn(
+        X, y, rule, form, C=0.3, r=0.5, confidence=0.8, scale=0.7, scaling=0.6, forgetting=0.9
+    )
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.coef_, W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.covariance_matrix(), S, rtol=0, atol=1e-10)
+    # a long pass interleaves weights and variances, a short one does not
+    again = SECOND_ORDER[rule](**options, **FORMS[form])
+    for i in range(len(y)):
+        again.partial_fit(sp.csr_array(X[i : i + 1]), y[i : i + 1], classes=np.arange(classes))
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
 # the reference's name for the diagonal that is kept
 DIAGONAL = {"diagonal": "precision"}
 CASES = [

@@ -119,7 +119,7 @@ def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch)
     # on a stream it is that of the rows so far, without the last quarter of 513
     status, out, err = run(capsys, *command, "--progressive")
     assert (status, err) == (130, ["crossview: interrupted"])
-    assert any("385 rows, each predicted and then learned" in line for line in out)
+    assert any("441 rows, each predicted and then learned" in line for line in out)
     assert any(line.startswith("benign ") for line in out)
 
 
@@ -203,7 +203,7 @@ def test_compare_in_stream_order(here, capsys):
     )
     assert status == 0
     assert out[0] == "f1 of 'benign' (357 of 569 rows)"
-    assert any(line.startswith("f1: 513 rows, each predicted") for line in out)
+    assert any(line.startswith("f1: 569 rows, each predicted") for line in out)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_bins_and_views_as_they_are_from_the_command_line(here, capsys):
         "crossview: error: --ngrams 0; give a whole number, 1 or more"
     ]
     assert run(capsys, *TRAIN, "--bins", "1")[2] == [
-        "crossview: error: --bins 1; give a whole number from 2 to 4096, or None"
+        "crossview: error: --bins 1; give a whole number from 2 to 4096, or 0 for none"
     ]
 
 
@@ -724,8 +724,14 @@ def test_a_view_alone_with_text_in_another_view(here, capsys):
 def test_a_glob_passes_the_label_over(here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--view", "all=*", "-o", "x.st"]
     assert run(capsys, "train", *arguments, "--model", "pa:concatenated")[0] == 0
-    # 30 numbers, each with its indicator
+    # 30 numbers, each with its indicator and ten bins
+    assert crossview.load("x.st")[-1].layout_.widths == (360,)
+    assert run(capsys, "train", *arguments, "--model", "pa:concatenated", "--bins", "0")[0] == 0
     assert crossview.load("x.st")[-1].layout_.widths == (60,)
+    # in memory, and of an exact covariance, there are none unless they are asked for
+    for model in ("logistic-regression", "arow"):
+        assert run(capsys, "train", *arguments, "--model", model)[0] == 0
+        assert crossview.load("x.st")[-1].layout_.widths == (60,)
 
 
 def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
@@ -740,7 +746,7 @@ def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
 def test_inspect_shows_weights_and_shares(here, capsys):
     _, out, _ = run(capsys, "inspect", "m.safetensors", "--top", 2)
     model = crossview.load("m.safetensors")[-1]
-    weights = model.coef_[0, :20]
+    weights = model.coef_[0, :120]
     assert out[0].startswith("MultiViewPAClassifier(C=0.1")
     assert "569 rows" in out[1]
     assert any(f"{np.linalg.norm(weights):.4g}" in line for line in out)

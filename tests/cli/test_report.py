@@ -1,12 +1,15 @@
 """--report: what is refused at once, and what is written."""
 
+import html as markup
 import json
+import re
 
 import pytest
 
 from command_line import python, run
 
-COLUMNS = ["a__x,a__z,b__x,y", *(f"{i},{i % 7},{i % 3},{'pq'[i % 2]}" for i in range(60))]
+COLUMNS = ["a__x,a__z,b__x,b__day,y"]
+COLUMNS += [f"{i},{i % 7},{i % 3},{i % 28 + 1:02}.01.2025,{'pq'[i % 2]}" for i in range(60)]
 
 
 @pytest.fixture
@@ -14,6 +17,12 @@ def table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("\n".join(COLUMNS))
     return "t.csv"
+
+
+def words_of(path):
+    """The words of a page, with what it hides."""
+    text = re.sub(r"<[^>]*>", "", path.read_text())
+    return " ".join(markup.unescape(text).split())
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_loads(table):
@@ -50,9 +59,13 @@ def test_reports_are_written_by_each_command_and_of_a_stored_comparison(capsys, 
     html = (tmp_path / "r.html").read_text()
     (train,) = [line for line in out if line.startswith("crossview train")]
     assert "--null k.A." in train  # the page reads the file as the comparison did
-    assert f">{train}<" in html
-    assert f"crossview {' '.join(argv)}" in html
-    assert "predicts y best?" in html
+    words = words_of(tmp_path / "r.html")
+    assert f"Train it on all rows: {train}" in words
+    assert f"crossview {' '.join(argv)}" in words
+    assert "predicts y best?" in words
+    guess = "read as dates: b__day (%d.%m.%Y)"
+    assert f"crossview: {guess}" in err
+    assert f"R{guess[1:]}." in words
     # stored: the same page, and over the one before
     status, out, _ = run(capsys, "compare", "c.json", "--report", "-")
     assert (status, "\n".join(out)) == (0, html.rstrip("\n"))
@@ -64,6 +77,9 @@ def test_reports_are_written_by_each_command_and_of_a_stored_comparison(capsys, 
     # a model
     train = ["train", *source, "--model", "pa:squared", "-o", "m.st", "--report", "t.html"]
     assert run(capsys, *train)[0] == 0
-    assert "Strongest columns" in (tmp_path / "t.html").read_text()
+    words = words_of(tmp_path / "t.html")
+    assert "Strongest columns" in words
+    assert f"R{guess[1:]}." in words
+    assert "crossview evaluate m.st OTHER_ROWS" in words
     assert run(capsys, "evaluate", "m.st", table, "--report", "e.html")[0] == 0
     assert "What the model holds" in (tmp_path / "e.html").read_text()

@@ -33,6 +33,8 @@ from crossview import (
     MultiViewSVMPerf,
     MultiViewTreesClassifier,
     MultiViewTreesRegressor,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
     OnlineStackingClassifier,
     OnlineStackingRegressor,
     PAMClassifier,
@@ -135,6 +137,14 @@ CASES = {
     ),
     "concatenated-mahalanobis": Case(
         MultiViewPAClassifier(WIDTHS, coupling="concatenated", **MAHALANOBIS), "covariance"
+    ),
+    "newton": Case(OnlineNewtonClassifier(forgetting=0.98), "newton"),
+    "newton-fourier": Case(
+        OnlineNewtonClassifier(fourier_features=7, full_columns=5, memory="labels", random_state=0),
+        "newton",
+    ),
+    "newton-regressor": Case(
+        OnlineNewtonRegressor(fourier_features=7, columns="numbers", random_state=0), "newton"
     ),
     "MVM": Case(MultiViewMachineClassifier(WIDTHS, n_factors=3, **ONE_PASS), "machines float32"),
     "MVM-groups-hinge-sgd-l1": Case(
@@ -292,6 +302,7 @@ def streams_classes(estimator):
 def linear(estimator):
     """Whether the score is the sum or the mean of each view's weights times its columns."""
     has_weights = hasattr(type(estimator), "coef_") and not hasattr(type(estimator), "dual_coef_")
+    has_weights = has_weights and not getattr(estimator, "fourier_features", 0)
     return has_weights and is_classifier(estimator)  # else each view predicts the target by itself
 
 
@@ -387,6 +398,11 @@ def calls_of_every_loop():
     def fit(learner):
         learner.fit(*make_rows(3))
 
+    def learn_one_by_one(learner):
+        for x, y in zip(*make_rows(3), strict=True):
+            learner.learn_one(x, y)
+            learner.predict_proba_one(x)
+
     def encode(cell, **options):
         ViewEncoder(**options).fit_transform(pd.DataFrame([[cell, 1.0]], columns=["a__x", "b__y"]))
 
@@ -412,6 +428,7 @@ def calls_of_every_loop():
         partial(fit, MultiViewSVMPerf(measure="g_mean")),
         partial(fit, MultiViewSVMPerf(measure="average_precision")),
         *learners(is_stack),
+        partial(learn_one_by_one, new("stacking")),
         partial(encode, 1.0),
         partial(encode, "some words", text=["a__x"], tf_idf=True),
         partial(read, "svm", "1 1:2"),

@@ -129,7 +129,8 @@ def expected_failures(estimator):
     has_covariance = getattr(estimator, "geometry", "mahalanobis") != "euclidean" and (
         hasattr(estimator, "covariance") or not hasattr(estimator, "intercept_scaling")
     )
-    whole = getattr(estimator, "covariance", "diagonal") != "diagonal" and not isinstance(
+    form = getattr(estimator, "covariance", "auto" if hasattr(estimator, "full_columns") else "")
+    whole = form not in ("diagonal", "") and not isinstance(
         estimator, ConfidenceWeightedClassifier | SoftConfidenceWeightedClassifier
     )
     stacked = isinstance(estimator, OnlineStackingClassifier)  # calibrated scores are enough

@@ -290,6 +290,13 @@ def test_a_first_row_that_does_not_say_the_kind_of_a_column_is_an_error():
         model.learn_one({"user": {"age": None}}, "ant")
     assert model.predict_one({"user": {"age": None}}) is None
     assert model.predict_proba_one({"user": {"age": 3.0}}) == {}
+    with pytest.raises(InputError, match=r"view 'ad' is missing in the first row.*partial_fit"):
+        model.learn_one({"user": {"age": 3.0}, "ad": None}, "ant")
+    encoder = ViewEncoder(numeric=["user__age"], categorical="ad__id", date=["ad__day=%Y%m%d"])
+    model = make_pipeline(encoder, PassiveAggressiveClassifier())
+    model.learn_one({"user": {"age": 3.0}, "ad": None}, "ant").learn_one({"ad": {"id": 7}}, "bee")
+    assert encoder.kinds() == {"user__age": "numeric", "ad__id": "categorical", "ad__day": "date"}
+    assert model.predict_one({"ad": {"id": 7, "day": "20250412"}}) == "bee"
     model = make_pipeline(ViewEncoder(numeric=["user__age"]), PassiveAggressiveClassifier())
     assert model.learn_one({"user": {"age": None}}, "ant").predict_one({}) == "ant"
 
@@ -310,6 +317,33 @@ def test_scaled_views_take_numbers_by_their_position():
         ({"c": [1.0]}, "'c'"),
     ):
         with pytest.raises(InputError, match=message):
+            model.predict_one(bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "rows"),
+    [
+        ("t.svm", ["+1 1:0.5 3:2", "-1 2:1 3:1"], [{"1": 0.5, "3": 2}, {"all": {2: 1, 3: 1.0}}]),
+        ("t.ffm", ["1 0:1:0.5 1:7:1", "0 1:8:2"], [{"0:1": 0.5, "1:7": 1}, {"1:8": 2}]),
+        (
+            "t.vw",
+            ["1 |a x:2 y |b z", "-1 |b z:3"],
+            [{"a": {"x": 2, "y": 1}, "b": {"z": 1}}, {"b": {"z": 3}}],
+        ),
+    ],
+)
+@pytest.mark.parametrize("scale_views", [True, False])
+def test_rows_of_text_files_are_named_as_in_the_files(name, lines, rows, scale_views, tmp_path):
+    path = tmp_path / name
+    path.write_text("\n".join(lines * 10) + "\n")
+    model = crossview.train(path, model="arow:diagonal", in_order=True).fitted
+    model[0].scale_views = scale_views
+    expected = crossview.predict(model, path)
+    for k, row in enumerate(rows):
+        assert model.score_one(row) == expected["score"][k].as_py()
+    model.learn_one(rows[0], model.classes_.tolist()[1])
+    for bad in ({"x|y": 1.0}, ["x"], {"b": "z"}):
+        with pytest.raises(InputError):
             model.predict_one(bad)
 
 
@@ -381,3 +415,74 @@ def test_new_classes_grow_in_batches_as_in_single_rows():
     assert model.partial_fit(X, y, new_classes=True).classes_.tolist() == [
         *("ant", "bee", "cat", "dog")
     ]
+
+
+# --- the compiled road -----------------------------------------------------------------------
+
+
+def named(x):
+    return {f"f{j}": value for j, value in enumerate(x.tolist())}
+
+
+ON_THE_ROAD = ["PA-I", "PA-II-average", "perceptron", "CW", "FM", "FM-regressor-huber"]
+ON_THE_ROAD += ["stacking", "stacking-pruned"]
+
+
+@pytest.mark.parametrize("form", [named, np.asarray], ids=["mapping", "array"])
+@pytest.mark.parametrize("name", ON_THE_ROAD)
+def test_a_stream_takes_the_compiled_road_until_something_changes(name, form, monkeypatch):
+    model = new(name)
+    if form is named and name in ("CW", "stacking"):
+        pytest.skip("a covariance that grows is low-rank, and an expert names a view")
+    if form is named and "views" in model.get_params():
+        model.set_params(views=None)
+    X = np.random.default_rng(0).normal(size=(40, 12))
+    y = np.arange(40) % 2
+    for x, label in zip(X[:20], y[:20].tolist(), strict=True):
+        model.learn_one(form(x), label)
+
+    def no_table(*args, **options):
+        raise AssertionError("a row went the way of tables")
+
+    other = pickle.loads(pickle.dumps(model))  # which has no road yet, nor gets one
+    with monkeypatch.context() as patched:
+        if name != "stacking-pruned":  # after an expert was dropped, a road is built anew
+            patched.setattr(model.__class__, "_read_one", no_table)
+        for x, label in zip(X[20:30], y[20:30].tolist(), strict=True):
+            guess = model.predict_one(form(x))
+            model.learn_one(form(x), label, 0.5)
+    for x, label in zip(X[20:30], y[20:30].tolist(), strict=True):
+        other = pickle.loads(pickle.dumps(other))
+        expected = other.predict_one(form(x))
+        other.learn_one(form(x), label, 0.5)
+    assert guess == expected
+    assert_same_state(model, other)
+    # what was bound is not used after a change: of a parameter, the state, the classes
+    other = pickle.loads(pickle.dumps(model))
+    for each in (model, other):
+        if hasattr(each, "C"):
+            each.C = 0.01
+        each.set_state(each.get_state())
+        if is_classifier(each):
+            each.set_threshold(0.99)
+        for x in X[30:34]:
+            each.learn_one(form(x), 1)
+        if is_classifier(each):
+            each.learn_one(form(X[35]), 2)
+        each.learn_one(form(X[36]), 0)
+    assert_same_state(model, other)
+    assert model.predict_one(form(X[0])) == other.predict_one(form(X[0]))
+    wrong = X[0] * 1e200
+    with pytest.raises(InputError, match=r"too large or too small|variance of the targets"):
+        model.learn_one(form(wrong), 0)
+    assert_same_state(model, other)
+
+
+def test_an_optimizer_that_needs_all_rows_predicts_single_rows():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    model = crossview.FactorizationMachineClassifier(optimizer="lbfgs", random_state=0, n_epochs=2)
+    model.fit(X, np.arange(30) % 2)
+    for x in X[:5]:
+        assert model.predict_one(x) == model.predict(x[None]).tolist()[0]
+    with pytest.raises(InputError, match="optimizer='lbfgs' needs all rows"):
+        model.learn_one(X[0], 1)

@@ -854,13 +854,14 @@ def test_names_and_collisions_do_not_depend_on_batches(most):
 
 
 def test_columns_in_parts():
-    table = pa.table({"v__a": [1.0, None], "v__c": ["x=y", None], "v__t": [None, "hello"]})
+    v__a, v__c, v__t = [1.0, None, 2.0, 3.0], ["x=y", *3 * [None]], [*3 * [None], "hello"]
+    table = pa.table({"v__a": v__a, "v__c": v__c, "v__t": v__t})
     fitted = unscaled(text=["v__t"], bins=2, hash_bits=BITS).fit(table)
     found = fitted.explain_columns("v", [0, 1, 2, 4 + slot("v__c=x=y"), 4 + slot("v__t:hello")])
     assert [tuple(meaning) for meaning in found] == [
         ("v__a", "v__a", None, None, False),
         ("v__a is missing", "v__a", "is missing", None, False),
-        ("v__a near 1", "v__a", "near 1", None, False),
+        ("v__a near 1.5", "v__a", "near 1.5", None, False),
         ("v__c=x=y", "v__c", "x=y", slot("v__c=x=y"), False),
         ("v__t:hello", "v__t", "hello", slot("v__t:hello"), False),
     ]

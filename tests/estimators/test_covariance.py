@@ -1,8 +1,11 @@
 """The form of a covariance: "auto", its memory, and columns that come one after the other."""
 
+import copy
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import crossview
 from crossview import AROWClassifier, InputError, MultiViewPAClassifier, PAMClassifier
@@ -80,3 +83,50 @@ def test_a_covariance_grows_with_the_features(covariance, coupling, tmp_path):
         np.sort(np.linalg.eigvalsh(whole.covariance_matrix(name))),
         atol=1e-10,
     )
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("covariance", ["auto", "diagonal"])
+def test_a_covariance_that_forgets_follows_a_change(covariance, copied):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    sign = np.where(np.arange(3000) < 1500, 1.0, -1.0)
+    y = (sign * X[:, 0] + 0.3 * rng.normal(size=3000) > 0).astype(int)
+    X = np.column_stack([X, X[:, 0]]) if copied else X
+    correct = {}
+    for forgetting in (1.0, 0.99):
+        model = AROWClassifier(covariance=covariance, forgetting=forgetting, r=10.0)
+        scores = model.score_then_learn(X, y, classes=[0, 1])
+        correct[forgetting] = ((scores > 0) == y)[1500:1800].mean()
+    assert correct[1.0] < 0.6 < 0.8 < correct[0.99]
+
+
+def test_forgetting_is_honored_or_refused():
+    X, y = np.random.default_rng(0).normal(size=(50, 100)), np.arange(50) % 2
+    with pytest.raises(InputError, match=r"forgetting=0.9 with covariance='low-rank'"):
+        AROWClassifier(forgetting=0.9, covariance="low-rank").fit(X, y)
+    with pytest.raises(InputError, match=r"forgetting=0.9 with geometry='euclidean'"):
+        MultiViewPAClassifier(forgetting=0.9).fit(X, y)
+    wide, narrow = (AROWClassifier(forgetting=0.9).fit(rows, y) for rows in (X, X[:, :9]))
+    assert (wide.covariance_form_, narrow.covariance_form_) == ("diagonal", "full")
+    # a learner that has begun without it goes on with it
+    goes_on = AROWClassifier().partial_fit(X, y, classes=[0, 1])
+    assert goes_on.covariance_form_ == "low-rank"
+    goes_on.set_params(forgetting=0.9).partial_fit(X, y)
+    assert goes_on.covariance_form_ == "diagonal"
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_models_that_forget_merge_to_one_with_a_covariance(covariance):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = (X[:, 0] + rng.normal(size=400) > 0).astype(int)
+    make = AROWClassifier(forgetting=0.9, covariance=covariance)
+    start = clone(make).partial_fit(X[:200], y[:200], classes=[0, 1])
+    parts = [copy.deepcopy(start).partial_fit(X[k::2] / 9, y[k::2]) for k in (200, 201)]
+    for product in (False, True):
+        merged = crossview.merge(parts, start=start, product=product)
+        assert np.linalg.eigvalsh(merged.covariance_matrix()).min() > 0.0
+        assert merged.score(X, y) > 0.6
+    same = crossview.merge([start, start, start], start=start).covariance_matrix()
+    np.testing.assert_allclose(same, start.covariance_matrix(), rtol=1e-9)

@@ -129,14 +129,25 @@ def test_it_is_ahead_of_its_experts_on_web_pages():
 def test_the_default_experts_are_few_and_different(n_views, n_classes):
     layout = ViewLayout([f"v{v}" for v in range(n_views)], [3] * n_views)
     for entries in (default_classifiers(layout, n_classes), default_regressors(layout)):
-        assert 6 <= len(entries) <= 16
+        assert 6 <= len(entries) <= 20
         assert len({name for name, _, _ in entries}) == len(entries)
         assert len({(repr(learner), view) for _, learner, view in entries}) == len(entries)
     machines = [e for e in default_classifiers(layout, n_classes) if hasattr(e[1], "n_factors")]
     factorized = [learner for _, learner, _ in machines if getattr(learner, "groups", None) is None]
+    assert any(learner.forgetting < 1.0 for learner in factorized) == (n_classes <= 20)
     assert bool(factorized) == (n_classes <= 20)
     alone = {view for _, _, view in default_classifiers(layout, n_classes)} - {None}
     assert len(alone) == (n_views if 1 < n_views <= 8 else 0)
+
+
+def test_newton_steps_are_left_out_where_no_view_is_of_numbers():
+    def kinds(widths):
+        layout = ViewLayout(["a", "b"], widths)
+        found = (default_classifiers(layout, 2), default_regressors(layout))
+        return [sum(name.startswith("newton") for name, _, _ in entries) for entries in found]
+
+    assert kinds([3, 2**18]) == [2, 2]
+    assert kinds([2**18, 3000]) == [0, 0]
 
 
 # --- pruning ------------------------------------------------------------------------------

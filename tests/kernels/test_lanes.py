@@ -21,11 +21,12 @@ def call_add_four(S, A):
 
 
 @njit
-def call_adagrad_steps(A, G, x, j, alpha):
+def call_adagrad_steps(A, G, x, j, alpha, forgetting=1.0, floor=0.0):
     o = np.uint64
     # columns 0, 2 and 4 of a view that begins in slot 1; 11 factors, of which 8 are lanes
     entries, table = lanes.Entries(o(3), o(6), o(3), o(1)), lanes.Table(A, o(11), o(22))
-    lanes.adagrad_steps(x, j, entries, table, G, o(5), Step(1, 0, alpha, 0.1))
+    step = Step(1, 0, alpha, 0.1, forgetting, floor)
+    lanes.adagrad_steps(x, j, entries, table, G, o(5), step)
 
 
 @njit
@@ -63,10 +64,11 @@ def columns(dtype, size=1.0):
     [(np.float64, size) for size in (1e-140, 1e-3, 1.0, 1e3, 1e140)]
     + [(np.float32, size) for size in (1e-15, 1e-3, 1.0, 1e3, 1e15)],
 )
-def test_the_step_is_that_of_a_root_and_a_division(dtype, size):
+@pytest.mark.parametrize(("forgetting", "floor"), [(1.0, 0.0), (0.9, 2.0)])
+def test_the_step_is_that_of_a_root_and_a_division(dtype, size, forgetting, floor):
     compiled, plain, before = (columns(dtype, size) for _ in range(3))
-    call_adagrad_steps(*compiled, 0.0)
-    call_adagrad_steps.py_func(*plain, 0.0)
+    call_adagrad_steps(*compiled, 0.0, forgetting, floor * size * size)
+    call_adagrad_steps.py_func(*plain, 0.0, forgetting, floor * size * size)
     np.testing.assert_allclose(compiled[0], plain[0], rtol=16 * np.finfo(dtype).eps, atol=0)
     moved = (compiled[0] != before[0]).reshape(6, 2, 11)
     assert moved[[1, 5], 0, :8].all()  # columns 0 and 4; column 2 has the value 0

@@ -111,16 +111,20 @@ def learn(
     rate=0.05,
     weights=None,
     fit_intercept=True,
+    forgetting=1.0,
 ):
     """One pass; rows are lists of one array a view.  The model is changed, the scores returned."""
     scores, sums = [], {}
     weights = np.ones(len(y)) if weights is None else weights
 
-    def step(name, theta, g, length):
+    def step(name, theta, g, length, touched=True):
         if optimizer == "sgd":
             theta -= rate * g
             return
-        sums[name] = sums.get(name, 0.0) + g**2
+        before = sums.get(name, np.zeros_like(theta))
+        if forgetting < 1.0:  # of the parameters that the row touches
+            before = np.where(touched, np.maximum(forgetting * before, 1e-4), before)
+        sums[name] = before + g**2
         theta -= rate / length * g / np.sqrt(np.where(sums[name] > 0, sums[name], 1.0))
 
     for x, label, weight in zip(rows, y, weights, strict=True):
@@ -130,7 +134,8 @@ def learn(
         g, parts = gradient(x, label, groups, intercept, kind, penal, alpha, weight)
         for n, (group, own) in enumerate(zip(groups, parts, strict=True)):
             for v in group:
-                step((n, v), group[v], own[v], np.linalg.norm(with_constant(x[v])))
+                z = with_constant(x[v])
+                step((n, v), group[v], own[v], np.linalg.norm(z), (z != 0)[:, None, None])
         if fit_intercept:
             step("intercept", intercept, g, 1.0)
     return np.array(scores)

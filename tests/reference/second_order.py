@@ -35,11 +35,12 @@ def step(rule, m, n, C=1.0, r=1.0, phi=None):
 class Geometry:
     """S of one view as a matrix, in one of the forms, with the features in front."""
 
-    def __init__(self, form, size, scale=1.0, rank=None, scaling=0.0):
-        self.form, self.rank = form, rank
+    def __init__(self, form, size, scale=1.0, rank=None, scaling=0.0, forgetting=1.0):
+        self.form, self.rank, self.forgetting = form, rank, forgetting
         self.S = scale * np.eye(size)
         if scaling:
             self.S[-1, -1] *= scaling**2  # the intercept
+        self.most, self.constants = np.diag(self.S), int(scaling > 0)
         self.rest = np.linalg.inv(self.S)  # low-rank: the diagonal of S^-1 ...
         self.kept = []  # ... and what is added to it
 
@@ -59,6 +60,19 @@ class Geometry:
             self.kept.append((rho, x))
             self.S = np.linalg.inv(self.rest + sum(w * np.outer(b, b) for w, b in self.kept))
 
+    def forget(self, x):
+        """D <- min(D / forgetting, most), where S = T D T' with the constant in front."""
+        if self.form != "full":
+            grown = np.minimum(np.diag(self.S) / self.forgetting, self.most)
+            self.S = np.diag(np.where(x != 0, grown, np.diag(self.S)))
+            return
+        order = np.roll(np.arange(len(self.S)), self.constants)[::-1]
+        L = np.linalg.cholesky(self.S[np.ix_(order, order)])
+        T, D = L / np.diag(L), np.diag(L) ** 2
+        self.S[np.ix_(order, order)] = (
+            T * np.minimum(D / self.forgetting, np.maximum(D, self.most[order]))
+        ) @ T.T
+
     def make_room(self):
         """Where as many rows are kept as may be, the older half goes into the diagonal."""
         if self.form == "low-rank" and len(self.kept) == self.rank:
@@ -71,7 +85,7 @@ class Geometry:
 
 def learn(
     X, y, rule, form="full", C=1.0, r=1.0, confidence=0.7, rank=None, scale=1.0, scaling=1.0,
-    weights=None, average=False,
+    weights=None, average=False, forgetting=1.0,
 ):  # fmt: skip
     """Weights, intercepts, the scores before each row, and S, for labels 0 .. K - 1."""
     X = np.asarray(X, dtype=float)
@@ -81,7 +95,7 @@ def learn(
     several = K > 2
     W = np.zeros((K if several else 1, X.shape[1]))
     V = W.copy()  # SOP's sums
-    G = Geometry(form, X.shape[1], scale, rank, scaling)
+    G = Geometry(form, X.shape[1], scale, rank, scaling, forgetting)
     phi = norm.ppf(confidence)
     weights = np.ones(len(X)) if weights is None else weights
     history, scores = [], []
@@ -133,6 +147,8 @@ def learn(
         else:
             W = W + P * np.outer(direction, G.S @ x)
             G.gain(rho, x)
+            if rho > 0 and forgetting < 1:
+                G.forget(x)
         history.append(W)
     if average:
         W = np.mean(history, axis=0)

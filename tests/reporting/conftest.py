@@ -50,7 +50,8 @@ def results():
 
 @pytest.fixture(scope="session")
 def pages(results):
-    made = Made(["crossview", "compare", "a<b>.csv"], source="a<b>.csv", label="<i>answer</i>")
+    command = ["crossview", "compare", "a<b>.csv"]
+    made = Made(command, "a<b>.csv", "<i>answer</i>", said=["<b>: read as dates; --text says no"])
     fitted = results["trained"].fitted
     return {
         kind: report_html(one, made, *([fitted] if kind == "evaluated" else []))

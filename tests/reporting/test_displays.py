@@ -61,7 +61,9 @@ def test_a_comparison_marks_what_is_recommended_and_what_is_far_away(ax):
     answer = made_answer(scores | {"baseline:majority": [0.1, 0.1, 0.11]})
     display = answer.plot(ax=ax)
     assert isinstance(display, ComparisonDisplay)
-    assert display.title.startswith("pa:squared (f1 0.9097) is the cheapest of 2 models")
+    assert display.title.startswith(
+        "passive-aggressive, coupled (squared; pa:squared), f1 0.9097, is the cheapest of 2 models"
+    )
     assert ax.get_title(loc="left").split() == display.title.split()
     assert texts(ax) == ["◂ 0.103"]
     bold = [one.get_text() for one in ax.get_yticklabels() if one.get_fontweight() == "bold"]

@@ -29,19 +29,24 @@ mean squared error of a row.  After a change the errors grow, and so does the ra
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 
 __all__ = [
+    "ExpertRow",
     "calibrate",
+    "calibrate_experts",
+    "expert_row",
     "fit",
     "insert_class",
     "of_log_odds",
     "probabilities",
     "slope",
     "start",
+    "write_probabilities",
 ]
 
 # M: the evidence that a long stream keeps
@@ -348,18 +353,125 @@ def _inputs(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
     return z / scale_of(state[2 + 3 * K], state[3 + 3 * K])
 
 
-def probabilities(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
-    """Return the probability of each class, (n_samples, 2 or n_scores)."""
-    return of_log_odds(state[0] * _inputs(scores, state) + state[1 : 1 + scores.shape[1]])
-
-
 def slope(state: np.ndarray, K: int) -> float:
     """Return what the log odds of K scores grow by where a score grows by 1."""
     return float(state[0] / scale_of(state[2 + 3 * K], state[3 + 3 * K]))
 
 
+@borrowing
+def probability_pass(scores, state, p):
+    """The loop of `probabilities`; without a state the scores are log odds."""
+    K, a, scale, calibrated = scores.shape[1], 1.0, 1.0, state.shape[0] > 0
+    if calibrated:
+        a, scale = state[0], scale_of(state[2 + 3 * K], state[3 + 3 * K])
+    for i in range(scores.shape[0]):
+        if K == 1:
+            eta = scores[i, 0]
+            if calibrated:
+                eta = a * (eta / scale) + state[1]
+            odds = math.exp(-abs(eta))
+            likely = 1.0 / (1.0 + odds)
+            p[i, 1], p[i, 0] = likely, odds * likely
+            if eta < 0.0:
+                p[i, 1], p[i, 0] = odds * likely, likely
+        else:
+            _probabilities_of_several(scores[i], state, (a, scale), p[i])
+
+
+@inlined_borrowing
+def _probabilities_of_several(s, state, calibration, p):
+    """p <- softmax(a z + b)."""
+    a, scale = calibration
+    mean, top, total = 0.0, -np.inf, 0.0
+    if state.shape[0] > 0:
+        for c in range(p.shape[0]):
+            mean += s[c] / p.shape[0]
+    for c in range(p.shape[0]):
+        p[c] = s[c]
+        if state.shape[0] > 0:
+            p[c] = a * ((s[c] - mean) / scale) + state[1 + c]
+        top = max(top, p[c])
+    for c in range(p.shape[0]):
+        p[c] = math.exp(p[c] - top)
+        total += p[c]
+    for c in range(p.shape[0]):
+        p[c] /= total
+
+
+@passes(probability_pass)
+def write_probabilities(scores: np.ndarray, state: np.ndarray, p: np.ndarray) -> tuple:
+    """P (n_samples, 2 or n_scores) <- the probability of each class; `state` may be empty."""
+    rows = [np.ascontiguousarray(value, dtype=np.float64).view() for value in (scores, state)]
+    for value in rows:
+        value.flags.writeable = False
+    return *rows, p
+
+
+def probabilities(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
+    """Return the probability of each class, (n_samples, 2 or n_scores)."""
+    p = np.empty((len(scores), max(2, scores.shape[1])))
+    write_probabilities(scores, state, p)
+    return p
+
+
 def of_log_odds(eta: np.ndarray) -> np.ndarray:
     """Return the probability of each class: σ(η) of the second of two, or softmax(η)."""
-    if eta.shape[1] == 1:
-        eta = np.hstack([-eta / 2, eta / 2])
-    return np.exp(eta - np.logaddexp.reduce(eta, axis=1, keepdims=True))
+    return probabilities(eta, np.empty(0))
+
+
+# --- one row, scored by several experts -------------------------------------------------------
+
+
+class ExpertRow(NamedTuple):
+    """Memory for one row and K experts with C scores; ``given`` is the same, and read-only."""
+
+    scores: np.ndarray  # (K, 1, C), 0 where there are none
+    scores_given: np.ndarray
+    weight: np.ndarray  # (K, 1)
+    weight_given: np.ndarray
+    states: np.ndarray  # (K, any): a calibration of each
+    states_given: np.ndarray
+    z: np.ndarray  # (C,)
+    both: np.ndarray  # (K, 1, 2 or C): probabilities of all classes
+    p: np.ndarray  # (K, 1, C): NaN where there are no scores
+
+
+def expert_row(states: np.ndarray, C: int) -> ExpertRow:
+    """Allocate the memory for a row, of experts with these calibrations."""
+    K = len(states)
+    scores, weight, states_given = np.zeros((K, 1, C)), np.zeros((K, 1)), states.view()
+    scores_given, weight_given = scores.view(), weight.view()
+    for value in (scores_given, weight_given, states_given):
+        value.flags.writeable = False
+    arrays = scores, scores_given, weight, weight_given, states, states_given
+    return ExpertRow(*arrays, np.empty(C), np.empty((K, 1, max(2, C))), np.empty((K, 1, C)))
+
+
+@borrowing
+def calibrate_experts(found, missing, codes, weight, row, learn):
+    """p <- those of one row by each expert; ``learn`` updates their calibrations after it.
+
+    ``found`` (K, C) are the scores, ``missing`` (K,) says which experts do not see the row, and
+    ``codes`` are its class in the types of `calibrate_two` and `calibrate_several`.
+    """
+    K, C = found.shape
+    for k in range(K):
+        there = not missing[k]
+        for c in range(C):
+            there = there and math.isfinite(found[k, c])
+        row.weight[k, 0] = weight[0] if there else 0.0
+        for c in range(C):
+            row.scores[k, 0, c] = found[k, c] if there else 0.0
+        if learn:
+            scores, own = row.scores_given[k], row.weight_given[k]
+            if C == 1:
+                calibrate_two(scores[0], codes[0], own, row.states[k], row.p[k, 0], learn)
+            else:
+                calibrate_several(scores, codes[1], own, row.states[k], row.z, row.p[k], learn)
+        else:
+            probability_pass(row.scores_given[k], row.states_given[k], row.both[k])
+            for c in range(C):
+                row.p[k, 0, c] = row.both[k, 0, c if C > 1 else 1]
+        if not there:
+            for c in range(C):
+                row.p[k, 0, c] = np.nan

@@ -14,7 +14,7 @@ Sums are taken in the order of the models, so the same models give the same bits
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -99,20 +99,33 @@ def same_form(covariances: Sequence[Covariance], bias: float) -> list[Covariance
     return [changes.to_diagonal(S, bias) if S.form in of_both else S for S in covariances]
 
 
-def covariances(models: Sequence[Covariance], start: Covariance, bias: float) -> Covariance:
+def covariances(
+    models: Sequence[Covariance],
+    start: Covariance,
+    bias: float,
+    faded: Sequence[float] | None = None,
+) -> Covariance:
     """Return S; all covariances have the same form.
+
+    ``faded`` are the shares of models that forget: what such a model knows of the start is unknown,
+    and may be less than the start; S^-1 is then the mean.
 
     Of a low-rank one, S^-1 = diag(1/D) + sum_p rho_p b_p b_p', the diagonals add up and the new
     rows are joined.  Rows of the start that a model has reduced to its diagonal are compared with
     the start's, reduced likewise.
     """
-    S = models[0]
+    S, added = models[0], total
+    if faded is not None:
+
+        def added(values: Arrays, start: np.ndarray) -> np.ndarray:
+            return mean(values, faded)
+
     if S.form == FULL:
-        return _full(models, start)
+        return _full(models, start, added)
     if S.form == LOW_RANK:
         return _low_rank(models, start, bias)
-    D = 1.0 / total([1.0 / one.D for one in models], 1.0 / start.D)
-    d = 1.0 / total([1.0 / one.d for one in models], 1.0 / start.d)
+    D = 1.0 / added([1.0 / one.D for one in models], 1.0 / start.D)
+    d = 1.0 / added([1.0 / one.d for one in models], 1.0 / start.d)
     return S._replace(D=D, d=d)
 
 
@@ -121,12 +134,15 @@ def product(
     models: Sequence[tuple[Covariance, np.ndarray, np.ndarray]],
     start: tuple[Covariance, np.ndarray, np.ndarray],
     bias: float,
+    faded: Sequence[float] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return w = S (S_0^-1 w_0 + sum_k (S_k^-1 w_k - S_0^-1 w_0)) of columns and intercepts.
 
-    Each model is (S, W, b); W has one column per class, and b one row per covariance.
+    If the models forget, it is S times the mean of S_k^-1 w_k.  Each model is (S, W, b); W has one
+    column per class, and b one row per covariance.
     """
-    evidence = total([_evidence(*one, bias) for one in models], _evidence(*start, bias))
+    each = [_evidence(*one, bias) for one in models]
+    evidence = total(each, _evidence(*start, bias)) if faded is None else mean(each, faded)
     W, b = np.empty_like(models[0][1]), np.empty_like(models[0][2])
     for v, (lo, hi) in enumerate(pairwise(S.ptr.tolist())):
         own = evidence[lo + v : hi + v + 1]
@@ -195,11 +211,15 @@ def _triangle(S: Covariance, v: int) -> np.ndarray:
     return T
 
 
-def _full(models: Sequence[Covariance], start: Covariance) -> Covariance:
+def _full(
+    models: Sequence[Covariance],
+    start: Covariance,
+    added: Callable[[Arrays, np.ndarray], np.ndarray],
+) -> Covariance:
     """Return S of full covariances: S^-1 = L D^-1 L' is S = T D T' with T = L'^-1."""
     new = init_covariance(FULL, start.ptr, 1.0)
     for v, (lo, hi) in enumerate(pairwise(start.ptr.tolist())):
-        P = total([_precision(S, v) for S in models], _precision(start, v))
+        P = added([_precision(S, v) for S in models], _precision(start, v))
         C = np.linalg.cholesky(P)
         root = np.diag(C)
         T = solve_triangular((C / root).T, np.eye(len(C)), unit_diagonal=True)

@@ -7,6 +7,8 @@ n_v = x_v'S_v x_v; rule and coupling give the steps P_v and the precisions rho_v
 
     w_v <- w_v + P_v y S_v x_v,   S_v^-1 <- S_v^-1 + rho_v x_v x_v'.
 
+With a forgetting factor S_v then grows (`geometries.forget`).
+
 Averaging: the mean of the weights over all rows is w - u / t, where u is the sum of s - 1 times the
 update of row s, and t is the number of rows.
 
@@ -19,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms import geometries
 from crossview.algorithms.couplings import INDEPENDENT, Coupling, coupled_step
 from crossview.algorithms.geometries import (
@@ -61,7 +63,14 @@ from crossview.algorithms.rules import (
 )
 from crossview.kernels.rows import ONE, TWO, ZERO, Row, Rows, prefetch_row
 
-__all__ = ["Examples", "Weights", "learn", "learn_one_view", "learn_with_covariance"]
+__all__ = [
+    "Examples",
+    "Weights",
+    "learn",
+    "learn_one_view",
+    "learn_plainly",
+    "learn_with_covariance",
+]
 
 # contradicting labels make CW shrink x'Sx towards underflow: one update shrinks it at most by this
 MOST_SHRINKAGE = 1e15
@@ -91,12 +100,6 @@ class Examples(NamedTuple):
 
 
 # --- Euclidean geometry: S is the identity ----------------------------------------
-
-
-def learn_one_view(examples: Examples, model: Weights, scaling: float, rule: Rule) -> int:
-    """Make one pass of a learner on one view; arguments and result as for `learn`."""
-    K = 1 if model.W.ndim == 1 else model.W.shape[1]
-    return int(one_view_pass(examples, model, scaling, rule, np.empty((2, K))))
 
 
 @borrowing
@@ -142,20 +145,6 @@ def one_view_pass(examples, model, scaling, rule, scratch):
                 identity.move(P, t[0], row, U, c, y[i], wrong)
         t[0] += 1
     return nonfinite_row
-
-
-def learn(
-    examples: Examples, model: Weights, scaling: float, rule: Rule, coupling: Coupling
-) -> int:
-    """Make one pass of a Perceptron or PA learner on several views; ``model`` is updated in place.
-
-    ``scaling`` is s of the intercept (`geometries.identity`); 0: there is none. Returns the last
-    row that was skipped, because x·x or its step would not be finite, or -1; the scores of such
-    rows are NaN.
-    """
-    K = 1 if model.W.ndim == 1 else model.W.shape[1]
-    buffers = view_buffers(len(examples.rows.ptr) - 1, K)
-    return int(euclidean_pass(examples, model, scaling, rule, coupling, buffers))
 
 
 @borrowing
@@ -219,6 +208,28 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
     return nonfinite_row
 
 
+@passes(one_view_pass)
+def learn_one_view(examples: Examples, model: Weights, scaling: float, rule: Rule) -> tuple:
+    """Make one pass of a learner on one view; arguments and result as for `learn`."""
+    K = 1 if model.W.ndim == 1 else model.W.shape[1]
+    return examples, model, scaling, rule, np.empty((2, K))
+
+
+@passes(euclidean_pass)
+def learn(
+    examples: Examples, model: Weights, scaling: float, rule: Rule, coupling: Coupling
+) -> tuple:
+    """Make one pass of a Perceptron or PA learner on several views; ``model`` is updated in place.
+
+    ``scaling`` is s of the intercept (`geometries.identity`); 0: there is none. Returns the last
+    row that was skipped, because x·x or its step would not be finite, or -1; the scores of such
+    rows are NaN.
+    """
+    K = 1 if model.W.ndim == 1 else model.W.shape[1]
+    buffers = view_buffers(len(examples.rows.ptr) - 1, K)
+    return examples, model, scaling, rule, coupling, buffers
+
+
 # --- with a covariance per view ---------------------------------------------------
 
 
@@ -230,32 +241,6 @@ class Work(NamedTuple):
     pair: Interleaved  # weights and variances of `diagonal.move_and_grow` ...
     fused: bool  # ... which is for a diagonal, one weight vector, no averaging, and not SOP
     step: np.ndarray  # (n_classes,): of each weight vector
-
-
-def learn_with_covariance(
-    examples: Examples, model: Weights, S: Covariance, bias: float, rule: Rule, coupling: Coupling
-) -> tuple[int, int]:
-    """Make one pass of a learner with a covariance per view; ``model`` and S are updated in place.
-
-    The rule is PAM, AROW, CW, SCW or SOP, and PAM if the views are coupled. Scores, W and U have a
-    class axis, of length 1 for two classes, and y is float64. ``bias`` is 1 or 0: with or without
-    intercept. Returns the number of rows of the order that were learned, not all if a low-rank
-    covariance is full; and the last row that was skipped, as `learn`.
-    """
-    K, w = model.W.shape[1], model.W.reshape(-1)
-    is_diagonal = S.form in (geometries.DIAGONAL, geometries.DIAGONAL_COVARIANCE)
-    fused = is_diagonal and K == 1 and len(model.U) == 0 and rule.kind != SOP
-    # a long pass is faster with interleaved weights and variances
-    interleaved = fused and int(examples.rows.indptr[-1]) > len(w)
-    pair = Interleaved(w, S.D, ONE, ZERO)
-    if interleaved:
-        both = np.stack([w, S.D], axis=1).reshape(-1)
-        pair = Interleaved(both, both, TWO, ONE)
-    work = Work(view_buffers(len(S.d), K), make_scratch(S), pair, fused, np.empty(K))
-    done: tuple[int, int] = covariance_pass(examples, model, S, bias, rule, coupling, work)
-    if interleaved:
-        w[:], S.D[:] = both[::2], both[1::2]
-    return done
 
 
 @borrowing
@@ -395,6 +380,8 @@ def _update(row, a, y, rule, model, S, work):
             step[k] *= P
     if work.fused:
         diagonal.move_and_grow(step[0], rho, n, row, S, work.pair, b.reshape(-1))
+        if rule.forgetting < 1.0:
+            diagonal.forget(rule, row, S, work.pair)
         return
     geometries.move(step, row, S, scratch, W, b)
     if U.shape[0] > 0:
@@ -402,3 +389,41 @@ def _update(row, a, y, rule, model, S, work):
             step[k] *= t[0]
         geometries.move(step, row, S, scratch, U, c)
     geometries.grow(rho, n, row, S, scratch)
+    if rule.forgetting < 1.0:
+        geometries.forget(rule, row, S, work.pair)
+
+
+@passes(covariance_pass)
+def learn_plainly(
+    examples: Examples, model: Weights, S: Covariance, bias: float, rule: Rule, coupling: Coupling
+) -> tuple:
+    """Make the pass of `learn_with_covariance` on weights and variances as they are."""
+    K = model.W.shape[1]
+    is_diagonal = S.form in (geometries.DIAGONAL, geometries.DIAGONAL_COVARIANCE)
+    fused = is_diagonal and K == 1 and len(model.U) == 0 and rule.kind != SOP
+    pair = Interleaved(model.W.reshape(-1), S.D, ONE, ZERO)
+    work = Work(view_buffers(len(S.d), K), make_scratch(S), pair, fused, np.empty(K))
+    return examples, model, S, bias, rule, coupling, work
+
+
+def learn_with_covariance(
+    examples: Examples, model: Weights, S: Covariance, bias: float, rule: Rule, coupling: Coupling
+) -> tuple[int, int]:
+    """Make one pass of a learner with a covariance per view; ``model`` and S are updated in place.
+
+    The rule is PAM, AROW, CW, SCW or SOP, and PAM if the views are coupled. Scores, W and U have a
+    class axis, of length 1 for two classes, and y is float64. ``bias`` is 1 or 0: with or without
+    intercept. Returns the number of rows of the order that were learned, not all if a low-rank
+    covariance is full; and the last row that was skipped, as `learn`.
+    """
+    *given, work = learn_plainly.prepare(examples, model, S, bias, rule, coupling)
+    # a long pass is faster with interleaved weights and variances
+    w = model.W.reshape(-1)
+    interleaved = work.fused and int(examples.rows.indptr[-1]) > len(w)
+    if interleaved:
+        both = np.stack([w, S.D], axis=1).reshape(-1)
+        work = work._replace(pair=Interleaved(both, both, TWO, ONE))
+    done: tuple[int, int] = covariance_pass(*given, work)
+    if interleaved:
+        w[:], S.D[:] = both[::2], both[1::2]
+    return done

@@ -198,6 +198,13 @@ class Learner:
         switch = self.stream_params.items()
         return bool(switch) and all(setting.get(name) == value for name, value in switch)
 
+    def is_binned(self, setting: Mapping[str, Any]) -> bool:
+        """Return whether its numbers have bins with this setting, unless somebody says it.
+
+        An exact covariance of so many columns would take long.
+        """
+        return "bins" in self.refined and not self.quadratic and self.is_streamed(setting)
+
     def on_stream(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """Return the setting with the parameters for a stream in bounded memory."""
         bounded = any(setting.get(name) in values for name, values in self.bounded_by.items())

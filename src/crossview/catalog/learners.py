@@ -33,6 +33,8 @@ FEW_DISAGREEMENT = (0.01, 0.1, 1.0)
 VARIANCE = (0.01, 0.1, 1.0)
 R = (0.1, 1.0, 10.0, 100.0)
 CONFIDENCE = (0.55, 0.7, 0.9)
+# the first for rows whose order says nothing
+FORGETTING = (1.0, 0.999, 0.99)
 HIGH_CONFIDENCE = (0.7, 0.9)
 # a machine makes many passes for each setting, so that little is tried
 ALPHA = (0.001, 0.03)
@@ -57,8 +59,11 @@ BINNED: dict[str, tuple] = {"bins": (10,)}
 
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
-COUPLED = ("C", "disagreement", "update", *WEIGHTS, *COVARIANCE)
-MACHINE = ("alpha", "deterministic", "init_scale", "learning_rate", "loss", "penalty")
+COUPLED = ("C", "disagreement", "forgetting", "update", *WEIGHTS, *COVARIANCE)
+MACHINE = (
+    *("alpha", "deterministic", "forgetting", "init_scale", "learning_rate", "loss"),
+    "penalty",
+)
 INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 TREES = (
     *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_iter"),
@@ -76,6 +81,7 @@ KERNEL = (
 _LINEAR = "crossview.estimators.linear"
 _COUPLED = "crossview.estimators.coupled"
 _SECOND_ORDER = "crossview.estimators.second_order"
+_NEWTON = "crossview.estimators.newton"
 _MACHINES = "crossview.estimators.machines"
 _KERNEL = "crossview.estimators.kernel"
 _STACKING = "crossview.estimators.stacking"
@@ -118,15 +124,32 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
     coupled = {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"}
     few: dict[str, tuple] = {"C": FEW_C, "initial_variance": VARIANCE}
     for name, title, learner, fixed, grid, settable in (
-        ("pam", "passive-aggressive Mahalanobis", "PAMClassifier", {}, few, ("C", "variant")),
-        ("arow", "adaptive regularization of weights", "AROWClassifier", {}, {"r": R}, ("r",)),
+        (
+            "pam",
+            "passive-aggressive Mahalanobis",
+            "PAMClassifier",
+            {},
+            few,
+            ("C", "forgetting", "variant"),
+        ),
+        (
+            "arow",
+            "adaptive regularization of weights",
+            "AROWClassifier",
+            {},
+            {"r": R},
+            ("r", "forgetting"),
+        ),
         (
             *("cw", "confidence-weighted", "ConfidenceWeightedClassifier", {}),
             *({"confidence": CONFIDENCE}, ("confidence", "form")),
         ),
         (
             *("scw", "soft confidence-weighted", "SoftConfidenceWeightedClassifier", {}),
-            *({"C": SMALL_C, "confidence": HIGH_CONFIDENCE}, ("C", "confidence", "variant")),
+            *(
+                {"C": SMALL_C, "confidence": HIGH_CONFIDENCE},
+                ("C", "confidence", "forgetting", "variant"),
+            ),
         ),
         (
             *(
@@ -155,6 +178,27 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             compared="never" if diagonal else "always",
             min_views=2 if fixed else 1,
         )
+
+
+def _newton(task: str) -> Learner:
+    """Second-order steps that forget, for streams that change."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    only_classes = () if task == "regression" else ("calibration", "class_weight", "memory")
+    return Learner(
+        "newton",
+        "online Newton steps, forgetting",
+        f"{_NEWTON}:OnlineNewton{kind}",
+        "second-order steps with a forgetting factor, for streams that change",
+        task,
+        grid={"forgetting": FORGETTING},
+        settable=(
+            *("columns", "fit_intercept", "fourier_features", "full_columns", "initial_variance"),
+            *only_classes,
+        ),
+        refined=BINNED,
+        effort=3,
+        compared="never",
+    )
 
 
 def _svmperf() -> Iterator[Learner]:
@@ -408,6 +452,7 @@ LEARNERS: list[Learner] = [
         quadratic=True,
         compared="never",
     ),
+    _newton("classification"),
     *_svmperf(),
     *_machines("classification"),
     *_trees("classification"),
@@ -425,6 +470,7 @@ LEARNERS: list[Learner] = [
         min_views=2,
     ),
     _linear("regression"),
+    _newton("regression"),
     *_machines("regression"),
     *_trees("regression"),
     _stacking("regression"),

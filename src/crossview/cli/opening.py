@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from crossview.catalog.readers import READERS
 from crossview.cli.loading import loading_meanwhile
 from crossview.cli.options import STANDARD, SourceArguments
-from crossview.cli.words import as_options
+from crossview.cli.words import say
 from crossview.data.encoding.columns import match_names
 from crossview.data.encoding.view_columns import (
     columns_of_views,
@@ -198,7 +198,7 @@ def _guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
                 show_others(message, category, *where)
                 return
             words = str(message).replace(copy, name) if copy else str(message)
-            print(f"crossview: {as_options(words)}", file=sys.stderr)
+            say(words)
 
         warnings.showwarning = show  # type: ignore[assignment]
         yield
@@ -310,7 +310,7 @@ def join(
     table = join_sources(tables, on, main=source is not None, label=label, named=named)
     columns.views = views_of_join(table, columns.views)
     for line in table.join.lines if table.join else ():
-        print(f"crossview: {as_options(line)}", file=sys.stderr)
+        say(line)
     return table
 
 
@@ -369,7 +369,7 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
     options["ignore"] = [*rows.in_no_view, *columns.ignored]
     description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
-        print(f"crossview: warning: {as_options(warning)}", file=sys.stderr)
+        say(f"warning: {warning}")
 
 
 def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:
@@ -383,14 +383,13 @@ def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:
     dates = {name: one for name, one in found.dates.items() if name not in kinds["date"]}
     if dates:
         words = ", ".join(f"{name} ({one.format})" for name, one in dates.items())
-        print(f"crossview: read as dates: {words}", file=sys.stderr)
+        say(f"read as dates: {words}")
     for name, one in dates.items():
         if one.other is not None:
-            words = as_options(describing.explain_open_format(name, one))
-            print(f"crossview: warning: {name}: {words}", file=sys.stderr)
+            say(f"warning: {name}: {describing.explain_open_format(name, one)}")
     all_kinds = found.added_to(kinds)
     for line in lines_of_text(found.texts, views, names, all_kinds["text"]):
-        print(f"crossview: {line}", file=sys.stderr)
+        say(line)
     return all_kinds
 
 

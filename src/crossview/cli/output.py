@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from rich.console import Console
 
 from crossview.cli.options import STANDARD
+from crossview.cli.words import said
 from crossview.errors import InputError
 from crossview.saving.files import REPORT, Kind, check_writable, replacing
 
@@ -123,8 +124,8 @@ class Report:
         result : Comparison, Trained or Evaluation
             The result.
         about : dict
-            ``source``, ``label`` and ``settings`` of `Made`, and ``command`` where it is another
-            one.
+            ``source``, ``label``, ``settings`` and ``commands`` of `Made`; ``command`` and ``said``
+            where they are others.
         **more
             Further arguments of `report_html`.
         """
@@ -132,7 +133,7 @@ class Report:
         from crossview.reporting.page.sections import Made
         from crossview.reporting.page.write import report_html
 
-        made = Made(**{"command": self.command, **about})
+        made = Made(**{"command": self.command, "said": said(), **about})
         write_text(self.file, report_html(result, made, **more), REPORT)
         if self.file != STANDARD:
             print(f"wrote {self.file}", file=sys.stderr)

@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from crossview.cli.words import as_options
+from crossview.cli.words import as_options, say
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.errors import (
     FirstDownloadWarning,
@@ -221,7 +221,7 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
     for one in caught:
         if issubclass(one.category, AS_LINES):
             if (line := as_options(str(one.message))) not in said:
-                print(f"crossview: warning: {line}", file=file or sys.stderr)
+                say(f"warning: {line}", file)
             said.add(line)
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

@@ -7,8 +7,9 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
+from typing import TextIO
 
-__all__ = ["as_options", "declare", "never_fail_to_print"]
+__all__ = ["as_options", "declare", "never_fail_to_print", "said", "say"]
 
 # of the library's messages: what the command line has no words for, and columns of views
 _LIBRARY_ONLY = re.compile(r""",? or views=\{[^}]*\}""")
@@ -17,10 +18,13 @@ _VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
 _ARGUMENT = re.compile(r"(?<![\w'-])(\w+)=(?:'([^']*)'|([^\s,;:()]*))")
 # of the command that runs: the options for an argument of the library, and for False
 _OPTIONS: dict[str, tuple[str, str]] = {}
+# what it has said of its rows, for a page
+_SAID: list[str] = []
 
 
 def declare(options: Mapping[str, tuple[str, str]]) -> None:
     """Set the options of the command: for an argument of the library, and for its value False."""
+    _SAID.clear()
     _OPTIONS.clear()
     _OPTIONS.update(options)
 
@@ -47,9 +51,32 @@ def as_options(message: str) -> str:
     return _ARGUMENT.sub(option, message)
 
 
+def say(line: str, file: TextIO | None = None) -> None:
+    """Write a line about the rows, with options for arguments; a page has it, too.
+
+    ``file`` is where to; None: stderr.
+    """
+    line = as_options(line)
+    print(f"crossview: {line}", file=file or sys.stderr)
+    _SAID.append(line.removeprefix("warning: "))
+
+
+def said() -> list[str]:
+    """Return the lines about the rows that the command has written, each once."""
+    return list(dict.fromkeys(_SAID))
+
+
 # one character where that is possible, so that columns stay aligned
 _ASCII = dict(zip("→±–−×…─━", ">~--x~--", strict=True))
-_ASCII |= {"≥": ">=", "α": "alpha", "β": "beta", "γ": "gamma", "η": "eta", "λ": "lambda"}
+_ASCII |= {
+    "≥": ">=",
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "η": "eta",
+    "λ": "lambda",
+    "ρ": "rho",
+}
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:

@@ -303,6 +303,8 @@ def compare(
     )
     if ablate and source.layout.n_views == 1:
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
+    if progressive:
+        source.settle_bins(streamed=True)
     predicted = make_problem(task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted

@@ -100,6 +100,8 @@ class Comparison(Ranking, PlotMixin):
     warnings : list of str
         What to know before all else, a line each: why the folds are in order or by groups where
         nobody asked for it, and columns that tell the label, and may be known only after it.
+    tries_bins : bool
+        Whether models by folds could choose bins of the numbers.
     groups : str or None
         The column whose rows of the same value are never both learned and scored.
     split_lines : list of str
@@ -136,6 +138,7 @@ class Comparison(Ranking, PlotMixin):
     unlabeled_benefit_p: float | None = None
     left_out: list[LeftOut] = field(default_factory=list)
     in_order: bool = False
+    tries_bins: bool = False
     planned_folds: int = 0
     seconds: float = math.nan
     ablation: list[Ablation] = field(default_factory=list)
@@ -195,6 +198,8 @@ class Comparison(Ranking, PlotMixin):
         bins = [one.get("bins") for one in (row.setting, *(m.setting for m in row.members))]
         if known := [one for one in bins if one]:
             options += ["--bins", str(known[0])]
+        elif self.tries_bins and entry.is_binned(row.setting):  # train would have some
+            options += ["--bins", "0"]
         passes = row.setting.get("epochs", row.epochs)
         return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
 

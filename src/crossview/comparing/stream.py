@@ -79,13 +79,13 @@ def compare_stream(
     source.check = leaks.see
     batches = labels.watch(source.encoded(encoder, learn=True, first=n_first, see=last.see))
     models = [_StreamedModel(run, learner, source.layout.names) for learner in run.learners]
-    n_tuned = n_scored = n_unlabeled = 0
+    n_scored = n_unlabeled = 0
     # 1. the first part chooses the parameters; the model that learned it best continues
     of_views = []
     for X, y, weight in islice(batches, 1):
         of_views = numbers_of(source, X)
         known, rest = run.by_label(y)
-        n_tuned, n_unlabeled = len(known), len(rest)
+        n_scored, n_unlabeled = len(known), len(rest)
         run.problem.check_first(y[known], len(rest))
         for model in models:
             observer.say(f"choosing on the first {len(y)} rows: {model.learner.title}")
@@ -98,7 +98,7 @@ def compare_stream(
             [model.row() for model in models],
             _differences(run, models),
             rope,
-            n_rows=n_scored + n_unlabeled + n_tuned,
+            n_rows=n_scored + n_unlabeled,
             n_scored=n_scored,
             unlabeled=n_unlabeled,
             mode="progressive",
@@ -112,7 +112,7 @@ def compare_stream(
             model.score_last(end)
 
     # 2. all that comes after it is scored, then learned; the last rows by view, too
-    next_answer = least_rows(run.metric)
+    next_answer, n_chosen = max(least_rows(run.metric), n_scored), n_scored
     for X, y, weight in last.order(batches, score_last):
         known, rest = run.by_label(y)
         for model in models:
@@ -122,18 +122,18 @@ def compare_stream(
         if n_scored >= next_answer:  # each costs a test per pair of models
             observer.partial(answer())
             next_answer = 2 * n_scored
-    if not n_scored and n_unlabeled:
+    if n_scored == n_chosen and n_unlabeled:
         raise InputError(
             f"no row after the first {n_first}, which choose the parameters, has a label; "
             "shuffle the rows, or compare by folds"
         )
-    if not n_scored:
+    if n_scored == n_chosen:
         raise InputError(
             f"the stream ends within its first {n_first} rows, which choose the parameters; "
             "compare it by folds instead"
         )
     labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
-    run.check_rows(n_scored, "the stream, after the rows that choose parameters,")
+    run.check_rows(n_scored, "the stream")
     leaks.finish()
     final = answer()
     final.diagnostics = _diagnose(models, final, last.end, encoder)
@@ -151,7 +151,6 @@ class _StreamedModel:
         self.setting: dict[str, Any] = {}
         self.tally: Any = run.problem.tally()
         self.untuned: Any = run.problem.tally()
-        # by the rows that choose the parameters, then by those scored so far
         self.threshold = run.problem.running_threshold()
         self.blocks: Any = None
         self.n_timed, self.seconds = 0, 0.0
@@ -165,11 +164,15 @@ class _StreamedModel:
     def choose(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Choose the setting that did best on these rows, each scored before it was learned.
 
-        Where the model gets a threshold, it is judged at its best one.
+        Where the model gets a threshold, it is judged at its best one.  What is counted of a row is
+        what the setting said whose loss was lowest on the rows before it, so that a choice among
+        many settings is no gain.
         """
         problem = self.run.problem
         targets = y[self.run.by_label(y)[0]]
         best: tuple | None = None
+        each: list[Scored] = []
+        losses = []
         for setting in self.learner.candidates(self.run.grid):
             model = self.run.make(self.learner, self.learner.on_stream(setting))
             scored = self._score_then_learn(model, X, y, weight)
@@ -177,14 +180,21 @@ class _StreamedModel:
                 _, value = problem.tune(targets, scored)
             else:
                 value = self.run.score(targets, scored)
+            losses.append(problem.losses(targets, scored))
+            each.append(scored)
             # few rows leave many equals: the smaller loss decides
-            rank = (value, -float(problem.losses(targets, scored).sum()))
+            rank = (value, -float(losses[-1].sum()))
             if best is None or rank > best[0]:
                 best = (rank, model, setting, scored)
         assert best is not None
         _, self.model, self.setting, scored = best
-        problem.decide_by(self.threshold, targets, scored)
         self.blocks = problem.block_tally(scored)
+        if len(targets):
+            before = np.cumsum(losses, axis=1) - losses
+            self._count(
+                targets,
+                join(each).take(before.argmin(axis=0) * len(targets) + np.arange(len(targets))),
+            )
 
     def _score_then_learn(
         self, model: Any, X: MultiView, y: np.ndarray, weight: np.ndarray | None
@@ -202,7 +212,7 @@ class _StreamedModel:
         self, X: MultiView, y: np.ndarray, weight: np.ndarray | None, known: np.ndarray
     ) -> None:
         """Score rows, of which some have a known label, then learn and count them."""
-        targets, problem = y[known], self.run.problem
+        targets = y[known]
         if self.couples and len(known):
             rows = X if len(known) == len(y) else X[known]
             scored = self._learn_in_pieces(rows, targets, None if weight is None else weight[known])
@@ -211,8 +221,12 @@ class _StreamedModel:
             scored = self._score_then_learn(self.model, X, y, weight)
             self.seconds += time.perf_counter() - start
             self.n_timed += len(y) if self.learner.learns_unlabeled else len(known)
-        if not len(known):
-            return
+        if len(known):
+            self._count(targets, scored)
+
+    def _count(self, targets: np.ndarray, scored: Scored) -> None:
+        """Count what was said of rows, each decided by the threshold for the rows before it."""
+        problem = self.run.problem
         if problem.judged_by_threshold:
             problem.count(self.untuned, targets, scored)
         scored = problem.decide_by(self.threshold, targets, scored)

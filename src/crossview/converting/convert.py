@@ -124,6 +124,7 @@ def convert(
     else:
         unlabeled = task == "classification"
         rows = open_labeled(source, y, encoder=encoder, task=task, unlabeled=unlabeled)
+        rows.settle_bins(streamed=False)
         encoder = clone(rows.encoder)
         for _ in rows.encoded(encoder, learn=True):
             pass

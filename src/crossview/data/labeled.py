@@ -17,7 +17,7 @@ from crossview.catalog.names import check_task
 from crossview.data.arrow import integers, pyarrow, release_unused
 from crossview.data.encoding.columns import plain_kinds
 from crossview.data.encoding.dates import split_format
-from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.encode import ViewEncoder, bins_of_stream
 from crossview.data.encoding.view_columns import split_form
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
@@ -253,6 +253,21 @@ class LabeledSource:
         self.stream = table.select([*used, *self.other_columns])
 
     @property
+    def dates(self) -> list[str]:
+        """The columns of dates and times in the views."""
+        kinds = self.encoder.kinds() if isinstance(self.encoder, ViewEncoder) else {}
+        return [name for name, kind in kinds.items() if kind == "date"]
+
+    def settle_bins(self, *, streamed: bool) -> None:
+        """Decide what ``bins="auto"`` is: the bins of a stream, or none."""
+        encoder = self.encoder
+        if isinstance(encoder, ViewEncoder) and encoder.bins == "auto":
+            header = encoder.get_header()
+            header["n_bins"] = bins_of_stream(len(encoder.count_)) if streamed else 0
+            self.encoder = clone(encoder).set_params(bins=header["n_bins"] or None)
+            self.encoder.set_header(header)
+
+    @property
     def other_columns(self) -> list[str]:
         """The columns of labels and weights, where they are columns."""
         return [name for name in (self._label, self._weight) if name is not None]
@@ -469,10 +484,22 @@ class LabeledSource:
             release_unused()
         return rows
 
-    def shuffle(self, seed: int) -> Shuffled[LabeledBatch]:
-        """Let `encoded` yield the rows in random order, each time in another one."""
+    def shuffle(
+        self, seed: int, see: Callable[[np.ndarray], None] | None = None
+    ) -> Shuffled[LabeledBatch]:
+        """Let `encoded` yield the rows in random order, each time in another one.
+
+        ``see`` gets the labels before, in the order of the source: of those that fit in memory.
+        """
+
+        def read(rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
+            for batch in self.read(rng):
+                if see is not None and rng is None:
+                    see(batch.y)
+                yield batch
+
         self._shuffled = Shuffled(
-            self.read, seed=seed, batch_rows=self.batch_rows, in_memory=self.in_memory
+            read, seed=seed, batch_rows=self.batch_rows, in_memory=self.in_memory
         )
         return self._shuffled
 

@@ -63,6 +63,7 @@ FEW_ROWS = 20
 # compare tests no fewer for an order or groups
 ROWS_OF_FOLDS = 300
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
+NO_VALUE, ONE_VALUE = "has no value in any row", "constant"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
 # words of sentences of which too few differ to be read as text, and how many do
@@ -452,7 +453,7 @@ class _Pass(TableSummary):
         if not n_rows:
             return
         if present == 0:
-            yield "has no value in any row; leave it out"
+            yield f"{NO_VALUE}; leave it out"
             return
         if one.missing >= NEARLY_ALL * n_rows and n_rows >= FEW_ROWS:
             yield f"{_percent(one.missing, n_rows)} of the rows have no value"
@@ -460,7 +461,7 @@ class _Pass(TableSummary):
             yield explain_leak(leak, one.name)
         elif one.distinct == 1:
             where = "every row that has a value" if one.missing else "every row"
-            yield f"constant: {one.examples[0]!r} in {where}"
+            yield f"{ONE_VALUE}: {one.examples[0]!r} in {where}"
         if found := self.open_formats.get(one.name):
             yield explain_open_format(one.name, found)
         if one.name in self.values:
@@ -585,7 +586,8 @@ def describe_head(
         table = table.as_written([y])
     if len(table.column_names) > MOST_COLUMNS_OF_HEAD:
         return Description(0, y, [], _about_names(table))
-    batch = next(iter(table), None)
+    batches = iter(table)
+    batch = next(batches, None)
     head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
     rows = pa.Table.from_batches(head, schema=table.schema)
     answer = describe_columns(rows, y, **options, neighbors=False)
@@ -597,13 +599,14 @@ def describe_head(
             check_weight_column(table, weight)
             mean = float(weights_of(batch, weight).mean())
             answer.about_table.extend(about_weights(weight, mean))
+    unsaid: tuple[str, ...] = (NOT_FINITE, TOO_LARGE)
+    if batch is not None and (len(batch) > len(rows) or next(batches, None) is not None):
+        unsaid += (NO_VALUE, ONE_VALUE)  # later rows may have others
     for one in answer.columns:
         one.warnings[:] = [
             words
             for words in one.warnings
-            if not (
-                words.startswith((NOT_FINITE, TOO_LARGE)) or (KNOWN_LATER in words and not leaks)
-            )
+            if not (words.startswith(unsaid) or (KNOWN_LATER in words and not leaks))
         ]
     return answer
 

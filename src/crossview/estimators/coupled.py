@@ -13,10 +13,17 @@ from crossview.algorithms.couplings import Coupling
 from crossview.algorithms.online import Examples, learn, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
-from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR, VIEWS
+from crossview.estimators.parameters import (
+    COVARIANCE,
+    COVARIANCE_ATTRIBUTES,
+    FORGETTING,
+    LINEAR,
+    VIEWS,
+)
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
@@ -32,7 +39,7 @@ COUPLINGS = {
 PUBLISHED = "update='published' is the paper's Algorithm 1"
 
 
-@document_parameters(VIEWS, LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(VIEWS, LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
 @with_parameters
 class MultiViewPAClassifier(CovarianceClassifier):
     """Passive-aggressive learning on several views, with a disagreement penalty.
@@ -134,10 +141,17 @@ class MultiViewPAClassifier(CovarianceClassifier):
     coupling: str = "squared"
     update: str = "exact"
     geometry: str = "euclidean"
+    forgetting: float = 1.0
 
     # --- parameters ------------------------------------------------------------------
 
     def _check_combination(self) -> None:
+        super()._check_combination()
+        if self.forgetting < 1.0 and not self._has_covariance():
+            raise InputError(
+                f"forgetting={self.forgetting:g} with geometry='euclidean', where there is no "
+                "covariance to forget; set geometry='mahalanobis'"
+            )
         if self.update == "published" and (self.coupling, self.variant) != ("absolute", "PA-I"):
             raise InputError(
                 f"{PUBLISHED}: set coupling='absolute' and variant='PA-I', and give two views"
@@ -159,20 +173,39 @@ class MultiViewPAClassifier(CovarianceClassifier):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        examples = Examples(rows, order, y, weight, scores)
-        kind = rules.PAM if self._has_covariance() else rules.PA
-        rule = Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
-        kind = couplings.PUBLISHED if self.update == "published" else COUPLINGS[self.coupling]
-        coupling = Coupling(kind, float(self.disagreement))
         if self._has_covariance():
-            return self._covariance(self._state).learn(examples, rule, coupling)
-        weights, scaling = self._weights(self._state).for_loops(), self._scaling()
+            return super()._learn(rows, order, y, weight, scores)
+        learn_pass, given = self._pass(Examples(rows, order, y, weight, scores))
+        return int(learn_pass(*given))
+
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        if self._has_covariance():
+            return super()._bind_learning(row)
+        learn_pass, given = self._pass(row.examples())
+        return learn_pass.bind(*given)
+
+    def _pass(self, examples: Examples) -> tuple[Any, tuple]:
+        """Return the pass in Euclidean geometry, and its arguments."""
+        given = examples, self._weights(self._state).for_loops(), self._scaling(), self._rule()
         if self.coupling == "concatenated":
-            return int(learn_one_view(examples, weights, scaling, rule))
-        return int(learn(examples, weights, scaling, rule, coupling))
+            return learn_one_view, given
+        return learn, (*given, self._coupling())
+
+    def _rule(self) -> Rule:
+        """Return the update rule and its parameters."""
+        kind = rules.PAM if self._has_covariance() else rules.PA
+        return Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
+
+    def _coupling(self) -> Coupling:
+        """Return how the views are coupled."""
+        kind = couplings.PUBLISHED if self.update == "published" else COUPLINGS[self.coupling]
+        return Coupling(kind, float(self.disagreement))
+
+    def _is_mean(self) -> bool:
+        return self.coupling not in ("independent", "concatenated")
 
     def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
         total = view_scores.sum(axis=1)
-        if self.coupling in ("independent", "concatenated"):
+        if not self._is_mean():
             return total
         return total / np.maximum(takes_part.sum(axis=1), 1)[:, None]

@@ -14,6 +14,7 @@ from crossview.algorithms.online import Examples
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, LinearOnlineClassifier, State, StatePart
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import (
     CovarianceOptions,
     WeightCovariance,
@@ -57,8 +58,15 @@ class CovarianceClassifier(LinearOnlineClassifier):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         examples = Examples(rows, order, y, weight, scores)
-        coupling = Coupling(couplings.INDEPENDENT)
-        return self._covariance(self._state).learn(examples, self._rule(), coupling)
+        return self._covariance(self._state).learn(examples, self._rule(), self._coupling())
+
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        examples = Examples(row.row.rows, row.order, row.number, row.weight, row.scores)
+        return self._covariance(self._state).bind(examples, self._rule(), self._coupling())
+
+    def _coupling(self) -> Coupling:
+        """Return how the views are coupled."""
+        return Coupling(couplings.INDEPENDENT)
 
     def _parts(self, state: State) -> list[StatePart]:
         own = [self._covariance(state)] if self._has_covariance() else []
@@ -66,9 +74,18 @@ class CovarianceClassifier(LinearOnlineClassifier):
 
     def _covariance(self, state: State) -> WeightCovariance:
         """Return the covariance of the weights."""
-        options = CovarianceOptions(*(getattr(self, name) for name in CovarianceOptions._fields))
+        names = [name for name in CovarianceOptions._fields if hasattr(self, name)]
+        options = CovarianceOptions(**{name: getattr(self, name) for name in names})
         weights, grows = self._weights(state), self._columns.named is not None
         return WeightCovariance(state, self._slots, self._per_view(), options, weights, grows)
+
+    def _check_combination(self) -> None:
+        super()._check_combination()
+        if getattr(self, "forgetting", 1.0) < 1.0 and self.covariance == "low-rank":
+            raise InputError(
+                f"forgetting={self.forgetting:g} with covariance='low-rank', which keeps rows that "
+                "do not fade; set covariance='full' or 'diagonal'"
+            )
 
     def _check_columns(self, slots: ViewLayout) -> None:
         if self._has_covariance() and self.covariance == "full":

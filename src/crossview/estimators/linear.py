@@ -10,6 +10,7 @@ from crossview.algorithms import rules
 from crossview.algorithms.online import Examples, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.estimators.base import LinearOnlineClassifier
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, LINEAR
 from crossview.estimators.validation import StrOptions
@@ -30,9 +31,15 @@ class FirstOrderClassifier(LinearOnlineClassifier):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
-        examples = Examples(rows, order, y, weight, scores)
+        return int(learn_one_view(*self._pass(Examples(rows, order, y, weight, scores))))
+
+    def _bind_learning(self, row: OneExample) -> Bound:
+        return learn_one_view.bind(*self._pass(row.examples()))
+
+    def _pass(self, examples: Examples) -> tuple:
+        """Return the arguments of the pass over these rows."""
         weights = self._weights(self._state).for_loops()
-        return int(learn_one_view(examples, weights, self._scaling(), self._rule()))
+        return examples, weights, self._scaling(), self._rule()
 
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)

@@ -14,6 +14,7 @@ __all__ = [
     "CALIBRATION",
     "COVARIANCE",
     "COVARIANCE_ATTRIBUTES",
+    "FORGETTING",
     "LINEAR",
     "ONLINE",
     "RANGES",
@@ -37,6 +38,7 @@ RANGES: dict[str, list] = {
     "rank": [Interval(Integral, 1, None, closed="left")],
     "diagonal": [StrOptions({"precision", "covariance"})],
     "initial_variance": [Interval(Real, 0, 1e100, closed="right")],
+    "forgetting": [Interval(Real, 0, 1, closed="right")],
 }
 
 VIEWS: dict[str, ParameterDoc] = {
@@ -166,6 +168,19 @@ COVARIANCE: dict[str, ParameterDoc] = {
         Initial variance of each weight, in (0, 1e100].  A higher value takes larger steps on the
         first rows.  It matters most for columns that are not standardized.  Typical values: 0.01
         to 1.
+        """,
+    ),
+}
+
+FORGETTING: dict[str, ParameterDoc] = {
+    "forgetting": (
+        "float",
+        """
+        Forgetting factor, in (0, 1]: each update divides the covariance by it, up to the initial
+        variances, so that the past fades and the learner follows a stream that changes; of a
+        diagonal the variances of the columns in the row.  "auto" is then full up to 64 columns and
+        diagonal beyond; "low-rank" is an error.  1: all updates count alike.  Typical values: 0.99
+        to 0.9999.
         """,
     ),
 }

@@ -11,7 +11,12 @@ from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
 from crossview.estimators.covariance import CovarianceClassifier, normal_quantile
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.parameters import COVARIANCE, COVARIANCE_ATTRIBUTES, LINEAR
+from crossview.estimators.parameters import (
+    COVARIANCE,
+    COVARIANCE_ATTRIBUTES,
+    FORGETTING,
+    LINEAR,
+)
 from crossview.estimators.validation import Interval, StrOptions
 
 __all__ = [
@@ -27,7 +32,7 @@ KINDS = {"stdev": rules.CW_STDEV, "variance": rules.CW_VARIANCE}
 SCW_SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}
 
 
-@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
 @with_parameters
 class PAMClassifier(CovarianceClassifier):
     """Passive-aggressive learning in Mahalanobis geometry (PAM).
@@ -87,12 +92,13 @@ class PAMClassifier(CovarianceClassifier):
 
     variant: str = "PAM-II"
     C: float = 1.0
+    forgetting: float = 1.0
 
     def _rule(self) -> Rule:
         return Rule(rules.PAM, PAM_SLACKS[self.variant], float(self.C), 0.0)
 
 
-@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
 @with_parameters
 class AROWClassifier(CovarianceClassifier):
     """Adaptive regularization of weight vectors (AROW).
@@ -148,6 +154,7 @@ class AROWClassifier(CovarianceClassifier):
     }
 
     r: float = 1.0
+    forgetting: float = 1.0
 
     def _rule(self) -> Rule:
         return Rule(rules.AROW, rules.HARD, 1.0 / float(self.r), 0.0)
@@ -220,7 +227,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
         return Rule(KINDS[self.form], rules.HARD, np.inf, normal_quantile(self.confidence))
 
 
-@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
 @with_parameters
 class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     """Soft confidence-weighted learning (SCW).
@@ -277,6 +284,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     variant: str = "SCW-I"
     confidence: float = 0.7
     C: float = 1.0
+    forgetting: float = 1.0
 
     def _rule(self) -> Rule:
         phi = normal_quantile(self.confidence)

@@ -81,9 +81,10 @@ def adagrad_steps(x, j, entries, A, G, g, step):
 
     The entry p of a row, with the slope x[p] G + α θ; a value of 0 takes no step.
 
-        h <- h + slope²;  θ <- θ - η slope / sqrt(h), or θ where h is 0
+        h <- max(ρ h, floor) + slope²;  θ <- θ - η slope / sqrt(h), or θ where h is 0
 
-    ``A`` is a `Table`, the slopes G begin at ``g``, and ``step`` has ``alpha`` and ``rate``.
+    ``A`` is a `Table`, the slopes G begin at ``g``, and ``step`` has ``alpha``, ``rate``,
+    ``forgetting`` (ρ) and ``floor``.
     """
     theta, n, stride = A
     lanes = n - n % EIGHT
@@ -92,7 +93,7 @@ def adagrad_steps(x, j, entries, A, G, g, step):
             slot = (j[p - entries.offset] + entries.column_offset) * stride
             own, sums = theta[slot : slot + lanes], theta[slot + n : slot + n + lanes]
             slope = x[p] * G[g : g + lanes] + step.alpha * own
-            sums += slope * slope
+            sums[:] = np.maximum(step.forgetting * sums, step.floor) + slope * slope
             own -= step.rate * slope / np.sqrt(np.where(sums > 0.0, sums, 1.0))
 
 
@@ -284,14 +285,16 @@ def _add_four(typing_context, S, s, A, a, x):  # pragma: no cover - runs in the 
 def _write_step(builder: Any, pointers: Any, x: Any, settings: Any, kind: Any) -> None:
     """Write one step of eight parameters; ``x`` and the settings are the same in all lanes."""
     theta, sums, source = pointers
-    alpha, rate = settings
+    alpha, rate, forgetting, floor = settings
     before = _load(builder, theta, kind)
     slope = _plus(
         builder,
         _times(builder, x, _load(builder, source, kind)),
         _times(builder, alpha, before),
     )
-    total = _plus(builder, _load(builder, sums, kind), _times(builder, slope, slope))
+    total = _times(builder, forgetting, _load(builder, sums, kind))
+    total = builder.select(builder.fcmp_ordered(">", total, floor), total, floor)
+    total = _plus(builder, total, _times(builder, slope, slope))
     _store(builder, total, sums)
     least = ir.Constant(kind, [TINY[kind]] * WIDTH)
     total = builder.select(builder.fcmp_ordered(">", total, least), total, least)
@@ -307,8 +310,8 @@ def _write_step(builder: Any, pointers: Any, x: Any, settings: Any, kind: Any) -
 def _write_steps(function: Any, kind: Any) -> None:
     """Write the steps of one view's columns, from pointers to the first of everything."""
     builder = ir.IRBuilder(function.append_basic_block())
-    A, G, n, x, j, n_columns, column_offset, alpha, rate = function.args
-    alpha, rate = _all(builder, alpha, kind), _all(builder, rate, kind)
+    A, G, n, x, j, n_columns, column_offset, *settings = function.args
+    settings = [_all(builder, setting, kind) for setting in settings]
     octets = builder.udiv(n, n.type(WIDTH))
     with cgutils.for_range(builder, n_columns, intp=n.type) as column:
         value = builder.load(builder.gep(x, [column.index]))
@@ -323,7 +326,7 @@ def _write_steps(function: Any, kind: Any) -> None:
                     builder.bitcast(pointer, kind.as_pointer())
                     for pointer in (theta, builder.gep(theta, [n]), builder.gep(G, [f]))
                 ]
-                _write_step(builder, pointers, value, (alpha, rate), kind)
+                _write_step(builder, pointers, value, settings, kind)
     builder.ret_void()
 
 
@@ -346,8 +349,7 @@ def _adagrad_steps(typing_context, x, j, entries, A, G, g, step):  # pragma: no 
             builder.gep(j, [builder.sub(lo, offset)]),
             builder.sub(hi, lo),
             field(2, "column_offset"),
-            field(6, "alpha"),
-            field(6, "rate"),
+            *(field(6, name) for name in ("alpha", "rate", "forgetting", "floor")),
         ]
         kind = _lanes(A[0])
         name = f"adagrad_steps.{kind}.{j.type}"

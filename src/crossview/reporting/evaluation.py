@@ -11,7 +11,14 @@ from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.tables import number, table_of_classes
 from crossview.scoring.drift import Drift, drift_warnings
 
-__all__ = ["evaluation_tables"]
+__all__ = [
+    "evaluation_tables",
+    "metrics_table",
+    "missing_lines",
+    "slice_tables",
+    "views_table",
+    "windows_table",
+]
 
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
@@ -23,8 +30,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[str | FittingTable]:
     e = evaluation
     yield from _notes(e)
     yield ""
-    rows = [[name, *_with_interval(e, one)] for name, one in e.metrics.items()]
-    yield FittingTable(["metric", "value", "95 % interval"], rows)
+    yield metrics_table(e)
     if e.confusion is not None and len(e.classes) <= MOST_CLASSES_SHOWN:
         yield ""
         yield table_of_classes("class", e.classes, e.confusion)
@@ -36,7 +42,7 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[str | FittingTable]:
             for label, counts in zip(e.classes, e.confusion, strict=True)
         ]
         yield FittingTable(header, lines)
-    for table in (_calibration(e), _views(e), *_slices(e), _windows(e)):
+    for table in (_calibration(e), views_table(e), *slice_tables(e), windows_table(e)):
         if table is not None:
             yield ""
             yield table
@@ -55,12 +61,23 @@ def _notes(e: Evaluation) -> Iterator[str]:
     for line in e.one_class:
         yield f"warning: {line}"
     yield from e.notes
+    yield from missing_lines(e)
+    if len(e.classes) > 2 and metric_of(e.metric).scope != "rows":
+        yield f"{e.metric}: mean over {len(e.classes)} classes"
+
+
+def missing_lines(e: Evaluation) -> Iterator[str]:
+    """Yield a line per view, and per column, that the rows have not."""
     for view in e.missing_views:
         yield f"view {view!r} is missing in all rows; predicted without it"
     for column in e.null_columns:
         yield f"column {column!r} is missing: null"
-    if len(e.classes) > 2 and metric_of(e.metric).scope != "rows":
-        yield f"{e.metric}: mean over {len(e.classes)} classes"
+
+
+def metrics_table(e: Evaluation) -> FittingTable:
+    """Return all metrics with their intervals."""
+    rows = [[name, *_with_interval(e, one)] for name, one in e.metrics.items()]
+    return FittingTable(["metric", "value", "95 % interval"], rows)
 
 
 def _with_interval(e: Evaluation, estimate: Estimate) -> list[str]:
@@ -90,7 +107,8 @@ def _calibration(e: Evaluation) -> FittingTable | None:
     return FittingTable(header, rows)
 
 
-def _views(e: Evaluation) -> FittingTable | None:
+def views_table(e: Evaluation) -> FittingTable | None:
+    """Return what each view is worth; None where that was not asked for."""
     if not e.views:
         return None
     alone = any(one.alone is not None for one in e.views)
@@ -108,7 +126,8 @@ def _views(e: Evaluation) -> FittingTable | None:
     return FittingTable([*header, *([f"{e.metric} alone"] if alone else [])], rows)
 
 
-def _slices(e: Evaluation) -> Iterator[FittingTable]:
+def slice_tables(e: Evaluation) -> Iterator[FittingTable]:
+    """Yield the metric by the values of each column."""
     for column in e.by:
         header = [column.column, "rows", e.metric, "95 % interval", "difference"]
         rows = [
@@ -123,7 +142,8 @@ def _slices(e: Evaluation) -> Iterator[FittingTable]:
         yield FittingTable(header, rows)
 
 
-def _windows(e: Evaluation) -> FittingTable | None:
+def windows_table(e: Evaluation) -> FittingTable | None:
+    """Return the metric over time; None without windows."""
     if not e.windows:
         return None
     moved = any(one.moved for window in e.windows for one in window.drift)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,16 +90,59 @@ def training_summary(learner: Any) -> str:
     return f"{int(np.sum(learner.n_iter_)):,} rounds to a gap of {gap:.2g}"
 
 
-def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | FittingTable]:
-    """Views, and the strongest interactions of each order."""
-    layout, norms = learner.layout_, learner.view_norms()
+def _view_table(
+    learner: Any,
+    info: Mapping[str, Any],
+    about: Mapping[str, Mapping[str, str]],
+    norms: Mapping[str, float] | None = None,
+) -> Iterator[str | FittingTable]:
+    """Views with what is known of each, and their share of the score: measured, or by norms."""
+    layout, shares, explained = learner.layout_, *_shares(info, norms or {})
+    columns = dict(about)
+    if shares is not None:
+        columns["share of score"] = {view: f"{share:.0%}" for view, share in shares.items()}
     yield FittingTable(
-        ["view", "columns", "with weight", "weight norm"],
+        ["view", "columns", *columns],
         [
-            [view, f"{width:,}", f"{norms[view][0]:,}", f"{norms[view][1]:.4g}"]
+            [view, f"{width:,}", *(cells.get(view, "–") for cells in columns.values())]
             for view, width in zip(layout.names, layout.widths, strict=True)
         ],
     )
+    if shares is not None or norms is not None:
+        yield f"share of score: {explained}"
+
+
+def _strongest_columns(
+    learner: Any,
+    encoder: Any,
+    strengths: Mapping[str, np.ndarray],
+    header: Sequence[str],
+    cells: Callable[[str, int], list[str]],
+    top: int,
+) -> Iterator[str | FittingTable]:
+    """The columns of each view whose strength is largest, with more cells."""
+    if top == 0:
+        return
+    yield ""
+    names, rows = ColumnNames.of_model(learner, encoder), []
+    for view, own in strengths.items():
+        largest = [c for c in np.argsort(-own, kind="stable")[:top].tolist() if own[c] > 0.0]
+        rows += [
+            [view if i == 0 else "", _column_name(names, view, column), *cells(view, column)]
+            for i, column in enumerate(largest)
+        ]
+    header = ["view", "strongest columns", *header]
+    yield FittingTable(header, rows, texts=len(header) - 1)
+
+
+def _machine_tables(learner: Any, encoder: Any, top: int) -> Iterator[str | FittingTable]:
+    """Views, and the strongest interactions of each order."""
+    norms = learner.view_norms()
+    about = {
+        "with weight": {view: f"{one[0]:,}" for view, one in norms.items()},
+        "weight norm": {view: f"{one[1]:.4g}" for view, one in norms.items()},
+    }
+    yield from _view_table(learner, {}, about)
     names = ColumnNames.of_model(learner, encoder)
     for table in interaction_tables(strong_interactions(learner, names, top)):
         yield ""
@@ -129,90 +172,41 @@ def interaction_tables(found: Sequence[StrongInteraction]) -> Iterator[FittingTa
 
 def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
     """Views with the rows that support their scores, or the features in place of those."""
-    layout, supports, gammas = learner.layout_, learner.n_support_, learner.gamma_
-    shares = info.get("view_shares")
-    has_gamma = learner.kernel in ("rbf", "poly")
-    sizes = {view: f"{n:,}" for view, n in supports.items()}
-    yield FittingTable(
-        [
-            "view",
-            "columns",
-            "support rows" if sizes else "features",
-            *(["γ"] if has_gamma else []),
-            "share of score",
-        ],
-        [
-            [
-                view,
-                f"{width:,}",
-                sizes.get(view, f"{learner.n_components:,}"),
-                *([f"{gammas[view]:.4g}" if view in gammas else "–"] if has_gamma else []),
-                f"{shares[view]:.0%}" if shares else "–",
-            ]
-            for view, width in zip(layout.names, layout.widths, strict=True)
-        ],
-    )
-    if shares:
-        yield f"share of score: {_shares(info, {})[1]}"
+    sizes = {view: f"{n:,}" for view, n in learner.n_support_.items()}
+    features = dict.fromkeys(learner.layout_.names, f"{learner.n_components:,}")
+    about = {"support rows": sizes} if sizes else {"features": features}
+    if learner.kernel in ("rbf", "poly"):
+        about["γ"] = {view: f"{gamma:.4g}" for view, gamma in learner.gamma_.items()}
+    yield from _view_table(learner, info, about)
 
 
 def _importance_tables(
     learner: Any, encoder: Any, info: Mapping[str, Any], top: int
 ) -> Iterator[str | FittingTable]:
     """Views and columns by what the splits on them gained."""
-    importances, shares = learner.feature_importances_, info.get("view_shares")
+    importances = learner.feature_importances_
     by_view = {view: importances[some] for view, some in learner.view_columns().items()}
-    yield FittingTable(
-        ["view", "columns", "used", "importance", *(["share of score"] if shares else [])],
-        [
-            [
-                view,
-                f"{len(own):,}",
-                f"{np.count_nonzero(own):,}",
-                f"{own.sum():.0%}",
-                *([f"{shares[view]:.0%}"] if shares else []),
-            ]
-            for view, own in by_view.items()
-        ],
-    )
+    about = {
+        "used": {view: f"{np.count_nonzero(own):,}" for view, own in by_view.items()},
+        "importance": {view: f"{own.sum():.0%}" for view, own in by_view.items()},
+    }
+    yield from _view_table(learner, info, about)
     yield "importance: share in what the splits of the trees gained in training"
-    if shares:
-        yield f"share of score: {_shares(info, {})[1]}"
-    if top == 0:
-        return
-    yield ""
-    names, rows = ColumnNames.of_model(learner, encoder), []
-    for view, own in by_view.items():
-        strongest = [c for c in np.argsort(-own, kind="stable")[:top].tolist() if own[c] > 0.0]
-        rows += [
-            [view if i == 0 else "", _column_name(names, view, column), f"{own[column]:.1%}"]
-            for i, column in enumerate(strongest)
-        ]
-    yield FittingTable(["view", "strongest columns", "importance"], rows, texts=2)
+
+    def cells(view: str, column: int) -> list[str]:
+        return [f"{by_view[view][column]:.1%}"]
+
+    yield from _strongest_columns(learner, encoder, by_view, ["importance"], cells, top)
 
 
 # the weights of a stack are shown after these shares of its rows
 SHARES_OF_ROWS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 
 
-def _view_shares(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
-    """Views with their share of the score."""
-    layout, shares = learner.layout_, info.get("view_shares")
-    yield FittingTable(
-        ["view", "columns", "share of score"],
-        [
-            [view, f"{width:,}", f"{shares[view]:.0%}" if shares else "–"]
-            for view, width in zip(layout.names, layout.widths, strict=True)
-        ],
-    )
-    if shares:
-        yield f"share of score: {_shares(info, {})[1]}"
-    yield ""
-
-
 def _ensemble_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
     """Views with their share of the score, and the members with their weights."""
-    yield from _view_shares(learner, info)
+    yield from _view_table(learner, info, {})
+    yield ""
     weights = learner.weights_
     yield FittingTable(
         ["member", "weight", "view", "learner"],
@@ -228,7 +222,8 @@ def _ensemble_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Fi
 
 def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:
     """Views with their share of the score, and what each expert weighed over time."""
-    yield from _view_shares(learner, info)
+    yield from _view_table(learner, info, {})
+    yield ""
     past = learner.weight_history_
     if not len(past.n_rows):
         return
@@ -261,50 +256,24 @@ def _linear_tables(
     learner: Any, encoder: Any, info: Mapping[str, Any], classes: list[Any], top: int
 ) -> Iterator[str | FittingTable]:
     """Views with their share of the score, and the strongest columns of each."""
-    weights, layout = _by_view(learner), learner.layout_
+    coef = learner.coef_  # (1 or n_classes, n_columns)
+    weights = {view: coef[:, columns] for view, columns in learner.view_columns().items()}
     norms = {view: float(np.linalg.norm(w)) for view, w in weights.items()}
-    shares, explained = _shares(info, norms)
-    yield FittingTable(
-        ["view", "columns", "with weight", "weight norm", "share of score"],
-        [
-            [
-                view,
-                f"{width:,}",
-                f"{np.count_nonzero(weights[view].any(axis=0)):,}",
-                f"{norms[view]:.4g}",
-                "–" if shares is None else f"{shares[view]:.0%}",
-            ]
-            for view, width in zip(layout.names, layout.widths, strict=True)
-        ],
-    )
-    yield f"share of score: {explained}"
-    if top == 0:
-        return
-    yield ""
-    several, names = len(classes) > 2, ColumnNames.of_model(learner, encoder)
-    rows = []
-    for view, w in weights.items():
-        strength = np.abs(w).max(axis=0)
-        for i, column in enumerate(np.argsort(-strength, kind="stable")[:top].tolist()):
-            if strength[column] == 0.0:
-                break
-            k = int(np.abs(w[:, column]).argmax())
-            rows.append(
-                [
-                    view if i == 0 else "",
-                    _column_name(names, view, column),
-                    *([str(classes[k])] if several else []),
-                    f"{w[k, column]:+.4f}",
-                ]
-            )
-    header = ["view", "strongest columns", *(["class"] if several else []), "weight"]
-    yield FittingTable(header, rows, texts=len(header) - 1)
+    about = {
+        "with weight": {v: f"{np.count_nonzero(w.any(axis=0)):,}" for v, w in weights.items()},
+        "weight norm": {view: f"{norm:.4g}" for view, norm in norms.items()},
+    }
+    yield from _view_table(learner, info, about, norms)
+    several = len(classes) > 2
+    strengths = {view: np.abs(w).max(axis=0) for view, w in weights.items()}
 
+    def cells(view: str, column: int) -> list[str]:
+        own = weights[view][:, column]
+        k = int(np.abs(own).argmax())
+        return [*([str(classes[k])] if several else []), f"{own[k]:+.4f}"]
 
-def _by_view(learner: Any) -> dict[str, np.ndarray]:
-    """Weights of each view, (1 or n_classes, n_columns of the view)."""
-    coef = learner.coef_
-    return {view: coef[:, columns] for view, columns in learner.view_columns().items()}
+    header = ["class"] * several + ["weight"]
+    yield from _strongest_columns(learner, encoder, strengths, header, cells, top)
 
 
 def _shares(

@@ -11,6 +11,8 @@ from crossview.comparing.comparison import Comparison
 from crossview.errors import InputError
 from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.style import COLORS, LINE, MUTED
+from crossview.reporting.evaluation import metrics_table
+from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.svg import svg_of
 from crossview.reporting.tables import comparison_head, comparison_table
 
@@ -25,25 +27,20 @@ def notebook_html(result: Any) -> str:
     if isinstance(result, Comparison):
         whole = comparison_table(result, WIDE)
         said = [*comparison_head(result), *result.verdict]
-        header, rows = whole.header, whole.rows
     elif isinstance(result, Evaluation):
         said = [result.summary, *result.notes, *result.warnings]
-        header = ["metric", "value", "95 % interval"]
-        rows = [
-            [name, result.short(one.value), f"{result.short(one.low)} to {result.short(one.high)}"]
-            for name, one in result.metrics.items()
-        ]
+        whole = metrics_table(result)
     else:
         said = [*result.warnings, f"{result.name}, trained on {result.rows:,} rows", *result.notes]
-        header = ["what", "value"]
         about = {result.metric_words: result.metric["value"]}
         about |= {"loss": result.loss, "accuracy": result.accuracy}
         rows = [[name, f"{value:.4g}"] for name, value in about.items() if value is not None]
+        whole = FittingTable(["what", "value"], rows)
     colors = "".join(f"--c{i}:{color};" for i, color in enumerate(COLORS))
     parts = [f'<div style="max-width:760px;--muted:{MUTED};--line:{LINE};{colors}">']
     parts += [f"<p>{escape(line)}</p>" for line in said]
     parts += _picture(result)
-    parts.append(_table(header, rows))
+    parts.append(_table(whole.header, whole.rows))
     return "\n".join([*parts, "</div>"])
 
 

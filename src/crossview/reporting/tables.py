@@ -14,11 +14,13 @@ from crossview.reporting.fitting_table import FittingTable
 
 if TYPE_CHECKING:
     from crossview.comparing.comparison import Comparison
+    from crossview.scoring.significance import Posterior
 
 # columns of a terminal from which on the table says what each model is
 WIDE = 120
 
 __all__ = [
+    "benefit_of_rows",
     "class_table",
     "comparison_head",
     "comparison_notes",
@@ -28,6 +30,7 @@ __all__ = [
     "table_notes",
     "table_of_classes",
     "to_markdown",
+    "view_notes",
 ]
 
 
@@ -98,7 +101,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
     """Return the notes below the table: the verdict, the evaluation, what was left out."""
     c = comparison
     notes = [*c.verdict, *([c.unlabeled_benefit] if c.unlabeled_benefit else [])]
-    return [*notes, *_about_curve(c), *_about_views(c), *table_notes(c)]
+    return [*notes, *_about_curve(c), *view_notes(c), *table_notes(c)]
 
 
 def table_notes(comparison: Comparison) -> list[str]:
@@ -126,22 +129,22 @@ def _about_curve(c: Comparison) -> list[str]:
     values = ", ".join(f"{point.rows:,}: {short_value(c, point.value)}" for point in c.curve.points)
     gain = c.curve.last_doubling
     low, high = gain.interval()
-    what = (
-        "more rows would help"
-        if low > 0.0
-        else "more rows may help"
-        if gain.location > c.rope
-        else "more rows would bring little"
-    )
     return [
-        f"{what}: {c.explained.model} by the number of training rows: {values}; the last "
-        f"doubling gains {short_value(c, gain.location)} ({short_value(c, low)} to "
-        f"{short_value(c, high)})"
+        f"{benefit_of_rows(gain, c.rope)}: {c.explained.model} by the number of training rows: "
+        f"{values}; the last doubling gains {short_value(c, gain.location)} ({short_value(c, low)} "
+        f"to {short_value(c, high)})"
     ]
 
 
-def _about_views(c: Comparison) -> list[str]:
-    """Say how much each view contributes."""
+def benefit_of_rows(gain: Posterior, rope: float) -> str:
+    """Return whether more rows would help, by what the last doubling gained."""
+    if gain.interval()[0] > 0.0:
+        return "more rows would help"
+    return "more rows may help" if gain.location > rope else "more rows would bring little"
+
+
+def view_notes(c: Comparison) -> list[str]:
+    """Return a line per view on how much it contributes, if that was measured."""
     notes = []
     if c.explained.model.startswith("view:"):
         notes.append(f"{c.explained.model} uses one view: nothing is lost without the others")
@@ -176,7 +179,10 @@ def _about_folds(c: Comparison) -> list[str]:
         notes.append(
             f"{c.metric}: {c.n_scored} {rows}, each predicted and then learned, in stream order"
         )
-        where = f"chosen on the {labeled - c.n_scored} {rows} before them"
+        where = (
+            "chosen on the first tenth of them, 10,000 at most; each of these counts as the values "
+            "said that were best before it"
+        )
     else:
         notes.append(
             f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}"

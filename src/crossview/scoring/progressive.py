@@ -41,6 +41,8 @@ __all__ = [
 # labels that change less often than this share of what random order gives come in blocks; on 4,601
 # e-mails PA and SCW lose nothing at 0.04, and 0.06 to 0.12 of their accuracy at 0.01
 SHARE_OF_CHANGES = 0.05
+# and those that change less often than this share follow each other, as in a stream
+SHARE_IN_RUNS = 0.9
 # and chance does not explain it: standard deviations below the mean
 DEVIATIONS = 4.0
 
@@ -120,6 +122,12 @@ class LabelOrder(Resumable):
         """True if the labels change far less often than in random order."""
         few = self.n_changes < SHARE_OF_CHANGES * self.expected[0]
         return few and self.deviations > DEVIATIONS
+
+    @property
+    def in_runs(self) -> bool:
+        """True if the last label says something of the next one, and rows are not sorted by it."""
+        few = self.n_changes < SHARE_IN_RUNS * self.expected[0]
+        return few and self.deviations > DEVIATIONS and not self.in_blocks
 
     def warn(self, advice: str) -> None:
         """Warn if the labels come in blocks, and say what to do."""

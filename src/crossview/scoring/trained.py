@@ -84,8 +84,9 @@ class Trained(SaysMetric, PlotMixin):
     progress : (dict, dict of str to ndarray) or None
         Counts from which ``train(init=)`` goes on; None without passes.
     warnings : list of str
-        A line for each column that tells the label, and may be known only after it, and one if all
-        rows are predicted as the same class.
+        A line for each column that tells the label, and may be known only after it, one if all
+        rows are predicted as the same class, and one if rows were shuffled whose order may mean
+        something.
     diagnostics : Diagnostics or None
         What pictures need.
     """

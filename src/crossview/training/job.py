@@ -92,6 +92,7 @@ def new_job(
     learner = entry.make(**given, random_state=seed)
     learner.check_params()
     streamed = entry.is_streamed(given)
+    source.settle_bins(streamed=entry.is_binned(given))
     if streamed:
         learner.check_streams()
     own = None if source.encoder is None else clone(source.encoder)

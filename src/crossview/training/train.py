@@ -195,7 +195,7 @@ def train(
             job.source.check = leaks.see
             passes = Passes(job, order, kept, log, observer or TrainingObserver())
             answer = passes.learn(epochs)
-            answer.warnings = leaks.finish()
+            answer.warnings = [*leaks.finish(), *order.notes]
         else:
             check_passes(job.entry, epochs)
             for name, file in (("checkpoint", checkpoint), ("log", log)):

@@ -14,7 +14,7 @@ from crossview.errors import InputError, type_of
 from crossview.views.layout import ViewLayout
 from crossview.views.multi_view import MultiView
 
-__all__ = ["OneRow", "stacked"]
+__all__ = ["OneRow", "finite_number", "stacked"]
 
 
 class OneRow(NamedTuple):
@@ -61,10 +61,16 @@ class OneRow(NamedTuple):
                 numbered = list(enumerate([] if own is None else own, block.start))
             if numbered and not block.start <= max(at for at, _ in numbered) < block.stop:
                 raise InputError(f"view {view!r} has {block.stop - block.start} columns")
-            entries += [(at, _finite(value, view)) for at, value in numbered]
+            entries += [(at, finite_number(value, view)) for at, value in numbered]
         entries = sorted((at, value) for at, value in entries if value)
         present = [x.get(view) is not None for view in layout.names]
         return cls(layout, [at for at, _ in entries], [value for _, value in entries], present)
+
+    @classmethod
+    def of_matrix(cls, matrix: Any, layout: ViewLayout) -> Self:
+        """Return the only row of a CSR matrix in which no view is missing."""
+        there = [True] * layout.n_views
+        return cls(layout, matrix.indices.tolist(), matrix.data.tolist(), there)
 
     def as_views(self) -> MultiView:
         """Return the row as a container of one row."""
@@ -96,7 +102,8 @@ def _position(at: Any, view: str, block: slice) -> int:
     return block.start + position
 
 
-def _finite(value: Any, view: str) -> float:
+def finite_number(value: Any, view: str) -> float:
+    """Return a number of a view; `InputError` if it is none, or not finite."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -5,6 +5,7 @@ import pytest
 
 from crossview.algorithms import losses
 from crossview.algorithms.machines import hogwild, online
+from crossview.algorithms.machines.online import Pace
 from machine_data import (
     LOSSES,
     OPTIMIZERS,
@@ -35,7 +36,7 @@ def pass_over(data, learn, rows=slice(None)):
     machine, _, _ = make_machine(WIDTHS, 3, layers=2)
     machine.A[:, 0] *= 0.02
     scores = np.full((len(y), 1), np.inf)
-    given = machine, objective_of("logistic"), OPTIMIZERS["adagrad"], 0.1, scores
+    given = machine, objective_of("logistic"), Pace(OPTIMIZERS["adagrad"], 0.1), scores
     found = learn(rows_of(X, WIDTHS), examples_of(y), *given)
     return machine, scores, found
 

@@ -47,8 +47,10 @@ CASES = {
     "hinge": ([3, 2, 4], [[0, 1, 2]], "hinge", 1),
     "regression": ([3, 4], [[0, 1]], "squared", 1),
     "no-intercept": ([3, 4], [[0, 1]], "squared", 1),
+    "forgetting": ([3, 2, 4], [[0, 1, 2]], "logistic", 1),
     "multiclass": ([3, 2, 4], [[0, 1, 2]], "softmax", 3),
     "groups": ([3, 2, 4], [[0, 2], [0, 1, 2], [1]], "logistic", 1),
+    "forgetting-multiclass": ([3, 4], [[0, 1]], "softmax", 3),
     "groups-multiclass": ([3, 2, 4], [[1, 2], [0, 1]], "softmax", 4),
 }
 
@@ -64,6 +66,7 @@ def test_the_loop_equals_the_slow_reference(case, penal, optimizer):
     weight = np.random.default_rng(2).choice([0.0, 0.5, 1.0, 2.0], size=len(y))
     rows = [views_of(x, widths) for x in X]
     arguments = (kind, penal, 0.01, optimizer, 0.02, weight, case != "no-intercept")
+    arguments += (0.9 if "forgetting" in case else 1.0,)
     k = 3 if penal == "l2" else 9  # in lanes and beyond
     for container in (np.asarray, sp.csr_array):
         machine, tables, intercept = make_machine(

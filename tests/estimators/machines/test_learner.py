@@ -344,3 +344,18 @@ def test_ratings_of_films():
         model = MultiViewMachineRegressor(alpha=0.07, learning_rate=0.1, random_state=0)
         error = model.fit(seen[train], y[train]).predict(seen[test]) - y[test]
         assert np.sqrt(np.mean(error**2)) < goal
+
+
+def test_forgetting_follows_a_change():
+    X, y = numbers(rows=2000)
+    y[1000:] = 10000.0 - y[1000:]  # all slopes turn around
+    errors = {}
+    for forgetting in (1.0, 0.9):
+        model = FactorizationMachineRegressor(WIDTHS, forgetting=forgetting, random_state=0)
+        errors[forgetting] = np.abs(model.score_then_learn(X, y) - y)[1200:].mean()
+    assert errors[0.9] < 0.8 * errors[1.0]
+
+
+def test_an_optimizer_without_sums_forgets_nothing():
+    with pytest.raises(InputError, match="only AdaGrad has sums to forget"):
+        FactorizationMachineRegressor(WIDTHS, forgetting=0.5, optimizer="sgd").fit(X_BAD, Y_BAD)

@@ -30,6 +30,7 @@ __all__ = [
     "Covariance",
     "Scratch",
     "find_direction",
+    "forget",
     "grow",
     "is_diagonal",
     "make_scratch",
@@ -91,3 +92,12 @@ def grow(rho, n, row, S, scratch):
         low_rank.grow(rho, n, row, S, scratch.half[row.v])
     elif is_diagonal(S):
         diagonal.grow(rho, n, row, S)
+
+
+@inlined_borrowing
+def forget(rule, row, S, pair):
+    """S <- S / forgetting, up to the initial variance; ``pair`` has the diagonal of the pass."""
+    if S.form == FULL:
+        full.forget(rule, row.v, S)
+    elif is_diagonal(S):
+        diagonal.forget(rule, row, S, pair)

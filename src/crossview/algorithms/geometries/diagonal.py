@@ -127,3 +127,15 @@ def move_and_grow(step, rho, n, row, S, pair, b):
         pair.D[q + pair.other] *= shrinkage(S.form, rho, n, s * x[p])
     b[v] += step * row.bias * d[v]
     d[v] *= shrinkage(S.form, rho, n, row.bias * d[v])
+
+
+@inlined_borrowing
+def forget(rule, row, S, pair):
+    """D <- min(D / forgetting, most) for the columns of the row."""
+    x, j, d, v = row.x, row.j, S.d, row.v
+    for p in range(row.lo, row.hi):
+        if x[p] != 0.0:
+            q = pair.stride * j[p - row.offset] + pair.other
+            pair.D[q] = min(pair.D[q] / rule.forgetting, max(pair.D[q], rule.most_variance))
+    if row.bias > 0.0:
+        d[v] = min(d[v] / rule.forgetting, max(d[v], rule.most_intercept))

@@ -82,3 +82,15 @@ def grow(rho, v, S, scratch):
         else:
             d[v] *= before / total
         g[c] = factor
+
+
+@borrowing
+def forget(rule, v, S):
+    """D <- min(D / forgetting, most): T, and with it how the columns are correlated, stays.
+
+    D are the variances of the columns, each given those after it; a limit on them stops none of
+    two columns that are always equal, as a limit on the diagonal of S would.
+    """
+    for q in range(S.ptr[v], S.ptr[v + 1]):
+        S.D[q] = min(S.D[q] / rule.forgetting, max(S.D[q], rule.most_variance))
+    S.d[v] = min(S.d[v] / rule.forgetting, max(S.d[v], rule.most_intercept))

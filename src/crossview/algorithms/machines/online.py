@@ -1,8 +1,10 @@
 """One pass over the rows, each scored and then learned (Algorithm 1)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from crossview._jit import borrowing
+from crossview._jit import borrowing, passes
 from crossview.algorithms.losses import loss_slopes
 from crossview.algorithms.machines.scores import row_score
 from crossview.algorithms.machines.state import Examples, Machine, Objective, row_buffers
@@ -15,36 +17,16 @@ from crossview.algorithms.machines.update import (
     sum_slopes,
     view_lengths,
 )
-from crossview.algorithms.optimizers import Step
+from crossview.algorithms.optimizers import FORGETTING_FLOOR, Step
 from crossview.kernels.rows import Rows, prefetch_row
 
 
-def learn(
-    rows: Rows,
-    examples: Examples,
-    machine: Machine,
-    objective: Objective,
-    optimizer: int,
-    rate: float,
-    scores: np.ndarray,
-) -> int:
-    """Make one pass over the rows of ``examples``; return the last row that is not finite, or -1.
+class Pace(NamedTuple):
+    """How far a step goes."""
 
-    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row whose
-    score or squared slope is not finite is skipped, and its scores are NaN.
-    A column that comes for the first time is scored, and has its slope, at 0, and
-    moves from its initial weights.
-    """
-    buffers = row_buffers(machine, rows.ptr)
-    slopes = row_slopes(machine, buffers)
-    steps = Steps(
-        Step(optimizer, objective.penalty, objective.alpha, rate),
-        Step(optimizer, objective.penalty, objective.alpha_bias, rate),
-        Step(optimizer, objective.penalty, 0.0, rate if objective.fit_intercept else 0.0),
-    )
-    return int(
-        learning_pass(rows, examples, machine, objective.loss, steps, (buffers, slopes), scores)
-    )
+    optimizer: int  # SGD or ADAGRAD
+    rate: float  # η
+    forgetting: float = 1.0  # ρ of AdaGrad's sums of squares, in (0, 1]; 1 keeps them
 
 
 @borrowing
@@ -75,3 +57,31 @@ def learning_pass(rows, examples, machine, loss, steps, work, scores):
         elif weight[i] > 0.0:
             move_row(rows, i, offset, machine, buffers, slopes, steps)
     return nonfinite_row
+
+
+@passes(learning_pass)
+def learn(
+    rows: Rows,
+    examples: Examples,
+    machine: Machine,
+    objective: Objective,
+    pace: Pace,
+    scores: np.ndarray,
+) -> tuple:
+    """Make one pass over the rows of ``examples``; return the last row that is not finite, or -1.
+
+    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row whose
+    score or squared slope is not finite is skipped, and its scores are NaN.
+    A column that comes for the first time is scored, and has its slope, at 0, and
+    moves from its initial weights.
+    """
+    buffers = row_buffers(machine, rows.ptr)
+    slopes = row_slopes(machine, buffers)
+    optimizer, rate, forgetting = pace
+    sums = forgetting, FORGETTING_FLOOR if forgetting < 1.0 else 0.0
+    steps = Steps(
+        Step(optimizer, objective.penalty, objective.alpha, rate, *sums),
+        Step(optimizer, objective.penalty, objective.alpha_bias, rate, *sums),
+        Step(optimizer, objective.penalty, 0.0, rate if objective.fit_intercept else 0.0, *sums),
+    )
+    return rows, examples, machine, objective.loss, steps, (buffers, slopes), scores

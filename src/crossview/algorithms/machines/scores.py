@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
@@ -128,14 +128,15 @@ def row_score(rows, i, machine, buffers, score):
     return offset
 
 
-def score_rows(rows: Rows, order: np.ndarray, machine: Machine, scores: np.ndarray) -> None:
-    """scores[i] <- the scores of the rows in ``order``."""
-    scoring_pass(rows, order, machine, row_buffers(machine, rows.ptr), scores)
-
-
 @borrowing
 def scoring_pass(rows, order, machine, buffers, scores):
     """The loop of `score_rows`."""
     for s in range(order.shape[0]):
         i = order[s]
         row_score(rows, i, machine, buffers, scores[i])
+
+
+@passes(scoring_pass)
+def score_rows(rows: Rows, order: np.ndarray, machine: Machine, scores: np.ndarray) -> tuple:
+    """scores[i] <- the scores of the rows in ``order``."""
+    return rows, order, machine, row_buffers(machine, rows.ptr), scores

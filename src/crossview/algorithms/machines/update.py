@@ -145,7 +145,7 @@ def move_columns_with_pairs(x, j, entries, A, G, pairs, step):
 def scaled(step, length):
     """Return the step with AdaGrad's rate divided by the length of the view's row."""
     rate = step.rate / length if step.optimizer == ADAGRAD else step.rate
-    return Step(step.optimizer, step.penalty, step.alpha, rate)
+    return Step(step.optimizer, step.penalty, step.alpha, rate, step.forgetting, step.floor)
 
 
 @inlined_borrowing

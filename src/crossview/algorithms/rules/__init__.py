@@ -61,6 +61,10 @@ class Rule(NamedTuple):
     phi: float = 0.0  # CW, SCW: the quantile of the confidence
     # with a covariance: rows along which the variance is less change nothing
     least_variance: float = 0.0
+    # after an update S <- S / forgetting, up to this variance of the columns, and of the intercept
+    forgetting: float = 1.0
+    most_variance: float = 0.0
+    most_intercept: float = 0.0
 
 
 @inlined_borrowing

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.mixture import fixed_share
 from crossview.algorithms.stacking.stack import (
@@ -29,23 +29,6 @@ from crossview.algorithms.stacking.stack import (
 __all__ = ["learn"]
 
 
-def learn(
-    predictions: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
-    stack: Stack,
-    settings: Settings,
-    past: history.History,
-    out: np.ndarray,
-) -> None:
-    """Combine the experts' predictions of some rows, and learn from each row after it.
-
-    ``predictions`` (n_samples, K, 1) are from before the row was learned, and NaN where the expert
-    has none. ``rows`` are the targets and the weights; a row of weight 0 is not learned. ``out``
-    (n_samples, 1) receives the predictions of the combination.
-    """
-    learning_pass(predictions, rows, stack, settings, past, np.empty((2, len(stack.v))), out)
-
-
 @borrowing
 def learning_pass(predictions, rows, S, settings, past, buffers, out):
     """The loop of `learn`."""
@@ -60,6 +43,24 @@ def learning_pass(predictions, rows, S, settings, past, buffers, out):
         if weight[i] > 0.0:
             step(y[i], weight[i], S, settings, (q, m, x, u))
             history.record(S.omega, S.v, S.losses, past)
+
+
+@passes(learning_pass)
+def learn(
+    predictions: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    stack: Stack,
+    settings: Settings,
+    past: history.History,
+    out: np.ndarray,
+) -> tuple:
+    """Combine the experts' predictions of some rows, and learn from each row after it.
+
+    ``predictions`` (n_samples, K, 1) are from before the row was learned, and NaN where the expert
+    has none. ``rows`` are the targets and the weights; a row of weight 0 is not learned. ``out``
+    (n_samples, 1) receives the predictions of the combination.
+    """
+    return predictions, rows, stack, settings, past, np.empty((2, len(stack.v))), out
 
 
 @inlined_borrowing

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.mixture import fixed_share
 from crossview.algorithms.stacking.stack import (
@@ -31,25 +31,6 @@ __all__ = ["learn"]
 MIN_PROBABILITY = 1e-6
 
 
-def learn(
-    p: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
-    stack: Stack,
-    settings: Settings,
-    past: history.History,
-    out: np.ndarray,
-) -> None:
-    """Combine the experts' probabilities of some rows, and learn from each row after it.
-
-    p (n_samples, K, n_classes) is from before the row was learned, and NaN where the expert has
-    none. ``rows`` are the positions of the classes, and the weights; a row of weight 0 is not
-    learned. ``out`` (n_samples, n_classes) receives the log probabilities of the combination.
-    """
-    _, K, C = p.shape
-    buffers = np.empty((K, C)), np.empty((K, C)), np.empty((2, C)), np.empty((2, K + C))
-    learning_pass(p, rows, stack, settings, past, buffers, out)
-
-
 @borrowing
 def learning_pass(p, rows, S, settings, past, buffers, out):
     """The loop of `learn`."""
@@ -65,6 +46,26 @@ def learning_pass(p, rows, S, settings, past, buffers, out):
         if weight[i] > 0.0:
             step(y[i], weight[i], S, settings, (x, q, combined, columns))
             history.record(S.omega, S.v, S.losses, past)
+
+
+@passes(learning_pass)
+def learn(
+    p: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    stack: Stack,
+    settings: Settings,
+    past: history.History,
+    out: np.ndarray,
+) -> tuple:
+    """Combine the experts' probabilities of some rows, and learn from each row after it.
+
+    p (n_samples, K, n_classes) is from before the row was learned, and NaN where the expert has
+    none. ``rows`` are the positions of the classes, and the weights; a row of weight 0 is not
+    learned. ``out`` (n_samples, n_classes) receives the log probabilities of the combination.
+    """
+    _, K, C = p.shape
+    buffers = np.empty((K, C)), np.empty((K, C)), np.empty((2, C)), np.empty((2, K + C))
+    return p, rows, stack, settings, past, buffers, out
 
 
 @inlined_borrowing

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from crossview._jit import borrowing, inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.mixture import fixed_share
 from crossview.algorithms.stacking.stack import (
@@ -28,24 +28,6 @@ MAX_LOG_ODDS = math.log(1e6 - 1.0)
 MIN_CURVATURE = 1e-4
 
 
-def learn(
-    p: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
-    stack: Stack,
-    settings: Settings,
-    past: history.History,
-    out: np.ndarray,
-) -> None:
-    """Combine the experts' probabilities of some rows, and learn from each row after it.
-
-    p (n_samples, K, 1), of the second class, is from before the row was learned, and NaN where the
-    expert has none. ``rows`` are the classes, -1 and 1, and the weights; a row of weight 0 is not
-    learned. ``out`` (n_samples, 1) receives the log odds of the combination.
-    """
-    buffers = np.empty((3, len(stack.v)))
-    learning_pass(p, rows, stack, settings, past, buffers, out)
-
-
 @borrowing
 def learning_pass(p, rows, S, settings, past, buffers, out):
     """The loop of `learn`."""
@@ -61,6 +43,25 @@ def learning_pass(p, rows, S, settings, past, buffers, out):
         if weight[i] > 0.0:
             step(y[i] > 0, weight[i], S, settings, (score, m, x, q, u))
             history.record(S.omega, S.v, S.losses, past)
+
+
+@passes(learning_pass)
+def learn(
+    p: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray],
+    stack: Stack,
+    settings: Settings,
+    past: history.History,
+    out: np.ndarray,
+) -> tuple:
+    """Combine the experts' probabilities of some rows, and learn from each row after it.
+
+    p (n_samples, K, 1), of the second class, is from before the row was learned, and NaN where the
+    expert has none. ``rows`` are the classes, -1 and 1, and the weights; a row of weight 0 is not
+    learned. ``out`` (n_samples, 1) receives the log odds of the combination.
+    """
+    buffers = np.empty((3, len(stack.v)))
+    return p, rows, stack, settings, past, buffers, out
 
 
 @inlined_borrowing

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +30,7 @@ from crossview.cli.options import (
     starting_with,
 )
 from crossview.cli.output import Report, make_console, to_stdout, write_text
-from crossview.cli.words import as_options
+from crossview.cli.words import as_options, said
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -258,6 +258,7 @@ def _run(
     else:
         with _workers(cluster):
             answer, status = _compare(rows, models or None, earlier, options)
+        command["said"] = list(dict.fromkeys([*command.get("said", []), *said()]))
     page = None if report is None else Report(report, command.get("words", []))
     with (
         contextlib.ExitStack() as files
@@ -284,10 +285,17 @@ def _write_report(
     settings["groups"] = answer.groups
     if answer.mode == "progressive":
         settings = {name: settings[name] for name in ("time", "weight", "threshold")}
-    about = {"source": rows.arguments.title, "label": rows.arguments.label, "settings": settings}
-    if answer.entry(answer.recommended) is not None:
-        about["train"] = _command(answer, answer.recommended, rows, command["options"])[1]
-    report.write(answer, about)
+    trainable = [row for row in (answer.recommended, answer.cheapest) if answer.entry(row)]
+    about = {
+        "source": rows.arguments.title,
+        "label": rows.arguments.label,
+        "settings": settings,
+        "commands": {
+            row.model: _command(answer, row, rows, command["options"])[1] for row in trainable
+        },
+        "said": command.get("said", []),
+    }
+    report.write(replace(answer, warnings=list(map(as_options, answer.warnings))), about)
 
 
 @contextlib.contextmanager

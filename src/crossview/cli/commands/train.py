@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,6 +92,7 @@ def run(
         bool | None,
         typer.Option(
             "--in-order/--shuffle",
+            "--no-shuffle",
             help="Learn the rows in the order of SOURCE, as a stream, or shuffled: exactly up to "
             "512 MB, more by blocks. Default: shuffled, but a query with ORDER BY in its order.",
         ),
@@ -232,8 +235,25 @@ def run(
         wrote = [] if output == STANDARD else [f"wrote {output}"]
         print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
         if page is not None:
-            about = {"source": source.title, "label": trained.label}
-            page.write(trained, about | {"settings": {"set": settings or []}})
+            about = {
+                "source": source.title,
+                "label": trained.label,
+                "settings": {"set": settings or []},
+                "commands": _next_steps(output),
+            }
+            trained = replace(trained, warnings=list(map(as_options, trained.warnings)))
+            page.write(trained, about)
+
+
+def _next_steps(model: str) -> dict[str, str]:
+    """Return what to do with a model, and the commands."""
+    if model == STANDARD:
+        return {}
+    file = shlex.quote(model)
+    return {
+        "Measure it on rows that it has not learned": f"crossview evaluate {file} OTHER_ROWS",
+        "Predict new rows": f"crossview predict {file} NEW_ROWS -o PREDICTIONS.csv",
+    }
 
 
 def _train_on_cluster(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.answer import (
@@ -85,6 +86,14 @@ def compare_folds(
     Comparison
         The answer.
     """
+    # more threads would wait for the workers' processors, and change the last digits of sums
+    with threadpool_limits(1):
+        return _compare_folds(run, source, options, resources)
+
+
+def _compare_folds(
+    run: Run, source: LabeledSource, options: CompareOptions, resources: Resources
+) -> Comparison:
     begin = time.monotonic()
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
@@ -213,6 +222,7 @@ def _answer(
         test="t-test over the folds, corrected for their overlap",
         folds=n,
         test_share=share,
+        tries_bins=data.tries_bins,
         left_out=comparison.planner.left_out,
         **known,
     )

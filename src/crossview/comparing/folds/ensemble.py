@@ -74,7 +74,8 @@ def blend_folds(
         others = [g for g in folds if g // cv == f // cv and g != f]
         # the first fold of a repetition that is not complete has no others
         found.append(made.score(f, *made.fit(others or [g for g in folds if g != f])))
-    return found, *made.fit(folds)
+    blend, threshold = made.fit(folds)
+    return (found, blend, threshold) if len(blend.members) >= FEWEST_MODELS else None
 
 
 def score_blend(

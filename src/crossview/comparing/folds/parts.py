@@ -13,13 +13,10 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.splits import FoldRows, Split
-from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.encode import AUTO_BINS, ViewEncoder, bins_of_stream
 from crossview.data.labeled_source import encode_parts
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView, ViewLayout
-
-# of each number, where bins are tried; of more numbers they take longer than they are worth
-BINS, MOST_NUMBERS = 10, 100
 
 __all__ = ["Data", "Fold", "drop_empty_columns", "kept_columns"]
 
@@ -91,14 +88,19 @@ class Data:
         return self._encode(self._with_bins() if bins else self.encoder, self.splits[f])
 
     def _with_bins(self) -> Any:
-        return clone(self.encoder).set_params(bins=BINS)
+        return clone(self.encoder).set_params(bins=AUTO_BINS)
+
+    @property
+    def tries_bins(self) -> bool:
+        """Whether models may choose bins of numbers."""
+        return self._n_bins() > 0
 
     def _n_bins(self) -> int:
-        """Bins of all numbers; 0 if there are too many, or if they are binned anyway."""
+        """Bins of all numbers; 0 if there are too many, or if their bins are given."""
         encoder = self.encoder
-        if not isinstance(encoder, ViewEncoder) or encoder.bins:
+        if not isinstance(encoder, ViewEncoder) or encoder.bins != "auto":
             return 0
-        return BINS * len(encoder.count_) if len(encoder.count_) <= MOST_NUMBERS else 0
+        return bins_of_stream(len(encoder.count_)) * len(encoder.count_)
 
     def _encode(self, encoder: Any, rows: FoldRows) -> tuple[Fold, ColumnNames]:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]

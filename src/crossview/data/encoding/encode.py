@@ -19,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.data.arrow import column_names, pyarrow
 from crossview.data.encoding.columns import Column
-from crossview.data.encoding.dates import check_format
+from crossview.data.encoding.dates import check_format, split_format
 from crossview.data.encoding.hashing import split_name
-from crossview.data.encoding.one_row import SingleRows, flat_row
+from crossview.data.encoding.one_row import SingleRows, first_row
+from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
 from crossview.data.encoding.text import FORMS
@@ -41,7 +42,10 @@ from crossview.errors import InputError
 from crossview.saving.schema import Array, check_header
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
 
-__all__ = ["Meaning", "ViewEncoder"]
+__all__ = ["AUTO_BINS", "Meaning", "ViewEncoder", "bins_of_stream"]
+
+# bins of each number, where nobody says how many, and the most numbers that have them
+AUTO_BINS, MOST_BINNED = 10, 100
 
 # the quantiles are those of at most this number of values
 MAX_BINS = LAST_PLACED
@@ -99,9 +103,10 @@ class ViewEncoder(ViewTransformer):
     scale_views : bool, default=True
         Whether to divide each view by the mean Euclidean norm of its rows, so that all views
         have the same part in a step; see `ViewScaler`.
-    bins : int, default=None
+    bins : int, "auto" or None, default="auto"
         Number of bins of each number, for scores that are curves of a number and not lines.
-        At most 4096; typical value: 10.  None: none.
+        At most 4096; typical value: 10.  "auto": 10 on a stream (`partial_fit`) of at most 100
+        numbers, and none in `fit`, where `compare` can try both.  None: none.
     tf_idf : bool, default=True
         Whether words that are in many texts of a column count less: by ln((1 + n) / (1 + df)) + 1
         for n texts, of which df have the word (smooth idf), before the norm is 1.  False: words
@@ -123,6 +128,8 @@ class ViewEncoder(ViewTransformer):
         Mean and number of the values seen in each numeric column.
     mean_norm_ : ndarray of shape (n_views,)
         Mean norm of each view.
+    n_bins_ : int
+        Number of bins of each number; 0 for none.
 
     Notes
     -----
@@ -160,7 +167,8 @@ class ViewEncoder(ViewTransformer):
     The bins of a column are the hat functions of its quantiles: knot ``k`` of K is the quantile of
     rank (k + 1/2) / K, and a number between two knots gives each of them the share by which it is
     closer, so that a weighted sum is a continuous curve, linear between the knots.  The
-    standardized number stays beside them.  A stream places the knots after the first 32 values of
+    standardized number stays beside them.  A column of two values has none: a line is its curve.
+    A stream places the knots after the first 32 values of
     the column, again after 64, 128, ..., 4096, and then leaves them; before 32 there are none.
 
     A category is hashed as ``column=value``, a word as ``column:word``, characters as
@@ -199,7 +207,7 @@ class ViewEncoder(ViewTransformer):
         ngram_range: tuple[int, int] = (1, 1),
         standardize: bool = True,
         scale_views: bool = True,
-        bins: int | None = None,
+        bins: int | str | None = "auto",
         tf_idf: bool = True,
         remember_names: int = 50_000,
         dialect: Mapping[str, Any] | None = None,
@@ -228,20 +236,20 @@ class ViewEncoder(ViewTransformer):
             raise InputError(
                 f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
             )
-        if not (self.bins is None or _is_whole(self.bins, 2, MAX_BINS)):
+        if not (self.bins in (None, "auto") or _is_whole(self.bins, 2, MAX_BINS)):
             raise InputError(
-                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, or None"
+                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, 'auto' or None"
             )
         _check_count("remember_names", self.remember_names)
         check_dialect(self.dialect)
 
-    def _start(self, columns: list[Column]) -> None:
-        """Initialize the state for these columns."""
+    def _start(self, columns: list[Column], n_bins: int) -> None:
+        """Initialize the state for these columns, with as many bins of each number."""
         self._rows = RowEncoder(
             columns,
             n_slots=1 << self.hash_bits,
             ngram_range=self.ngram_range,
-            n_bins=self.bins or 0,
+            n_bins=n_bins,
             tf_idf=self.tf_idf,
             standardize=self.standardize,
             remember_names=self.remember_names,
@@ -272,7 +280,11 @@ class ViewEncoder(ViewTransformer):
             columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
-            self._start(columns)
+            if self.bins == "auto":
+                n_numbers = len(Plan(columns, 1, 0).numbers)
+                self._start(columns, 0 if whole else bins_of_stream(n_numbers))
+            else:
+                self._start(columns, int(self.bins or 0))
         return X
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -394,7 +406,8 @@ class ViewEncoder(ViewTransformer):
         OneRow
             The same as `transform` gives for a table of this row.
         """
-        check_is_fitted(self, "layout_")
+        if not hasattr(self, "layout_"):  # its error takes longer than the row
+            check_is_fitted(self, "layout_")
         row = self._single_rows().encode(x)
         return self._scaler.transform_one(row) if self.scale_views else row
 
@@ -404,7 +417,8 @@ class ViewEncoder(ViewTransformer):
         Parameters
         ----------
         x : mapping
-            As for `transform_one`; the first row determines the columns and their kinds.
+            As for `transform_one`; the first row determines the columns and their kinds.  Of those
+            that are declared, by ``numeric`` and so on, it may have none.
 
         Returns
         -------
@@ -412,7 +426,9 @@ class ViewEncoder(ViewTransformer):
             The row by the statistics up to and including itself, as from `partial_fit_transform`.
         """
         if not hasattr(self, "layout_"):
-            self._table(pyarrow().Table.from_pylist([flat_row(x)]))
+            kinds = [getattr(self, kind) or () for kind in KINDS]
+            declared = [split_format(name)[0] for names in kinds for name in _listed(names)]
+            self._table(pyarrow().Table.from_pylist([first_row(x, declared)]))
         row = self._single_rows().encode(x, learn=True)
         return self._scaler.partial_fit_transform_one(row) if self.scale_views else row
 
@@ -477,6 +493,7 @@ class ViewEncoder(ViewTransformer):
         check_is_fitted(self, "layout_")
         return {
             "columns": [list(column) for column in self._rows.plan.columns],
+            "n_bins": self.n_bins_,
             "feature_names_in": self.feature_names_in_.tolist(),
         }
 
@@ -488,7 +505,7 @@ class ViewEncoder(ViewTransformer):
         header : mapping
             As from JSON.
         """
-        entries = {"columns": [[(str, bool)]], "feature_names_in": [str]}
+        entries = {"columns": [[(str, bool)]], "n_bins": int, "feature_names_in": [str]}
         check_header(header, entries, "ViewEncoder")
         self.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
@@ -501,7 +518,10 @@ class ViewEncoder(ViewTransformer):
             if column.format and column.kind != "text":
                 check_format(column.format)
         check_columns(columns, header["feature_names_in"])
-        self._start(columns)
+        n_bins = header["n_bins"]
+        if n_bins != (self.bins or 0) and not (self.bins == "auto" and n_bins in (0, AUTO_BINS)):
+            raise InputError(f"the encoder has bins={self.bins!r}, and its columns {n_bins}")
+        self._start(columns, n_bins)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the learned state as arrays.
@@ -529,6 +549,12 @@ class ViewEncoder(ViewTransformer):
         self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
 
     # --- columns and their names -----------------------------------------------------------
+
+    @property
+    def n_bins_(self) -> int:
+        """Number of bins of each number; 0 for none."""
+        check_is_fitted(self, "layout_")
+        return self._rows.plan.n_bins
 
     @property
     def count_(self) -> np.ndarray:
@@ -679,6 +705,18 @@ class ViewEncoder(ViewTransformer):
             )
             for kind in KINDS
         }
+
+
+def bins_of_stream(n_numbers: int) -> int:
+    """Return how many bins each of so many numbers has on a stream, if nobody says it.
+
+    Of many numbers they would take longer than they are worth.
+    """
+    return AUTO_BINS if 0 < n_numbers <= MOST_BINNED else 0
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _check_count(name: str, value: Any) -> None:

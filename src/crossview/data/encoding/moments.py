@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
-from crossview._jit import borrowing
+from crossview._jit import bind, borrowing
 
-__all__ = ["Moments", "standardize_rows"]
+__all__ = ["Moments", "SingleNumbers", "standardize_rows"]
 
 
 class Moments:
@@ -38,6 +40,33 @@ class Moments:
         """
         standardized = np.empty_like(values)
         standardize_rows(values, learn, (self.count, self.mean, self.m2), standardized)
+        return standardized
+
+
+class SingleNumbers:
+    """Standardize the numbers of one row at a time.
+
+    Parameters
+    ----------
+    moments : Moments
+        What they are standardized by.
+    """
+
+    def __init__(self, moments: Moments) -> None:
+        given = moments.count, moments.mean, moments.m2
+        self._lock = Lock()
+        self._values, self._standardized = (np.empty((1, len(moments.count))) for _ in range(2))
+        self._loops = [
+            bind(standardize_rows, self._values, learn, given, self._standardized)
+            for learn in (False, True)
+        ]
+
+    def standardize(self, values: list[float], *, learn: bool) -> list[float]:
+        """Return the numbers with mean 0 and variance 1; ``learn`` adds them first."""
+        with self._lock:
+            self._values[0] = values
+            self._loops[learn]()
+            standardized: list[float] = self._standardized[0].tolist()
         return standardized
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from crossview.data.encoding.columns import LARGEST, Column, as_codes, as_numbers
 from crossview.data.encoding.dates import PARTS, as_times, date_numbers
 from crossview.data.encoding.document_frequency import weigh_rows
+from crossview.data.encoding.moments import SingleNumbers
 from crossview.data.encoding.text import SHAPE, characters_of, shape_numbers, word_analyzer
 from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
 from crossview.views import OneRow
@@ -24,25 +25,40 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["SingleRows", "flat_row"]
+__all__ = ["SingleRows", "first_row"]
 
 # values of a column whose slots, or dates whose numbers, are kept
 MOST_KEPT = 1 << 16
+# lists of names of columns whose places are kept
+MOST_KEYS = 256
 # names of columns that are not used, and are told of
 MOST_TOLD = 20
 
 
-def flat_row(x: Any) -> dict[str, Any]:
-    """Return a row with columns ``view__column`` in place of a mapping for each view."""
+def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
+    """Return the first row of a stream, with columns ``view__column`` in place of mappings.
+
+    Columns whose kind is ``declared`` may be absent from it; no other may be.
+    """
+    named = [name for name in declared if not set(name) & set("*?[")]
     flat: dict[str, Any] = {}
+    nested = any(isinstance(value, Mapping) for _, value in _items(x))
     for key, value in _items(x):
+        if value is None and nested and key not in named:
+            if not any(name.startswith(f"{key}__") for name in named):
+                raise InputError(
+                    f"view {key!r} is missing in the first row, which determines the columns; "
+                    f"declare them, such as numeric=['{key}__...'], or learn a table first "
+                    "(partial_fit)"
+                )
+            continue
         if isinstance(value, Mapping):
             for name, cell in value.items():
                 own = str(name)
                 flat[own if own.startswith(f"{key}__") else f"{key}__{own}"] = cell
         else:
             flat[str(key)] = value
-    return flat
+    return flat | dict.fromkeys(name for name in named if name not in flat)
 
 
 def _items(x: Any) -> Iterable[tuple[Any, Any]]:
@@ -135,6 +151,17 @@ class SingleRows:
         self._hashed_at = [self._places[column.name] for column in plan.hashed]
         self._views = [self._view(name) for name in self._layout.names]
         self._dates: dict[tuple[str, str], list[float]] = {}
+        # names that are of a column, and of no group; and lists of names whose places are known
+        self._flat = {name: at for name, at in self._places.items() if name not in self._groups}
+        self._known: dict[Any, list[Any]] = {}
+        self._single_numbers = SingleNumbers(encoder.moments)
+        # of a row that has all numbers, and none of them 0
+        self._whole_row: OneRow | None = None
+        if not plan.hashed and not plan.n_bins:
+            columns = [
+                view.first_column + c for view in self._views for c in range(len(view.numbers))
+            ]
+            self._whole_row = OneRow(self._layout, columns, [], [True] * len(self._views))
 
     def _view(self, view: str) -> _View:
         plan = self._encoder.plan
@@ -164,7 +191,9 @@ class SingleRows:
                 if own:
                     one.learn(own)
         positions = encoder.positions_one(numbers, learn=learn)
-        numbers = encoder.standardize_one(numbers, learn=learn)
+        if numbers and (learn or encoder.standardizes):
+            standardized = self._single_numbers.standardize(numbers, learn=learn)
+            numbers = standardized if encoder.standardizes else numbers
         # 3. slots and words
         slots = self._slots(terms, learn=learn)
         return self._assemble(numbers, positions, slots)
@@ -173,6 +202,35 @@ class SingleRows:
 
     def _cells(self, x: Any) -> list[Any]:
         """Return the cells of a row in the order of the names of the columns; None: missing."""
+        if type(x) is not dict:
+            return self._read_cells(x)
+        key: Any = tuple(x)
+        values = list(x.values())
+        nested = bool(values) and type(values[0]) is dict
+        if nested:
+            for own in values:
+                if type(own) is not dict:
+                    return self._read_cells(x)
+            key = key, *map(tuple, values)
+            values = [cell for own in values for cell in own.values()]
+        known = self._known.get(key)
+        if known is None:
+            cells = self._read_cells(x)
+            known = self._places_of(x) if nested else [self._flat.get(name) for name in key]
+            if None not in known and len(known) == len({*known}) and len(self._known) < MOST_KEYS:
+                self._known[key] = known
+            return cells
+        cells = [None] * len(self._names)
+        for place, value in zip(known, values, strict=True):
+            cells[place] = value
+        return cells
+
+    def _places_of(self, x: Mapping[Any, Mapping[Any, Any]]) -> list[int | None]:
+        """Return the place of each cell of a row of views; None for one that is not used."""
+        return [self._groups.get(view, {}).get(name) for view, own in x.items() for name in own]
+
+    def _read_cells(self, x: Any) -> list[Any]:
+        """Return the cells of a row of any form, and tell of columns that are not used."""
         cells: list[Any] = [None] * len(self._names)
         places, unknown = self._places, []
         for key, value in _items(x):
@@ -308,6 +366,9 @@ class SingleRows:
         slots: list[list[tuple[int, float]] | None],
     ) -> OneRow:
         """Return the row of what its columns became; see `fill_rows`."""
+        whole = self._whole_row
+        if whole is not None and 0.0 not in numbers and not math.isnan(sum(numbers)):
+            return OneRow(whole.layout, whole.columns, numbers, whole.present)
         columns: list[int] = []
         values: list[float] = []
         present: list[bool] = []

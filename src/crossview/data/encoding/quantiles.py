@@ -23,7 +23,8 @@ class Quantiles:
 
     A learner needs columns that keep their meaning, so the knots stay after `LAST_PLACED` values.
     When they are placed depends on the number of values of the column only, so batches change
-    nothing.  A column with equal quantiles has fewer knots; ``count`` is the number of values that
+    nothing.  A column with equal quantiles has fewer knots, and one with two values none, because
+    the number itself says as much; ``count`` is the number of values that
     the knots are about, or wait for.
     """
 
@@ -133,7 +134,9 @@ class Quantiles:
     def _place(self, c: int) -> None:
         """Place the knots of column c in the middle of ranks 0 to 1/n, 1/n to 2/n, ..."""
         ranks = (np.arange(self.n_knots) + 0.5) / self.n_knots
-        self.knots[c] = np.unique(np.quantile(self._first[c], ranks))
+        first = self._first[c]
+        if ((first != first[0]) & (first != first.max()) & (first != first.min())).any():
+            self.knots[c] = np.unique(np.quantile(first, ranks))
         if self.count[c] == LAST_PLACED:
             self._first[c] = np.empty(0)
 

@@ -93,12 +93,10 @@ class RowEncoder:
         """Learn rows, without encoding them."""
         self._read(X, learn=True)
 
-    def standardize_one(self, numbers: list[float], *, learn: bool) -> list[float]:
-        """Return the numbers of one row standardized; ``learn`` adds them first."""
-        if not numbers or not (self._standardize or learn):
-            return numbers
-        standardized = self.moments.standardize(np.array([numbers]), learn=learn)
-        return standardized[0].tolist() if self._standardize else numbers
+    @property
+    def standardizes(self) -> bool:
+        """Whether numbers are standardized."""
+        return self._standardize
 
     def positions_one(self, numbers: list[float], *, learn: bool) -> list[float]:
         """Return the positions of the numbers of one row between knots; none without bins."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from crossview.catalog.names import load_object
+from crossview.catalog.readers import READERS
 from crossview.data.encoding.encode import Meaning
 from crossview.data.encoding.view_scaler import ViewScaler
-from crossview.errors import InputError
-from crossview.views import MultiView
+from crossview.errors import InputError, type_of
+from crossview.views import MultiView, OneRow
+from crossview.views.one_row import finite_number
 
 __all__ = ["ViewReader"]
 
@@ -38,6 +43,12 @@ class ViewReader(ViewScaler):
         Slots of a view, as a power of two, where it is hashed or folded.
     scale_views : bool, default=True
         Whether each view is divided by the mean norm of its rows.
+
+    Notes
+    -----
+    A single row maps what the files name to numbers: columns of svmlight, ``{"12": 0.5}``, fields
+    and indices of libffm, ``{"3:17": 1}``, and namespaces of Vowpal Wabbit, ``{"user": {"age":
+    31}}``.  It is read as a line of a file, which takes about a millisecond.
 
     Examples
     --------
@@ -134,3 +145,49 @@ class ViewReader(ViewScaler):
         if X.layout != self.layout_:
             raise InputError(f"X has the views {X.layout}, but the model has {self.layout_}")
         return X
+
+    def _scale_one(self, x: Any, *, learn: bool) -> OneRow:
+        row = x if isinstance(x, OneRow) else self._read_one(x)
+        return super()._scale_one(row, learn=learn) if self.scale_views else row
+
+    def _read_one(self, x: Any) -> OneRow:
+        """Return a row whose entries are named as in the files, as these would be read."""
+        reader = next(one for one in READERS if one.name == self.format)
+        with TemporaryDirectory() as folder:
+            path = os.path.join(folder, "row")
+            with open(path, "w", encoding="utf-8") as file:
+                print(_line(self.format, x), file=file)
+            source = load_object(reader.path)([path], self.views, self.hash_bits)
+            try:
+                (batch,) = source.batches(1)
+            except InputError as error:  # the file is not one of the user
+                raise InputError(error.message) from None
+        return OneRow.of_matrix(batch.X.matrix, self.layout_)
+
+
+def _line(format: str, x: Any) -> str:
+    """Return a row as a line of a file: the entries of all groups, or after their namespaces."""
+    if not isinstance(x, Mapping):
+        raise InputError(f"a row is a mapping of names to numbers, and not {type_of(x)}")
+    words = ["0" if format != "vw" else ""]
+    for group, own in x.items():
+        if own is None:
+            continue
+        if format == "vw":
+            words.append(f"|{_word(group)}")
+        elif not isinstance(own, Mapping):
+            own = {group: own}
+        if not isinstance(own, Mapping):
+            raise InputError(f"namespace {group!r} is {type_of(own)}; give a mapping of features")
+        words += [
+            f"{_word(name, format)}:{finite_number(value, group)!r}" for name, value in own.items()
+        ]
+    return " ".join(words)
+
+
+def _word(name: Any, format: str = "vw") -> str:
+    """Return a name that ends where it should."""
+    word = str(name)
+    if not word or set(word) & set(" \t\r\n|" + (":" if format == "vw" else "")):
+        raise InputError(f"{name!r} is no name of a feature in {format} files")
+    return word

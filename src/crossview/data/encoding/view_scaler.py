@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.batch import make_row, make_rows
+from crossview._jit import bind
+from crossview.batch import RowBuffers, make_rows
 from crossview.data.encoding.scale import scale_rows
 from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.errors import InputError, type_of
@@ -150,7 +152,8 @@ class ViewScaler(ViewTransformer):
         OneRow
             The scaled row.
         """
-        check_is_fitted(self, "layout_")
+        if not hasattr(self, "layout_"):  # its error takes longer than the row
+            check_is_fitted(self, "layout_")
         return self._scale_one(x, learn=False)
 
     def partial_fit_transform_one(self, x: Any) -> OneRow:
@@ -250,12 +253,39 @@ class ViewScaler(ViewTransformer):
 
     def _scale_one(self, x: Any, *, learn: bool) -> OneRow:
         row = OneRow.of(x, self.layout_)
-        if not row.columns:
-            return row
-        rows = make_row(row.columns, row.values, row.layout, row.present)
-        scaled = np.empty(len(row.values))
-        scale_rows(rows, learn, self._total, self.count_, scaled)
-        return row._replace(values=scaled.tolist())
+        kept = self.__dict__.get("_single")
+        if kept is None or not kept.holds(self._total, row):
+            kept = self.__dict__["_single"] = _SingleRows(self._total, self.count_, row)
+        return kept.scale(row, learn=learn)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_single"}
+
+
+class _SingleRows:
+    """The loop for one row at a time, bound to the sums of a scaler and the arrays of a row."""
+
+    def __init__(self, total: np.ndarray, count: np.ndarray, row: OneRow) -> None:
+        self._total, self._lock = total, Lock()
+        self._row = RowBuffers(row.layout, max(64, 2 * len(row.columns)))
+        self._scaled = np.empty(self._row.n_entries)
+        self._loops = [
+            bind(scale_rows, self._row.rows, learn, total, count, self._scaled)
+            for learn in (False, True)
+        ]
+
+    def holds(self, total: np.ndarray, row: OneRow) -> bool:
+        """Return whether it is bound to these sums, and has room for the row."""
+        return total is self._total and len(row.columns) <= self._row.n_entries
+
+    def scale(self, row: OneRow, *, learn: bool) -> OneRow:
+        """Return the scaled row."""
+        with self._lock:
+            self._row.fill(row.columns, row.values, row.present)
+            self._loops[learn]()
+            values = self._scaled[: len(row.columns)].tolist()
+        return OneRow(row.layout, row.columns, values, row.present)
 
 
 def _checked(X: Any) -> MultiView:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.errors import InputError
 from crossview.estimators.base.calibration import Calibrator, out_of_fold_scores
 from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.road import ClassifierRoad
 from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.targets import (
     class_codes,
@@ -106,6 +107,11 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         y : label or None
             A member of ``classes_``.
         """
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                if road.take(x):
+                    return road.predict()
         if not hasattr(self, "classes_"):
             return None
         scores = self._joint_scores(self._read_one(x, learn=False))
@@ -239,6 +245,11 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         p : dict of label to float
             The sum is 1.
         """
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                if road.take(x):
+                    return road.probabilities()
         if not hasattr(self, "classes_"):
             return {}
         p = self.probabilities(self._joint_scores(self._read_one(x, learn=False)))

@@ -13,10 +13,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.batch import entries_of, make_row, rows_at
+from crossview.batch import RowBuffers, entries_of, make_row, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base.columns import Columns, read_matrix
 from crossview.estimators.base.names import NamedColumns, features_by_view
+from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
 from crossview.kernels.rows import Rows
@@ -106,6 +107,35 @@ class ViewLearner(BaseEstimator):
 
         It is called before a learner takes its first columns, and before it gets new ones.
         """
+
+    # --- single rows: see `road` --------------------------------------------------------
+
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        """Return the pass over one row, whose arrays stay; None: it goes the way of tables."""
+        return None
+
+    def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound | None:
+        """Return what writes the scores of one row, whose arrays stay, or None."""
+        return None
+
+    def _states(self) -> list[State]:
+        """Return the arrays that the loops are bound to, and those of nested learners."""
+        return [self._state]
+
+    def _share_road(self, road: Road) -> None:
+        """Let nested learners know that loops are bound to them."""
+
+    def _has_road(self, road: Road) -> bool:
+        """Return whether no nested learner has changed since."""
+        return True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self.__dict__.pop("_road", None)  # loops are bound to what was there before
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_road"}
 
     # --- parameters ---------------------------------------------------------------------
 

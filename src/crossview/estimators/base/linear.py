@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.batch import entries_of
+from crossview.algorithms.joint_scores import Averaged, joint_scores
+from crossview.batch import RowBuffers, entries_of, read_only
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.learner import ColumnWeights
 from crossview.estimators.base.online import OnlineClassifier
+from crossview.estimators.base.road import Bound
 from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.base.weights import LinearWeights
 from crossview.estimators.documentation import with_parameters
@@ -137,6 +139,22 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         if nonempty.all():
             return nonempty
         return np.where(nonempty.any(axis=1, keepdims=True), nonempty, ~missing)
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        scores = np.empty((len(rows.indptr) - 1, self._n_scores()))
+        joint_scores(rows, self._averaged(), self._is_mean(), scores)
+        return scores
+
+    def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
+        return joint_scores.bind(row.rows, self._averaged(), self._is_mean(), scores)
+
+    def _is_mean(self) -> bool:
+        """True where the joint score is the mean of those of the views; else it is their sum."""
+        return False
+
+    def _averaged(self) -> Averaged:
+        """Return the weights for scores."""
+        return Averaged(*(read_only(self._state[name]) for name in Averaged._fields))
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._weights(state), *super()._parts(state)]

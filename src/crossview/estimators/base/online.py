@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from crossview.batch import read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
+from crossview.estimators.base.road import ClassifierRoad
 from crossview.estimators.targets import check_label, class_codes, row_weights
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
@@ -268,6 +269,13 @@ class OnlineClassifier(ViewClassifier):
         self : object
             The learner.
         """
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                wrong = road.learn_row(x, y, sample_weight)
+            if wrong is not None:
+                check_learned(wrong, alone=True)
+                return self
         labeled = self.check_one(y, sample_weight)
         first = not hasattr(self, "_state")
         if first and not labeled:
@@ -307,6 +315,9 @@ class OnlineClassifier(ViewClassifier):
             The message says what is wrong with it.
         """
         # all checks come before a change: a row that cannot be learned leaves no trace
+        road = self.__dict__.get("_road")
+        if isinstance(road, ClassifierRoad) and road.knows(y, sample_weight):
+            return True
         if not hasattr(self, "_state"):
             self.check_params()
         self.check_streams()

@@ -12,6 +12,7 @@ from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.base.online import check_learned, fit_in_passes, pass_over
+from crossview.estimators.base.road import NumberRoad
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.merged import merged_moments
@@ -55,6 +56,11 @@ class ViewRegressor(RegressorMixin, ViewLearner):
         y : float or None
             In the units of the training targets.
         """
+        road = NumberRoad.find(self, x) if hasattr(self, "learn_one") else None
+        if road is not None:
+            with road.lock:
+                if road.take(x):
+                    return road.predict()
         if not hasattr(self, "_state"):
             return None
         return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
@@ -197,6 +203,13 @@ class OnlineRegressor(ViewRegressor):
         self : object
             The learner.
         """
+        road = NumberRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                wrong = road.learn_row(x, y, sample_weight)
+            if wrong is not None:
+                check_learned(wrong, alone=True)
+                return self
         self.check_one(y, sample_weight)
         first = not hasattr(self, "_state")
         target, weight = np.array([float(y)]), row_weights(sample_weight, 1)
@@ -227,6 +240,9 @@ class OnlineRegressor(ViewRegressor):
             The message says what is wrong with it.
         """
         # all checks come before a change: a row that cannot be learned leaves no trace
+        road = self.__dict__.get("_road")
+        if isinstance(road, NumberRoad) and road.knows(y, sample_weight):
+            return
         if not hasattr(self, "_state"):
             self.check_params()
         self.check_streams()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "LinearWeights",
     "WeightCovariance",
     "check_memory",
+    "weights_with_class",
 ]
 
 
@@ -113,16 +114,7 @@ class LinearWeights(StatePart):
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class of weight 0."""
         for name in "WbUc":
-            value = self.state[name]
-            if n_classes == 1:
-                # the only class so far is the positive one
-                value = -value if position == 1 else value
-            elif n_classes == 2:
-                # w·x > 0 predicts the second class: half of w for it, half against the first
-                value = np.insert(np.hstack([-value / 2, value / 2]), position, 0.0, axis=1)
-            else:
-                value = np.insert(value, position, 0.0, axis=1)
-            self.state[name] = np.ascontiguousarray(value)
+            self.state[name] = weights_with_class(self.state[name], n_classes, position)
 
     # --- use --------------------------------------------------------------------------
 
@@ -149,6 +141,17 @@ class LinearWeights(StatePart):
 
     def _averages(self) -> bool:
         return len(self.state.get("U", ())) > 0 and bool(self.state["t"][0] > 0)
+
+
+def weights_with_class(weights: np.ndarray, n_classes: int, position: int) -> np.ndarray:
+    """Return weights of ``n_classes`` classes, (n, n_scores), with a class of weight 0 more."""
+    if n_classes == 1:
+        # the only class so far is the positive one
+        return np.ascontiguousarray(-weights if position == 1 else weights)
+    if n_classes == 2:
+        # w·x > 0 predicts the second class: half of w for it, half against the first
+        weights = np.hstack([-weights / 2, weights / 2])
+    return np.ascontiguousarray(np.insert(weights, position, 0.0, axis=1))
 
 
 # --- covariance ---------------------------------------------------------------------------
@@ -179,6 +182,7 @@ class CovarianceOptions(NamedTuple):
     initial_variance: float
     intercept_scaling: float
     fit_intercept: bool
+    forgetting: float = 1.0
 
 
 class WeightCovariance(StatePart):
@@ -298,14 +302,15 @@ class WeightCovariance(StatePart):
         """Return the covariance of the rows of all models, and the weights that go with it."""
         each = [self._of(state) for state in [*models.states, models.start]]
         *own, start = merging.same_form(each, self.bias)
-        S = merging.covariances(own, start, self.bias)
+        faded = models.shares if self.options.forgetting < 1.0 else None
+        S = merging.covariances(own, start, self.bias, faded)
         merged: State = {}
         if models.product:
             weights = [(state["W"], state["b"]) for state in models.states]
             gaussians = [(one, *w) for one, w in zip(own, weights, strict=True)]
             first = (start, models.start["W"], models.start["b"])
             merged["t"] = models.total("t")
-            merged["W"], merged["b"] = merging.product(S, gaussians, first, self.bias)
+            merged["W"], merged["b"] = merging.product(S, gaussians, first, self.bias, faded)
             merged |= self.weights.merged_averages(models, merged)
         if S.form == forms.LOW_RANK:
             S = self._within_rank(S)
@@ -324,16 +329,16 @@ class WeightCovariance(StatePart):
 
     def learn(self, examples: online.Examples, rule: Rule, coupling: Coupling) -> int:
         """Make one pass; return the last nonfinite row that was left out, or -1."""
-        rows, order, y, weight, scores = examples
+        examples = self._examples(examples)
         model = online.Weights(*(self.state[name] for name in online.Weights._fields))
-        if len(self.ptr) < len(rows.ptr):  # one covariance for all views
-            everywhere = read_only(np.empty((0, 1), dtype=bool))
-            rows = rows._replace(ptr=read_only(self.ptr.view(np.uint64)), present=everywhere)
-        y, scores = read_only(y.astype(np.float64)), scores.reshape(len(scores), -1)
-        least = LEAST_VARIANCE * float(self.options.initial_variance)
-        rule, nonfinite_row = rule._replace(least_variance=least), -1
+        rule, nonfinite_row = self._with_variances(rule), -1
+        order, rows = examples.order, examples.rows
+        if rule.forgetting < 1.0 and self.S.form == forms.LOW_RANK:  # whose rows do not fade
+            is_small = max(np.diff(self.ptr).tolist()) <= MAX_COLUMNS_FULL_AT_ONCE
+            change = changes.to_full if is_small else changes.to_diagonal
+            self.S = change(self.S, self.bias)
         while True:
-            examples = online.Examples(rows, order, y, weight, scores)
+            examples = examples._replace(order=order)
             learned, nonfinite = online.learn_with_covariance(
                 examples, model, self.S, self.bias, rule, coupling
             )
@@ -343,6 +348,39 @@ class WeightCovariance(StatePart):
                 return int(nonfinite_row)
             row = order[0]
             self._make_room(int(rows.indptr[row + 1] - rows.indptr[row]))
+
+    def bind(
+        self, examples: online.Examples, rule: Rule, coupling: Coupling
+    ) -> Callable[[], int] | None:
+        """Return the pass over one row; None if it might need room for the row."""
+        S = self.S
+        if S.form == forms.LOW_RANK:
+            return None
+        model = online.Weights(*(self.state[name] for name in online.Weights._fields))
+        rule = self._with_variances(rule)
+        given = self._examples(examples), model, S, self.bias, rule, coupling
+        learn = online.learn_plainly.bind(*given)
+        return lambda: int(learn()[1])
+
+    def _with_variances(self, rule: Rule) -> Rule:
+        """Return the rule with the bounds of the variances, and how they forget."""
+        variance = float(self.options.initial_variance)
+        return rule._replace(
+            least_variance=LEAST_VARIANCE * variance,
+            forgetting=float(self.options.forgetting),
+            most_variance=variance,
+            most_intercept=variance * float(self.options.intercept_scaling) ** 2,
+        )
+
+    def _examples(self, examples: online.Examples) -> online.Examples:
+        """Return the rows for the pass, with a class axis."""
+        rows, order, y, weight, scores = examples
+        if len(self.ptr) < len(rows.ptr):  # one covariance for all views
+            everywhere = read_only(np.empty((0, 1), dtype=bool))
+            rows = rows._replace(ptr=read_only(self.ptr.view(np.uint64)), present=everywhere)
+        # without a copy where there is none to make: a bound pass looks at the same memory
+        y, scores = read_only(y.astype(np.float64, copy=False)), scores.reshape(len(scores), -1)
+        return online.Examples(rows, order, y, weight, scores)
 
     def variances(self) -> np.ndarray:
         """Return the variance of each weight."""

@@ -21,9 +21,9 @@ from crossview.algorithms.machines import (
     init,
     lbfgs,
     online,
-    scores,
 )
 from crossview.algorithms.machines.interactions import strongest, terms
+from crossview.algorithms.machines.scores import score_rows
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
@@ -32,7 +32,7 @@ from crossview.algorithms.machines.state import (
     Machine,
     Objective,
 )
-from crossview.batch import read_only, rows_at
+from crossview.batch import RowBuffers, read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base import (
     ColumnWeights,
@@ -44,6 +44,7 @@ from crossview.estimators.base import (
 )
 from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.online import check_learned, pass_over
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
 from crossview.estimators.machines.interactions import Interaction
@@ -80,6 +81,7 @@ class MachineLearner(ViewLearner):
         "penalty": [StrOptions(set(PENALTIES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
         "init_scale": [Interval(Real, 0, None, closed="left")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -94,6 +96,7 @@ class MachineLearner(ViewLearner):
     alpha: float = 0.001
     optimizer: str = "adagrad"
     learning_rate: float = 0.1
+    forgetting: float = 1.0
     init_scale: float = 0.02
     n_epochs: int = 100
     early_stopping: bool = True
@@ -116,6 +119,11 @@ class MachineLearner(ViewLearner):
         return LOSSES[self.loss]
 
     def _check_combination(self) -> None:
+        if self.forgetting < 1.0 and self.optimizer != "adagrad":
+            raise InputError(
+                f"forgetting={self.forgetting:g} with optimizer={self.optimizer!r}; "
+                "only AdaGrad has sums to forget: set optimizer='adagrad' or forgetting=1"
+            )
         if self.optimizer == "als" and self.loss != "squared":
             raise InputError(f"optimizer='als' with loss={self.loss!r}; set loss='squared'")
         if self.optimizer == "als" and self.penalty != "l2":
@@ -142,19 +150,29 @@ class MachineLearner(ViewLearner):
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
+        learn = online.learn if self.deterministic else partial(hogwild.learn, cpu_count())
+        y = read_only(np.asarray(y, dtype=np.float64))
+        return int(learn(*self._pass(rows, Examples(order, y, weight), scores)))
+
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        if self.optimizer not in STREAMING:
+            return None
+        examples = Examples(row.order, row.number, row.weight)
+        return online.learn.bind(*self._pass(row.row.rows, examples, row.scores))
+
+    def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
+        order = read_only(np.zeros(1, dtype=np.int64))
+        return score_rows.bind(row.rows, order, self._frozen(), scores)
+
+    def _pass(self, rows: Rows, examples: Examples, scores: np.ndarray) -> tuple:
+        """Return the arguments of a pass over these rows."""
         state = self._machine_state(self._state)
         state.cast()
-        learn = online.learn if self.deterministic else partial(hogwild.learn, cpu_count())
-        nonfinite_row = learn(
-            rows,
-            Examples(order, read_only(np.asarray(y, dtype=np.float64)), weight),
-            state.machine(),
-            self._objective(),
-            STREAMING[self.optimizer],
-            float(self.learning_rate),
-            scores.reshape(len(scores), -1),
+        pace = online.Pace(
+            STREAMING[self.optimizer], float(self.learning_rate), float(self.forgetting)
         )
-        return int(nonfinite_row)
+        scores = scores.reshape(len(scores), -1)
+        return rows, examples, state.machine(), self._objective(), pace, scores
 
     def check_streams(self) -> None:
         """Raise `InputError` if the optimizer needs all rows in memory."""
@@ -219,7 +237,7 @@ class MachineLearner(ViewLearner):
     ) -> float:
         """Return the mean loss of the rows in ``order``."""
         row_scores = np.zeros((len(rows.indptr) - 1, self._n_scores()))
-        scores.score_rows(rows, order, self._frozen(), row_scores)
+        score_rows(rows, order, self._frozen(), row_scores)
         with np.errstate(over="ignore", invalid="ignore"):
             each = losses.row_losses(self._loss(), row_scores[order], target[order])
             return float(np.average(each, weights=weight[order]))
@@ -250,7 +268,7 @@ class MachineLearner(ViewLearner):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
-        scores.score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
+        score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
         return found
 
     def _column_weights(self) -> ColumnWeights:

@@ -96,6 +96,7 @@ class SupportTensorMachineClassifier(MachineClassifier):
         return TENSOR
 
     def _check_combination(self) -> None:
+        super()._check_combination()
         if self.optimizer == "alternating" and (self.penalty != "l2" or self.alpha == 0.0):
             raise InputError(
                 f"optimizer='alternating' with penalty={self.penalty!r} and alpha={self.alpha!r}; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -11,13 +11,15 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from crossview._jit import Pass
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
-from crossview.batch import entries_of, read_only, rows_at
+from crossview.batch import RowBuffers, entries_of, read_only, rows_at
 from crossview.errors import InputError, type_of
 from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
 from crossview.estimators.base.nested import NestedLearners, named_entries
+from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.values import without_overflowing_rows
 from crossview.estimators.stacking import state as states
@@ -28,6 +30,7 @@ from crossview.estimators.stacking.experts import (
     experts_to_json,
     own_layout,
 )
+from crossview.estimators.stacking.one_row import StackRow
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
@@ -92,7 +95,7 @@ class Stacking(NestedLearners):
         """Return the number of scores to calibrate; None for predictions."""
         raise NotImplementedError
 
-    def _loop(self) -> Callable[..., None]:
+    def _loop(self) -> Pass:
         """Return the loop that combines the scores."""
         raise NotImplementedError
 
@@ -162,10 +165,58 @@ class Stacking(NestedLearners):
         out = np.empty((len(y), found.shape[2]))
         self._combine(found, (y, weight), states.as_stack(self._state, alive), past, out)
         if not alive.all():
-            kept = np.flatnonzero(alive)
-            states.keep_experts(self._state, kept)
-            self._experts[:] = [self._experts[k] for k in kept]
+            self._keep_experts(np.flatnonzero(alive))
         return out
+
+    def _keep_experts(self, kept: np.ndarray) -> None:
+        """Drop all other experts."""
+        states.keep_experts(self._state, kept)
+        self._experts[:] = [self._experts[k] for k in kept]
+
+    # --- single rows: see `road` ------------------------------------------------------------
+
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        if not self.learns_combination:
+            return None
+        one = StackRow(self, row.row, row.scores.reshape(1, -1), row)
+        return one if all(one.bound) else None
+
+    def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound | None:
+        one = StackRow(self, row, scores)
+        return one if all(one.bound) else None
+
+    def _bind_combination(
+        self, p: np.ndarray, rows: tuple[np.ndarray, np.ndarray], out: np.ndarray, learn: bool
+    ) -> Bound:
+        """Return the loop over what the experts predict for one row; ``learn``: learn from it."""
+        alive = np.ones(len(self._experts), dtype=bool)
+        column = np.array([expert.column for expert in self._experts])
+        past = states.as_history(self._state, read_only(column)) if learn else NO_HISTORY
+        stack, y, weight = states.as_stack(self._state, alive), *map(read_only, rows)
+        combine = self._loop().bind(read_only(p), (y, weight), stack, self._settings(), past, out)
+        if not (learn and self.prune):
+            return combine
+
+        def combine_and_drop() -> None:
+            combine()
+            if not alive.all():
+                self._keep_experts(np.flatnonzero(alive))
+
+        return combine_and_drop
+
+    def _settings(self) -> Settings:
+        """Return the parameters of the combination."""
+        return Settings(float(self.share), float(self.ridge), int(self.prune or 0))
+
+    def _states(self) -> list[State]:
+        return [self._state, *(expert.learner._state for expert in self._experts)]
+
+    def _share_road(self, road: Road) -> None:
+        for expert in self._experts:
+            expert.learner.__dict__["_road"] = road
+
+    def _has_road(self, road: Road) -> bool:
+        return all(expert.learner.__dict__.get("_road") is road for expert in self._experts)
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         n = len(rows.indptr) - 1
@@ -216,9 +267,8 @@ class Stacking(NestedLearners):
     ) -> None:
         """Run the loop over what the experts predict."""
         y, weight = rows
-        settings = Settings(float(self.share), float(self.ridge), int(self.prune or 0))
         rows = read_only(y), read_only(weight)
-        self._loop()(read_only(found), rows, stack, settings, past, out)
+        self._loop()(read_only(found), rows, stack, self._settings(), past, out)
 
     def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return what the experts predict for rows, from their scores, and learn from it."""

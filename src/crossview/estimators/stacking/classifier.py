@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from crossview._jit import Pass
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.estimators.base import OnlineClassifier
@@ -35,7 +36,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     ----------
     experts : list of (str, learner) or (str, learner, str), or None, default=None
         The experts: their names, online classifiers of this package, and for an expert on one view
-        the name of the view.  They share the columns and the views of the stack.  None: 7 to 16
+        the name of the view.  They share the columns and the views of the stack.  None: 8 to 20
         experts made from the views of the data; see the notes.
     calibration : {"sigmoid", "none"}, default="none"
         Whether to calibrate the combination, too.  The experts always are, and the combination
@@ -58,11 +59,13 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     Notes
     -----
     The default experts learn from all views, by rules that differ in what they assume: PA
-    (C = 0.01 and 1; of several views also with a disagreement penalty), AROW with a diagonal
-    covariance (r = 0.1, 10 and 100), and linear, factorization and multi-view machines at two
-    learning rates each.  With two to eight views, there is one AROW for each view alone.  More
-    than four of these, or more than two classes, thin the set; no machine with factors learns more
-    than 20 classes.
+    (C = 0.01 and 1; of several views also 10, and with a disagreement penalty), AROW with a
+    diagonal covariance (r = 0.1, 10 and 100), and linear, factorization and multi-view machines at
+    two learning rates each.  Factorization machines with ``forgetting`` and online Newton steps on
+    the columns of numbers follow a stream that changes; the latter are left out where each view has
+    more than 1,200 columns.  With two to eight views, there is one AROW for each view alone.  More
+    than four of these thin the set; no machine with factors learns more than 20 classes, and no
+    Newton steps.
 
     `decision_function` returns log odds for two classes and log probabilities for more.  The
     cost of a row is that of the experts, and O(K²) for K experts.  `fit` makes one pass; more
@@ -91,7 +94,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = OnlineStackingClassifier([10, 10, 10], random_state=0).fit(scale(X), y)
     >>> model.score(scale(X), y) > 0.95, len(model.experts_)
-    (True, 15)
+    (True, 19)
     >>> model.predict_proba(scale(X)).shape
     (569, 2)
     """
@@ -114,7 +117,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _n_calibrated(self) -> int | None:
         return self._n_inner_scores()
 
-    def _loop(self) -> Callable[..., None]:
+    def _loop(self) -> Pass:
         return two_classes.learn if len(self.classes_) <= 2 else several_classes.learn
 
     def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:

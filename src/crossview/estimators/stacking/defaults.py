@@ -4,11 +4,15 @@ They depend on nothing else: not on values, and not on the number of rows, becau
 neither in advance.  Each kind of learner gets two or three values of the parameter that matters
 most, a factor of three or more apart: what stacking weighs is the range.
 
-- Two classes: 9 experts for one view, 13 for two views (one more per view, up to four views).
-- Five to eight views: fewer values of each kind, so that there are at most 16 experts.
+- Streams that change: factorization machines that forget, at two rates where they are the only
+  learners of interactions, and Newton steps on the columns of numbers that forget, plain and with
+  random Fourier features.
+- Newton steps are left out where no view is narrow enough to be one of numbers.
+- Two classes: 13 experts for one view, 18 for two views (one more per view, up to four views).
+- Five to eight views: fewer values of each kind, so that there are at most 19 experts.
 - More than eight views: none of a view alone; it would take most experts for little each.
 - Several classes: the memory of a factorized learner is that of two classes times their number,
-  so there is one of each kind, and none for more than 20 classes.
+  so there is none for more than 20 classes.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from crossview.estimators.machines import (
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
 )
+from crossview.estimators.newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from crossview.estimators.second_order import AROWClassifier
 from crossview.views import ViewLayout
 
@@ -35,6 +40,10 @@ MAX_VIEWS_TWO_VALUES = 4
 MAX_VIEWS_ALONE = 8
 MAX_CLASSES_FACTORIZED = 20
 N_FACTORS = 8
+# the widest view that may hold numbers alone: a hundred, with an indicator and ten bins each
+MAX_COLUMNS_OF_NUMBERS = 1200
+# learning rate and forgetting of the machines that forget
+FORGETTING_RATE, FORGETTING = 0.4, (0.998, 0.9995)
 
 EXPERT_CLASSES: dict[str, type] = {
     kind.__name__: kind
@@ -45,6 +54,8 @@ EXPERT_CLASSES: dict[str, type] = {
         MultiViewMachineClassifier,
         MultiViewMachineRegressor,
         MultiViewPAClassifier,
+        OnlineNewtonClassifier,
+        OnlineNewtonRegressor,
         PassiveAggressiveClassifier,
     )
 }
@@ -58,6 +69,8 @@ def default_classifiers(layout: ViewLayout, n_classes: int) -> list[Entry]:
         (f"pa C={C:g}", PassiveAggressiveClassifier(C=C), None) for C in _values(wide, 1.0, 0.01)
     ]
     if V > 1:
+        # for labels that the last ones predict; of one view other experts follow them
+        found.append(("pa C=10", PassiveAggressiveClassifier(C=10.0), None))
         found.append(("pa:squared C=0.1", MultiViewPAClassifier(C=0.1, disagreement=0.001), None))
     found += [
         (f"arow r={r:g}", AROWClassifier(r=r, covariance="diagonal"), None)
@@ -68,16 +81,16 @@ def default_classifiers(layout: ViewLayout, n_classes: int) -> list[Entry]:
         _machine("linear", MultiViewMachineClassifier, rate, **linear)
         for rate in _values(wide, 0.3, 1.0)
     ]
-    few = wide or n_classes > 2
     if n_classes <= MAX_CLASSES_FACTORIZED:
         found += [
             _machine("fm", FactorizationMachineClassifier, rate, n_factors=N_FACTORS)
-            for rate in _values(few, 0.1, 0.3)
+            for rate in _values(wide, 0.1, 0.3)
         ]
+        found += _forgetting(layout, FactorizationMachineClassifier, OnlineNewtonClassifier)
         if V > 1:
             found += [
                 _machine("mvm", MultiViewMachineClassifier, rate, n_factors=N_FACTORS)
-                for rate in _values(few, 0.1, 0.3)
+                for rate in _values(wide or n_classes > 2, 0.1, 0.3)
             ]
     return [*found, *_views_alone(layout, AROWClassifier)]
 
@@ -93,14 +106,41 @@ def default_regressors(layout: ViewLayout) -> list[Entry]:
     ]
     found += [
         _machine("fm", FactorizationMachineRegressor, rate, alpha, n_factors=N_FACTORS)
-        for rate, alpha in _values(wide, (0.1, 0.001), (0.1, 0.03), (0.03, 0.001))
+        for rate, alpha in _values(wide, (0.1, 0.001), (0.3, 0.0))
     ]
+    found += _forgetting(layout, FactorizationMachineRegressor, OnlineNewtonRegressor, alpha=0.0)
     if V > 1:
         found += [
             _machine("mvm", MultiViewMachineRegressor, rate, alpha, n_factors=N_FACTORS)
             for rate, alpha in _values(wide, (0.05, 0.03), (0.1, 0.001))
         ]
     return [*found, *_views_alone(layout, MultiViewMachineRegressor)]
+
+
+def _forgetting(
+    layout: ViewLayout, machine: type, newton: type, alpha: float = 0.001
+) -> list[Entry]:
+    """Return the experts that follow a stream that changes."""
+    found: list[Entry] = [
+        (
+            f"fm lr={FORGETTING_RATE:g} ρ={rho:g}",
+            machine(
+                learning_rate=FORGETTING_RATE, forgetting=rho, alpha=alpha, n_factors=N_FACTORS
+            ),
+            None,
+        )
+        for rho in _values(layout.n_views > 1, *FORGETTING)
+    ]
+    if min(layout.widths) <= MAX_COLUMNS_OF_NUMBERS:
+        found += [
+            ("newton ρ=0.999", newton(forgetting=0.999, columns="numbers"), None),
+            (
+                "newton:fourier ρ=0.9995",
+                newton(forgetting=0.9995, columns="numbers", fourier_features=100),
+                None,
+            ),
+        ]
+    return found
 
 
 def view_expert(view: str, kind: type) -> Entry:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from crossview._jit import Pass
 from crossview.algorithms.stacking import numbers
 from crossview.estimators.base import OnlineRegressor
 from crossview.estimators.documentation import document_parameters, with_parameters
@@ -35,7 +36,7 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     ----------
     experts : list of (str, learner) or (str, learner, str), or None, default=None
         The experts: their names, online regressors of this package, and for an expert on one view
-        the name of the view.  They share the columns and the views of the stack.  None: 6 to 16
+        the name of the view.  They share the columns and the views of the stack.  None: 5 to 18
         experts made from the views of the data; see the notes.
 
     Attributes
@@ -56,7 +57,9 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     -----
     The default experts are linear models, factorization machines and, of several views, multi-view
     machines, with two or three pairs of learning rate and penalty each; with two to eight
-    views, there is one linear model for each view alone.
+    views, there is one linear model for each view alone.  Factorization machines with
+    ``forgetting``, and online Newton steps on the columns of numbers of a view of at most 1,200
+    columns, follow a stream that changes.
 
     The target is standardized once for all experts, on a stream by the mean and the standard
     deviation of all rows up to the current one.  The sample weight of a row goes to the experts,
@@ -92,7 +95,7 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     def _n_calibrated(self) -> int | None:
         return None
 
-    def _loop(self) -> Callable[..., None]:
+    def _loop(self) -> Pass:
         return numbers.learn
 
     def _start_state(self) -> None:

@@ -13,9 +13,19 @@ from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
 from crossview.errors import InputError
-from crossview.reporting.displays.style import COLORS, INK, LINE, MUTED, WIDTH, Display, short_name
+from crossview.reporting.displays.style import (
+    COLORS,
+    INK,
+    LINE,
+    MUTED,
+    WIDTH,
+    Display,
+    draw_bars,
+    short_name,
+)
+from crossview.scoring.results import metric_words
 
-__all__ = ["AnswerDisplay", "ComparisonDisplay"]
+__all__ = ["AnswerDisplay", "ComparisonDisplay", "brief_value", "coded_name", "metric_of_class"]
 
 # a row that is further away than so many times the middle one is drawn at the edge
 FAR = 2.5
@@ -175,7 +185,7 @@ class ComparisonDisplay(Display):
 
 
 class AnswerDisplay(Display):
-    """The recommended model beside the best baseline, and beside looking at no column.
+    """The recommended model beside the best baseline and a constant answer, or beside others.
 
     Parameters
     ----------
@@ -190,7 +200,8 @@ class AnswerDisplay(Display):
             raise InputError("there is one model, and nothing to compare it with")
         self.names = [name_of(row) for row in self.rows]
         self.size = (WIDTH * 0.9, 0.9 + 0.5 * len(self.rows))
-        self.title = f"{c.metric} {_what_is_shown(c, self.rows)}"
+        better = "higher" if metric_of(c.metric).higher_is_better else "lower"
+        self.title = f"{metric_of_class(c)}: {better} is better"
         listed = ", ".join(
             f"{name} {short_value(c, row.value)}"
             for name, row in zip(self.names, self.rows, strict=True)
@@ -203,56 +214,62 @@ class AnswerDisplay(Display):
         return cls(result)
 
     def _draw(self, ax: Any) -> None:
-        c, y = self.comparison, np.arange(len(self.rows))
-        sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
-        values = np.array([row.value for row in self.rows])
-        colors = [COLORS[0] if row is c.recommended else MUTED for row in self.rows]
-        ax.barh(y, np.nan_to_num(values), height=0.55, color=colors, alpha=0.85, linewidth=0)
-        ends = [0.0, *np.nan_to_num(values).tolist()]
-        for i, row in enumerate(self.rows):
-            right = np.nan_to_num(row.value)
-            if row.difference is not None:
-                interval = [c.best.value + sign * end for end in row.difference.interval()]
-                if np.isfinite(interval).all():
-                    ax.plot(interval, [i, i], color=INK, linewidth=1.4)
-                    right = max(right, *interval)
-                    ends += interval
-            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
-            words = "–" if np.isnan(row.value) else short_value(c, row.value)
-            ax.annotate(words, (max(right, 0.0), i), **place, fontsize=9.5)
-        low, high = min(ends), max(ends)
-        ax.set_xlim(low, high + 0.22 * ((high - low) or 1.0))
-        ax.set_ylim(len(y) - 0.4, -0.6)
-        names = [textwrap.fill(short_name(name, 44), 23) for name in self.names]
-        ax.set_yticks(y, names)
+        c = self.comparison
+        draw_bars(
+            ax,
+            [textwrap.fill(short_name(name, 44), 23) for name in self.names],
+            [row.value for row in self.rows],
+            ["–" if np.isnan(row.value) else brief_value(c, row.value) for row in self.rows],
+            [self._interval(row) for row in self.rows],
+            [COLORS[0] if row is c.recommended else MUTED for row in self.rows],
+        )
         for text, row in zip(ax.get_yticklabels(), self.rows, strict=True):
             text.set_fontweight("bold" if row is c.recommended else "normal")
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        ax.locator_params(axis="x", nbins=5)
-        ax.grid(axis="x")
-        ax.set_xlabel(c.metric if sign > 0 else f"{c.metric} (lower is better)")
+        ax.set_xlabel(c.metric)
+
+    def _interval(self, row: ComparisonRow) -> tuple[float, float]:
+        """The interval of a row on new rows; on a stream that of its difference to the best."""
+        c, interval = self.comparison, self.comparison.interval(row)
+        if interval is not None or row.difference is None:
+            return interval or (np.nan, np.nan)
+        sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
+        low, high = sorted(c.best.value + sign * end for end in row.difference.interval())
+        return low, high
+
+
+def coded_name(row: ComparisonRow) -> str:
+    """Return what a row is in words, with the name that commands take where that tells more."""
+    named = name_of(row)
+    told = row.members or row.model in CONSTANT or row.model.startswith("view:") or row.baseline
+    if told or named == row.model:
+        return named
+    return f"{named[:-1]}; {row.model})" if named.endswith(")") else f"{named} ({row.model})"
+
+
+def metric_of_class(c: Comparison) -> str:
+    """Return the metric with the classes that it is about, each in quotes."""
+    return metric_words(c.metric, [str(one) for one in c.classes], str(c.positive))
+
+
+def brief_value(c: Comparison, value: float) -> str:
+    """Return three decimals, or four digits of an error, which has the unit of the label."""
+    return f"{value:.4g}" if c.task == "regression" else f"{value:.3f}"
 
 
 def _told_rows(c: Comparison) -> list[ComparisonRow]:
-    """Return the rows that readers compare the answer with, the best first."""
+    """Return the rows that readers compare the answer with, the best first.
+
+    Without a baseline, as on a stream, these are the next model and the best view alone.
+    """
     ours = next((row for row in c.rows if not row.baseline), None)
     constant = next((row for row in c.rows if row.model in CONSTANT), None)
     told = [c.recommended, *([ours] if c.recommended.baseline else []), best_baseline(c), constant]
+    if not any(told[1:]):
+        others = [row for row in c.rows if row is not c.recommended]
+        views = [row for row in others if row.model.startswith("view:")]
+        told += others[:1] + views[:1]
     models = {row.model for row in told if row is not None}
     return [row for row in c.rows if row.model in models]
-
-
-def _what_is_shown(c: Comparison, rows: Sequence[ComparisonRow]) -> str:
-    parts = ["of the recommended model"]
-    others = [row for row in rows if row is not c.recommended]
-    if any(not row.baseline for row in others):
-        parts.append("of the best of Crossview")
-    if any(row.baseline and row.model not in CONSTANT for row in others):
-        parts.append("of the best baseline")
-    if any(row.model in CONSTANT for row in others):
-        parts.append("of a constant answer")
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _finding(c: Comparison) -> str:
@@ -260,17 +277,17 @@ def _finding(c: Comparison) -> str:
     chosen, best = c.recommended, c.best
     value = f"{c.metric} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:
-        return f"{chosen.model}: {value}"
+        return f"{coded_name(chosen)}: {value}"
     if chosen is not best:
         n = len(c.equals)
         return (
-            f"{chosen.model} ({value}) is the cheapest of {n} models that are shown to be equal to "
-            "the best"
+            f"{coded_name(chosen)}, {value}, is the cheapest of {n} models that are shown to be "
+            "equal to the best"
         )
-    named, second = "The ensemble" if best.members else best.model, c.rows[1]
+    named, second = "The ensemble" if best.members else coded_name(best), c.rows[1]
     away = short_value(c, abs(best.value - second.value))
     if is_clear(c, second):
-        return f"{named} is best ({value}), ahead of {second.model} by {away}"
+        return f"{named} is best ({value}), ahead of {coded_name(second)} by {away}"
     if second.difference is not None and second.difference.location > 0.0:
-        return f"{named} is the answer ({value}); {second.model} is {away} ahead, not clearly"
-    return f"{named} is best ({value}), but not clearly: {second.model} is {away} behind"
+        return f"{named} is the answer ({value}); {coded_name(second)} is {away} ahead, not clearly"
+    return f"{named} is best ({value}), but not clearly: {coded_name(second)} is {away} behind"

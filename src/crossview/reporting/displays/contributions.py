@@ -12,7 +12,7 @@ from crossview.catalog.metrics import metric_of
 from crossview.comparing.comparison import Comparison
 from crossview.errors import InputError
 from crossview.evaluating.evaluation import Evaluation
-from crossview.reporting.displays.style import COLORS, MUTED, WIDTH, Display, short_name
+from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
 from crossview.scoring.drift import scores_of_views
 
 __all__ = ["Share", "ViewContributionDisplay", "display_of_shares", "shares_of_scores"]
@@ -183,30 +183,11 @@ class ViewContributionDisplay(Display):
         return cls.from_predictions(estimator.layout_.names, each, ax=ax)
 
     def _draw(self, ax: Any) -> None:
-        y = np.arange(len(self.views))
-        ax.barh(y, self.values, height=0.55, color=COLORS[0], alpha=0.85, linewidth=0)
-        ends = [self.values, np.zeros(1)]
-        if self.intervals is not None:
-            for i, (low, high) in enumerate(self.intervals):
-                ax.plot([low, high], [i, i], color=MUTED, linewidth=1.6)
-            ends.append(self.intervals[np.isfinite(self.intervals)])
-        low, high = np.min(np.concatenate(ends)), np.max(np.concatenate(ends))
-        pad = 0.2 * (high - low) or 0.1
-        ax.set_xlim(low - pad * (low < 0.0), high + pad)
-        ax.set_ylim(len(self.views) - 0.4, -0.6)
-        for i, value in enumerate(self.values):
-            right = value if self.intervals is None else max(value, self.intervals[i][1])
-            place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
-            at = (right if right == right else value, i)
-            ax.annotate(self._words(value), at, **place, fontsize=9.5)
-        ax.set_yticks(y, [short_name(view) for view in self.views])
-        ax.tick_params(axis="y", length=0)
+        names, words = map(short_name, self.views), map(self._words, self.values)
+        draw_bars(ax, list(names), self.values, list(words), self.intervals)
         ax.axvline(0.0, color=MUTED, linewidth=0.8)
-        ax.spines["left"].set_visible(False)
         if self.is_share:
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        ax.locator_params(axis="x", nbins=6)
-        ax.grid(axis="x")
         ax.set_xlabel(self.label)
 
 

@@ -11,6 +11,7 @@ from crossview.comparing.comparison import Comparison
 from crossview.errors import InputError
 from crossview.evaluating.evaluation import Evaluation, Window
 from crossview.reporting.displays.style import COLORS, WIDTH, Display, plain_log_ticks, short_name
+from crossview.reporting.tables import benefit_of_rows
 
 __all__ = ["LearningCurveDisplay", "MetricOverTimeDisplay"]
 
@@ -73,13 +74,7 @@ class LearningCurveDisplay(Display):
             raise InputError("the comparison has no learning curve; compare with curve=True")
         gain = curve.last_doubling
         low, high = gain.interval()
-        words = (
-            "More rows would help"
-            if low > 0.0
-            else "More rows may help"
-            if gain.location > comparison.rope
-            else "More rows would bring little"
-        )
+        words = benefit_of_rows(gain, comparison.rope).capitalize()
         title = (
             f"{words}: the last doubling gains {gain.location:.2g} {comparison.metric} "
             f"({low:.2g} to {high:.2g})"

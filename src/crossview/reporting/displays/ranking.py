@@ -1,9 +1,8 @@
-"""Ranking and calibration curves: scikit-learn's displays in the style of the package."""
+"""Ranking and calibration curves, by the metrics of scikit-learn."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,39 +127,31 @@ class _Ranking(Display):
         named = [*self._order[:2], self._order[-1]][: max(1, len(self._order))]
         named = list(dict.fromkeys(named))[:MOST_NAMED]
         roc = self.is_roc
-        ends_x, ends_y = [], []
         for k in sorted(self.areas, key=lambda k: k in named):
             of_class, scores = self.rows.of_class(k)
             color = COLORS[named.index(k)] if k in named else LINE
             if roc:
                 x, y, _ = metrics.roc_curve(of_class, scores)
-                x, y = _thin(x, y)
-                shown = metrics.RocCurveDisplay(fpr=x, tpr=y)
             else:
                 y, x, _ = metrics.precision_recall_curve(of_class, scores)
-                x, y = _thin(x, y)
-                shown = metrics.PrecisionRecallDisplay(precision=y, recall=x)
-            how = {"color": color, "linewidth": 1.8 if k in named else 1.0}
-            shown.plot(ax=ax, curve_kwargs=how)
-        if ax.get_legend() is not None:
-            ax.get_legend().remove()
+            ax.plot(
+                *_thin(x, y),
+                drawstyle="default" if roc else "steps-post",
+                color=color,
+                linewidth=1.8 if k in named else 1.0,
+            )
         if roc:
             ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
         elif self.rows.positive is not None:
             chance = float((self.rows.scored.y == self.rows.positive).mean())
             ax.axhline(chance, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_aspect("auto")
-        ax.grid(axis="both")
+        _show_unit_square(ax)
         ax.set_xlabel("false positives, share" if roc else "recall")
         ax.set_ylabel("true positives, share" if roc else "precision")
         if self.rows.positive is None:
             for i, k in enumerate(named):
-                ends_x.append(0.98)
-                ends_y.append(0.04 + 0.09 * (len(named) - 1 - i))
                 ax.text(
-                    *(0.98 if roc else 0.02, ends_y[-1]),
+                    *(0.98 if roc else 0.02, 0.04 + 0.09 * (len(named) - 1 - i)),
                     f"{short_name(self.rows.classes[k])} {self.areas[k]:.3f}",
                     color=COLORS[i],
                     ha="right" if roc else "left",
@@ -171,7 +162,7 @@ class _Ranking(Display):
 
 
 class PrecisionRecall(_Ranking):
-    """Precision against recall, one curve per class: scikit-learn's `PrecisionRecallDisplay`.
+    """Precision against recall, one curve per class.
 
     Parameters
     ----------
@@ -181,7 +172,7 @@ class PrecisionRecall(_Ranking):
 
 
 class Roc(_Ranking):
-    """True against false positives, one curve per class: scikit-learn's `RocCurveDisplay`.
+    """True against false positives, one curve per class.
 
     Parameters
     ----------
@@ -202,7 +193,7 @@ class Roc(_Ranking):
 
 
 class ReliabilityDisplay(Display):
-    """Share of positive rows per predicted probability: scikit-learn's `CalibrationDisplay`.
+    """Share of positive rows per predicted probability.
 
     Parameters
     ----------
@@ -253,14 +244,7 @@ class ReliabilityDisplay(Display):
         return cls(*_bins(p, s.y == k), what)
 
     def _draw(self, ax: Any) -> None:
-        from sklearn.calibration import CalibrationDisplay
-
-        shown = CalibrationDisplay(self.share, self.probability, self.probability)
-        with warnings.catch_warnings():  # of a legend without names
-            warnings.simplefilter("ignore", UserWarning)
-            shown.plot(ax=ax, ref_line=False, color=COLORS[0])
-        if ax.get_legend() is not None:
-            ax.get_legend().remove()
+        ax.plot(self.probability, self.share, marker="s", color=COLORS[0])
         ax.plot([0, 1], [0, 1], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
         half = 1.96 * np.sqrt(np.maximum(self.share * (1 - self.share), 1e-9) / self.rows)
         ax.vlines(
@@ -269,10 +253,7 @@ class ReliabilityDisplay(Display):
             alpha=0.4,
             linewidth=1.4,
         )
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(-0.02, 1.02)
-        ax.set_aspect("auto")
-        ax.grid(axis="both")
+        _show_unit_square(ax)
         ax.set_xlabel(f"mean probability of {self.what}")
         ax.set_ylabel(f"share of {self.what}")
         add_key(ax, "dashed: right")
@@ -376,7 +357,7 @@ class ThresholdDisplay(Display):
 
 
 class TargetDisplay(Display):
-    """Predicted against true numbers: scikit-learn's `PredictionErrorDisplay`.
+    """Predicted against true numbers.
 
     Parameters
     ----------
@@ -411,25 +392,26 @@ class TargetDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import MaxNLocator
-        from sklearn.metrics import PredictionErrorDisplay
 
         step = max(1, len(self.scored.y) // MOST_DOTS)
         true, said = self.scored.y[::step], self.scored.scores[::step].astype(np.float64)
         if len(np.unique(true)) <= 20:  # such as ratings: apart, to be seen
             true = true + np.random.default_rng(0).uniform(-0.15, 0.15, len(true))
-        shown = PredictionErrorDisplay(y_true=true, y_pred=said)
-        shown.plot(
-            ax=ax,
-            kind="actual_vs_predicted",
-            scatter_kwargs={"s": 9, "alpha": 0.45, "color": COLORS[0], "linewidths": 0},
-            line_kwargs={"color": MUTED, "linewidth": 0.8},
-        )
-        ax.set_aspect("auto")
+        ax.scatter(said, true, s=9, alpha=0.45, color=COLORS[0], linewidths=0)
+        ends = [min(true.min(), said.min()), max(true.max(), said.max())]
+        ax.plot(ends, ends, color=MUTED, linewidth=0.8, linestyle="--")
         ax.grid(axis="both")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(5))
         ax.set_xlabel("predicted")
         ax.set_ylabel("true")
+
+
+def _show_unit_square(ax: Any) -> None:
+    """Let both axes go from 0 to 1, and a little beyond."""
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    ax.grid(axis="both")
 
 
 def _bins(p: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

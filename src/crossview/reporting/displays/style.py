@@ -25,6 +25,7 @@ __all__ = [
     "WIDTH",
     "Display",
     "add_key",
+    "draw_bars",
     "label_ends",
     "plain_log_ticks",
     "short_name",
@@ -142,6 +143,34 @@ def short_name(name: object, most: int = LONGEST_NAME) -> str:
     """Return a name that fits beside a picture."""
     text = " ".join(NOT_IN_XML.sub("\ufffd", str(name)).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def draw_bars(
+    ax: Any,
+    names: Sequence[str],
+    values: Any,
+    words: Sequence[str],
+    intervals: Any = None,
+    colors: Any = COLORS[0],
+) -> None:
+    """Draw horizontal bars from 0 with words at their ends; an interval may be NaN."""
+    y, values = np.arange(len(names)), np.nan_to_num(values)
+    lines = np.full((len(y), 2), np.nan) if intervals is None else np.asarray(intervals)
+    ax.barh(y, values, height=0.55, color=colors, alpha=0.85, linewidth=0)
+    ax.hlines(y, lines[:, 0], lines[:, 1], color=INK, linewidth=1.4)
+    rights = np.nanmax(np.column_stack([values, np.zeros(len(y)), lines]), axis=1)
+    for i, text in enumerate(words):
+        place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+        ax.annotate(text, (rights[i], i), **place, fontsize=9.5)
+    low = min(0.0, values.min(), np.nanmin([*lines.ravel(), 0.0]))
+    span = rights.max() - low or 1.0
+    ax.set_xlim(low - 0.05 * span * (low < 0.0), rights.max() + 0.22 * span)
+    ax.set_ylim(len(y) - 0.4, -0.6)
+    ax.set_yticks(y, names)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.locator_params(axis="x", nbins=6)
+    ax.grid(axis="x")
 
 
 def label_ends(

@@ -9,7 +9,7 @@ from typing import Any
 from crossview.errors import InputError
 from crossview.reporting.svg import svg_of
 
-__all__ = ["Block", "Page", "Section", "figure", "figures", "fold", "lines", "table", "text"]
+__all__ = ["Block", "Page", "Section", "code", "figures", "fold", "group", "lines", "table", "text"]
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,10 @@ class Block:
     svg: str = ""
     blocks: list[Block] = field(default_factory=list)
 
-    @property
-    def groups(self) -> list[list[Block]]:
-        """As of a section."""
-        return _groups(self.blocks)
-
 
 @dataclass
 class Section:
-    """A part of a page with a title.
+    """A part of a page of which the title is seen, until it is opened.
 
     Attributes
     ----------
@@ -71,37 +66,27 @@ class Section:
         Its heading.
     blocks : list of Block
         What it shows; a section without blocks is left out.
-    folded : bool
-        Whether only its title is seen until it is opened.
     finding : str
-        Of a folded section: what is to be seen inside.  Empty: the title of its first picture.
+        What is to be seen inside, in a few words.  Empty: the title of its first picture.
+    opened : bool
+        Whether it is shown without being opened.
     """
 
     key: str
     title: str
     blocks: list[Block] = field(default_factory=list)
-    folded: bool = False
     finding: str = ""
-
-    @property
-    def is_small(self) -> bool:
-        """Return whether it fills at most half of the screen: one picture or a few words."""
-        kinds = [block.kind for block in self.blocks]
-        return kinds.count("figure") <= 1 and set(kinds) <= {"figure", "text"}
+    opened: bool = False
 
     @property
     def summary(self) -> str:
-        """Return the summary beside the title of a folded section."""
+        """Return the summary beside the title."""
         titles = [block.title for block in self.blocks if block.kind == "figure"]
         return self.finding or next(iter(titles), "")
 
-    @property
-    def groups(self) -> list[list[Block]]:
-        """The blocks, with pictures and tables that follow each other together."""
-        return _groups(self.blocks)
 
-
-def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
+def group(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Return blocks with pictures and tables that follow each other together."""
     found: list[list[Block]] = []
     side = ("figure", "table")  # by side, where there is room
     for block in blocks:
@@ -114,7 +99,7 @@ def _groups(blocks: Sequence[Block]) -> list[list[Block]]:
 
 @dataclass
 class Page:
-    """A page.
+    """A page: the answer on the first screen, and all else in sections behind their titles.
 
     Attributes
     ----------
@@ -122,20 +107,18 @@ class Page:
         What it is about.
     question, answer : str
         Each a plain sentence.
-    warnings : list of str
-        What may be wrong with it.
+    facts : list of str
+        The most important numbers, in a few words each: 3,000 rows.
     more : list of str
-        What else one has to know, such as warnings.
-    action : str
-        What to do now, in a sentence.
-    command : str
-        The command that does it.
-    picture : Block or None
-        The answer as a picture.
+        What else the answer says, a sentence each.
+    pictures : list of Block
+        The answer as pictures and tables.
+    actions : list of Block
+        What to do now.
+    doubts : list of str
+        What could be wrong, a sentence each.
     detail : list of str
-        What else the answer says, for who wants to know how sure it is.
-    facts : list of tuple of str
-        Names and values of the most important numbers.
+        What else is known of it, for who wants to know how sure it is.
     sections : list of Section
         The rest.
     """
@@ -143,13 +126,12 @@ class Page:
     title: str
     question: str
     answer: str
-    warnings: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
     more: list[str] = field(default_factory=list)
-    action: str = ""
-    command: str = ""
-    picture: Block | None = None
+    pictures: list[Block] = field(default_factory=list)
+    actions: list[Block] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
     detail: list[str] = field(default_factory=list)
-    facts: list[tuple[str, str]] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
 
 
@@ -169,14 +151,14 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]], **more: Any) -> 
     return Block("table", header=header, rows=rows, **more)
 
 
+def code(title: str, command: str) -> Block:
+    """Return a command below a line that says what it does."""
+    return Block("code", title=title, text=command)
+
+
 def fold(title: str, *blocks: Block) -> list[Block]:
     """Return blocks behind a title that opens them, if there are any."""
     return [Block("fold", title=title, blocks=list(blocks))] if blocks else []
-
-
-def figure(display: Any, key: str, how: str = "") -> Block:
-    """Return a picture with its finding as title, and how to read it."""
-    return Block("figure", title=display.title, text=how, svg=svg_of(display, key))
 
 
 def figures(*wanted: tuple[str, Callable[[], Any], str]) -> list[Block]:
@@ -187,5 +169,6 @@ def figures(*wanted: tuple[str, Callable[[], Any], str]) -> list[Block]:
             display = make()
         except InputError:  # the result has not kept what it needs
             continue
-        found.append(figure(display, key, how))
+        picture = svg_of(display, key)
+        found.append(Block("figure", title=display.title, text=how, svg=picture))
     return found

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from crossview.catalog.metrics import metric_of
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import (
@@ -17,206 +18,266 @@ from crossview.comparing.verdict import (
     name_of,
     short_value,
 )
-from crossview.reporting.displays.comparison import AnswerDisplay, ComparisonDisplay
-from crossview.reporting.displays.contributions import ViewContributionDisplay
+from crossview.reporting.displays.comparison import (
+    AnswerDisplay,
+    ComparisonDisplay,
+    brief_value,
+    coded_name,
+    metric_of_class,
+)
+from crossview.reporting.displays.contributions import ViewContributionDisplay, shares_of_scores
 from crossview.reporting.displays.cumulative import CumulativeErrorDisplay
 from crossview.reporting.displays.curves import LearningCurveDisplay
-from crossview.reporting.page.blocks import Block, Page, Section, figures, fold, lines, table, text
+from crossview.reporting.page.blocks import (
+    Block,
+    Page,
+    Section,
+    code,
+    figures,
+    fold,
+    lines,
+    table,
+    text,
+)
 from crossview.reporting.page.sections import (
     Made,
-    columns_section,
-    data_section,
-    differing_section,
-    experts_section,
+    counted,
+    how_often_right,
+    kept_sections,
     made_section,
-    ranking_section,
     sentence,
+    sentences,
     share_blocks,
-    words_of,
 )
-from crossview.reporting.tables import comparison_table, duration, speed, table_notes
+from crossview.reporting.tables import (
+    comparison_table,
+    duration,
+    speed,
+    table_notes,
+    view_notes,
+)
 
 __all__ = ["comparison_page"]
 
 # columns of a terminal in which the table has all columns
 WIDE = 200
-# models of the short table, before those that are shown for another reason
-MOST_SHOWN = 6
+# views on the first screen
+MOST_VIEWS = 8
+# in each fold, so that it is not by chance
+BEYOND_CHANCE = 0.55
 NOT_KEPT = "This comparison has not kept what most pictures need; make it again to see them."
 
 
 def comparison_page(c: Comparison, made: Made | None = None) -> Page:
     """Return a comparison as a page."""
     made = made or Made()
-    target = "" if made.label is None else f" {made.label}"
-    action, command = _action(c, made)
-    page = Page(
+    said = [*c.warnings, *c.notes, *made.said]
+    if c.planned_folds > c.folds:
+        said.append(f"{c.folds} of {c.planned_folds} folds were finished")
+    return Page(
         title="Comparison by crossview",
-        question=f"Which way of using {words_of(list(c.views))} predicts{target} best?",
+        question=f"What predicts {made.label or 'the label'} best?",
         answer=_answer(c),
-        action=action,
-        command=command,
-        picture=next(iter(figures(("answer", lambda: AnswerDisplay(c), _about_answer(c)))), None),
-        warnings=[sentence(line) for line in c.warnings],
-        more=[sentence(line) for line in c.notes],
-        detail=[sentence(line) for line in c.verdict] if len(c.rows) > 1 else [],
         facts=_facts(c),
+        more=[*_members(c), *_in_rows(c)],
+        pictures=[
+            *figures(("answer", lambda: AnswerDisplay(c), _about_answer(c))),
+            *_views(c),
+        ],
+        actions=_actions(c, made),
+        doubts=sentences(said),
+        detail=sentences(c.verdict) if len(c.rows) > 1 else [],
+        sections=[
+            _models(c),
+            _worth(c),
+            _curves(c),
+            *kept_sections(c, c.recommended.confusion, c.classes, c.unlabeled),
+            made_section(made, _settings(c), [NOT_KEPT] * (c.diagnostics is None)),
+        ],
     )
-    kept, row = c.diagnostics, c.recommended
-    page.sections = [
-        _models(c),
-        _worth(c),
-        _curves(c),
-        ranking_section(c, row.confusion, c.classes),
-        columns_section(kept),
-        differing_section(c),
-        experts_section(c),
-        data_section(kept, c.classes, c.unlabeled),
-        made_section(made, _settings(c), [] if kept is not None else [NOT_KEPT]),
-    ]
-    return page
 
 
 def _answer(c: Comparison) -> str:
     """The answer in one plain sentence, with what it is measured by and how sure that is."""
-    best, chosen = c.best, c.recommended
-    named = name_of(chosen)
-    named = named if chosen.members or named == chosen.model else f"{named} ({chosen.model})"
-    value = f"{c.metric_words} {short_value(c, chosen.value)}"
-    if len(c.rows) == 1:
-        return f"{_begun(named)} was measured alone: {value}."
+    chosen = c.recommended
+    value = f"{metric_of_class(c)} = {brief_value(c, chosen.value)}"
     if (interval := c.interval(chosen)) is not None:
-        low, high = (short_value(c, end) for end in interval)
-        value += f" (on new rows {low} to {high}, 95 % interval)"
+        low, high = (brief_value(c, end) for end in interval)
+        value += f" ({low} to {high} on new rows, 95 % interval)"
+    named = coded_name(chosen)
+    if chosen.members:
+        named = f"the ensemble of {counted(len(chosen.members), 'model')}"
+    if len(c.rows) == 1:
+        return sentence(f"{named} was measured alone: {value}")
     if learns_nothing(c):
         what = "mean" if c.task == "regression" else "most frequent class"
         return sentence(
-            f"no model is clearly better than always predicting the {what}; recommended is "
-            f"{named}, {value}"
+            f"no model is clearly better than always predicting the {what}; the best is {named}: "
+            f"{value}"
         )
-    return f"{_begun(named)} is recommended: {value}, {_measured_by(c, best, chosen)}."
+    if chosen is not c.best:
+        value += f", shown to be equal to the best of {len(c.rows)} models, {coded_name(c.best)}"
+    return sentence(f"{named} is recommended: {value}; {_rival(c)}")
 
 
-def _begun(words: str) -> str:
-    """Words at the beginning of a sentence; the name of a model alone keeps its case."""
-    return words[:1].upper() + words[1:] if " " in words else words
+def _rival(c: Comparison) -> str:
+    """Compare the answer with the best baseline; if it is one, with the best of Crossview."""
+    chosen = c.recommended
+    ours = next((row for row in c.rows if not row.baseline), None)
+    rival = ours if chosen.baseline else best_baseline(c)
+    rival = rival or next(row for row in c.rows if row is not chosen)
+    named = f"Crossview's best, {coded_name(rival)}," if rival is ours else coded_name(rival)
+    reaches = f"{named} reaches {brief_value(c, rival.value)}"
+    if rival is c.best or rival.difference is None:
+        return reaches
+    worse = rival.difference.areas(0.0).worse
+    if is_clear(c, rival):
+        return f"{reaches}, clearly worse"
+    if rival.equal and chosen is c.best:
+        return f"{reaches}, which is shown to be equal"
+    return reaches if math.isnan(worse) else f"{reaches}, worse with probability {worse:.2f}"
 
 
-def _measured_by(c: Comparison, best: ComparisonRow, chosen: ComparisonRow) -> str:
-    """Compare the recommended model with the best baseline, else with the other models."""
-    theirs = best_baseline(c)
-    if chosen.baseline:
-        ours = next((row for row in c.rows if not row.baseline), None)
-        if ours is None:
-            return f"of {len(c.rows)} models, none of which is Crossview's"
-        told = "clearly ahead of" if is_clear(c, ours) else "which cannot be told from"
-        return f"{told} the best of Crossview, {ours.title} ({short_value(c, ours.value)})"
-    if theirs is not None:
-        told = "which cannot be told from"
-        if is_clear(c, theirs):
-            told = "clearly ahead of"
-            if chosen is not best:
-                told = f"shown to be equal to the best ({best.model}), which is {told}"
-        return f"{told} {name_of(theirs)} ({short_value(c, theirs.value)})"
-    if chosen is not best:
-        return f"shown to be equal to the best of {len(c.rows)} models, {best.model}"
-    others = len(c.equals) - 1
-    if others:
-        return f"and {others} of {len(c.rows)} models cannot be told from it"
-    second = c.rows[1]
-    told = "clearly ahead of" if is_clear(c, second) else "not clearly ahead of"
-    return f"{told} {second.model} ({short_value(c, second.value)})"
+def _members(c: Comparison) -> list[str]:
+    """Say what an ensemble holds."""
+    if not c.recommended.members:
+        return []
+    parts = [f"{coded_name(c.row(one.model))} {one.weight:.2f}" for one in c.recommended.members]
+    return [f"It adds up, by weight: {', '.join(parts)}."]
+
+
+def _in_rows(c: Comparison) -> list[str]:
+    """Say how often the recommended model is right, in rows that it has not learned."""
+    row = c.recommended
+    if c.task == "regression":
+        off = f"On average a prediction is off by {brief_value(c, row.mae)}."
+        return [off] if row.mae == row.mae and c.metric != "mae" else []
+    return how_often_right(c.metric, c.classes, c.positive, row.confusion)
 
 
 def _about_answer(c: Comparison) -> str:
-    how = f"mean over {c.folds} folds" if c.folds else "in stream order"
-    return f"{how.capitalize()}. Lines: 95 % interval of the difference to the best model."
+    if c.interval(c.recommended) is not None:
+        return f"Mean over {c.folds} folds; lines: 95 % interval on new rows."
+    how = f"Mean over {c.folds} folds" if c.folds else "In stream order"
+    return f"{how}; lines: 95 % interval of the difference to the first."
 
 
-def _action(c: Comparison, made: Made) -> tuple[str, str]:
-    """Return the next step, and the command for it."""
-    options = c.train_options
+def _views(c: Comparison) -> list[Block]:
+    """Return what each view is worth as a table, the most important first."""
+    sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
+    alone = {r.model.removeprefix("view:"): r for r in c.rows if r.model.startswith("view:")}
+    lost = {one.view: one.without_difference.location for one in c.ablation}
+    shares = shares_of_scores(c) or {}
+    views = [view for view in c.views if view in alone or view in lost or view in shares]
+    if len(c.views) < 2 or not views:
+        return []
+
+    def rank(view: str) -> tuple[float, ...]:
+        value = sign * alone[view].value if view in alone else -math.inf
+        return lost.get(view, 0.0), -value, -shares[view].value if view in shares else 0.0
+
+    views.sort(key=rank)
+    rows: list[list[Any]] = []
+    for view in views[:MOST_VIEWS]:
+        cells: list[Any] = [view]
+        if alone:
+            cells.append(brief_value(c, alone[view].value) if view in alone else "–")
+        if lost:
+            cells.append(brief_value(c, lost[view]) if view in lost else "–")
+        if shares:
+            share = shares[view].value if view in shares else math.nan
+            cells.append("–" if math.isnan(share) else (f"{share:.0%}", share))
+        rows.append(cells)
+    header = ["view", *["alone"] * bool(alone), *["without it"] * bool(lost)]
+    parts = [f"alone: {c.metric} of a model of this view only"] * bool(alone)
+    parts += [f"without it: what {c.explained.model} then gains or loses"] * bool(lost)
+    parts += ["share: of the absolute score"] * bool(shares)
+    if len(views) > MOST_VIEWS:
+        parts.insert(0, f"{MOST_VIEWS} of {len(views)} views")
+    how, title = sentence("; ".join(parts)), _about_views(c, alone, views[0])
+    return [table([*header, *["share"] * bool(shares)], rows, title=title, text=how)]
+
+
+def _about_views(c: Comparison, alone: Mapping[str, ComparisonRow], first: str) -> str:
+    """Say which views matter."""
+    if c.ablation:
+        return ViewContributionDisplay.of(c).title
+    if not alone:
+        return "Which views matter"
+    if alone[first].equal:
+        return f"{first!r} alone is shown to be as good as all views"
+    return f"No view alone is shown to be as good as all; the best is {first!r}"
+
+
+def _actions(c: Comparison, made: Made) -> list[Block]:
+    """Return the next steps, with their commands."""
     if all(row.model in CONSTANT for row in c.rows):
-        return "What to do: compare models that learn; give them more time if it was too short.", ""
+        return [text("Compare models that learn; give them more time if it was too short.")]
+    chosen = c.recommended
     if learns_nothing(c):
-        advice = "What to do: look for more rows or for other columns before you train a model."
-        return advice, ""
-    if made.train:
-        return "What to do: train it on all rows.", made.train
-    if options:
-        return "What to do: train it on all rows with these options.", shlex.join(options)
-    return f"What to do: train {name_of(c.recommended)} on all rows.", ""
+        blocks = [text("Look for more rows or for other columns before you train a model.")]
+        areas = chosen.others.get("roc_auc", [])
+        if areas and min(areas) > BEYOND_CHANCE:
+            blocks = [
+                text(
+                    "Compare by another metric, such as --metric roc_auc: the models tell the "
+                    f"classes apart (AUC {chosen.roc_auc:.3f}, by chance 0.5), which {c.metric} "
+                    "hides."
+                )
+            ]
+        return blocks
+    blocks = _training(c, made, chosen, "Train it on all rows")
+    if c.cheapest is not chosen:
+        title = f"Simpler, and shown to be equal: {coded_name(c.cheapest)}"
+        blocks += fold(
+            f"{title}, {brief_value(c, c.cheapest.value)}",
+            *_training(c, made, c.cheapest, "Train it instead"),
+        )
+    return blocks
 
 
-def _facts(c: Comparison) -> list[tuple[str, str]]:
-    how = f"{c.folds} folds" if c.folds else "in stream order"
-    facts = [
-        ("rows", f"{c.n_rows:,}"),
-        ("views", f"{len(c.views):,}"),
-        ("models compared", f"{len(c.rows)}"),
-        ("scored", f"{c.n_scored:,} rows, {how}"),
-    ]
-    if c.classes:
-        facts.insert(2, ("classes", f"{len(c.classes):,}"))
-    if c.unlabeled:
-        facts.insert(1, ("without a label", f"{c.unlabeled:,}"))
-    if not math.isnan(c.seconds):
-        facts.append(("time", duration(c.seconds)))
+def _training(c: Comparison, made: Made, row: ComparisonRow, what: str) -> list[Block]:
+    """Return the command that trains a row."""
+    if row.model in made.commands:
+        return [code(f"{what}:", made.commands[row.model])]
+    if options := c.train_options_of(row):
+        return [code(f"{what} with these options:", shlex.join(options))]
+    return [text(f"{what}: {coded_name(row)}.")]
+
+
+def _facts(c: Comparison) -> list[str]:
+    facts = [f"{c.n_rows:,} rows"]
+    facts += [f"{c.unlabeled:,} of them without a label"] * bool(c.unlabeled)
+    facts.append(counted(len(c.views), "view"))
+    facts += [f"{len(c.classes):,} classes"] * (len(c.classes) > 2)
+    facts.append(counted(len(c.rows), "model"))
+    how = f"{c.folds} folds" if c.folds else f"{c.n_scored:,} rows scored in stream order"
+    how += " in order of time" * (c.in_order and bool(c.folds))
+    facts.append(how if c.groups is None else f"{how} by {c.groups}")
+    facts += [] if math.isnan(c.seconds) else [duration(c.seconds)]
     return facts
 
 
 def _models(c: Comparison) -> Section:
-    """The models that matter with their picture; all of them, with all columns, in a fold."""
+    """All models, with a picture."""
     section = Section("models", "Models")
-    if len(c.rows) == 1:
-        section.blocks.append(_all_columns(c, [(name_of(c.best), c.best.model)]))
-        section.blocks += lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
-        return section
-    section.blocks += figures(
-        (
-            "models",
-            lambda: ComparisonDisplay.of(c),
-            f"Lines: 95 % interval of the difference to the best. Shaded: within {c.rope:.3g} of "
-            "the best, which is practically equal. Hollow: baselines of scikit-learn.",
+    if len(c.rows) > 1:
+        section.blocks += figures(
+            (
+                "models",
+                lambda: ComparisonDisplay.of(c),
+                f"Lines: 95 % interval of the difference to the best. Shaded: within {c.rope:.3g} "
+                "of the best, which is practically equal. Hollow: baselines of scikit-learn.",
+            )
         )
-    )
-    whole = comparison_table(c, WIDE)
-    cells = {name: [row[i] for row in whole.rows] for i, name in enumerate(whole.header)}
-    metric = whole.header[2]
-    shown = _short_list(c)
-    names = [(name_of(row), row.model) for row in c.rows]
-    brief = [
-        [names[i], cells[metric][i], _difference(c, c.rows[i].difference), cells["worse"][i]]
-        for i in shown
-    ]
-    title = "In bold: recommended"
-    if len(shown) < len(c.rows):
-        title += f"; {len(shown)} of {len(c.rows)} models, the best first"
-    section.blocks.append(
-        table(
-            *(["model", metric, "difference (95 %)", "worse"], brief),
-            marked=frozenset([shown.index(c.rows.index(c.recommended))]),
-            title=title,
-            text="Above the line: shown to be equal to the best. Worse: probability of being worse "
-            f"than the best by more than {short_value(c, c.rope)}.",
-        )
-    )
-    notes = lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
-    section.blocks += fold(f"All {len(c.rows)} models and columns", _all_columns(c, names), *notes)
+    section.blocks.append(_all_columns(c))
+    section.blocks += lines(f"{note}." for note in [*table_notes(c), _about_speed(c)])
     if c.unlabeled_benefit:
         section.blocks.append(text(sentence(c.unlabeled_benefit)))
     return section
 
 
-def _short_list(c: Comparison) -> list[int]:
-    """The positions of the rows to show: the best ones, the recommended one and the baselines."""
-    wanted = [*c.rows[:MOST_SHOWN], c.recommended, best_baseline(c)]
-    wanted += [row for row in c.rows if row.model in CONSTANT]
-    models = {row.model for row in wanted if row is not None}
-    return [i for i, row in enumerate(c.rows) if row.model in models]
-
-
-def _all_columns(c: Comparison, names: Sequence[tuple[str, str]]) -> Block:
+def _all_columns(c: Comparison) -> Block:
     """All that is known of all models."""
     whole = comparison_table(c, WIDE)
     header = list(whole.header)
@@ -224,10 +285,10 @@ def _all_columns(c: Comparison, names: Sequence[tuple[str, str]]) -> Block:
     at, cost, timed = header.index("worse"), header.index("rows/s"), c.mode != "progressive"
     header[cost : cost + 1] = ["learned/s", *["predicted/s"] * timed]
     header.insert(at, "difference (95 %)")
-    for cells, row, name in zip(rows, c.rows, names, strict=True):
+    for cells, row in zip(rows, c.rows, strict=True):
         cells[cost + 1 : cost + 1] = [speed(row.predicted_per_second)] * timed
         cells.insert(at, _difference(c, row.difference))
-        cells[:2] = [name]
+        cells[:2] = [(name_of(row), row.model)]
     del header[1]
     return table(
         *(header, rows),
@@ -258,56 +319,22 @@ def _difference(c: Comparison, difference: object) -> str:
 def _worth(c: Comparison) -> Section:
     """Return the section on the contribution of each view."""
     section = Section("worth", "What each view is worth")
-    alone = [row for row in c.rows if row.model.startswith("view:")]
     if c.ablation:
-        section.blocks += figures(
-            (
-                "worth",
-                lambda: ViewContributionDisplay.of(c),
-                f"{c.recommended.model} learned again without the view; lines: 95 % interval.",
-            )
-        )
-        rows = []
-        for one in c.ablation:
-            for what, value, change in (
-                ("learned without it", one.without, one.without_difference),
-                ("missing in the rows to predict", one.missing, one.missing_difference),
-            ):
-                cells = [one.view, what, short_value(c, value), short_value(c, change.location)]
-                rows.append([*cells, _difference(c, change)])
-        header = ["view", "what", c.metric, "difference", "95 % interval"]
-        section.blocks.append(table(header, rows, texts=2))
-    if alone:
-        rows = [
-            [
-                row.model.removeprefix("view:"),
-                short_value(c, row.value),
-                _difference(c, row.difference),
-            ]
-            for row in alone
-        ]
-        section.blocks.append(
-            table(
-                ["view alone", c.metric, "difference to the best (95 %)"],
-                rows,
-                title="Each view alone",
-            )
-        )
-    if not c.ablation and c.recommended.model.startswith("view:"):
-        words = f"{c.recommended.model} uses one view: nothing is lost without the others."
-        section.blocks.append(text(words))
+        how = f"{c.explained.model} learned again without the view; lines: 95 % interval."
+        section.blocks += figures(("worth", lambda: ViewContributionDisplay.of(c), how))
+    section.blocks += lines(sentences(view_notes(c)))
     section.blocks += share_blocks(c)
     return section
 
 
 def _curves(c: Comparison) -> Section:
     """More rows: the learning curve, and the error along a stream."""
-    section = Section("rows", "More rows", folded=True)
+    section = Section("rows", "More rows")
     section.blocks += figures(
         (
             "learning-curve",
             lambda: LearningCurveDisplay.of(c),
-            f"{c.recommended.model}; shaded: one standard deviation over the folds.",
+            f"{c.explained.model}; shaded: one standard deviation over the folds.",
         ),
         (
             "errors",

@@ -8,24 +8,27 @@ from typing import Any
 from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.contributions import ViewContributionDisplay
 from crossview.reporting.displays.curves import MetricOverTimeDisplay
-from crossview.reporting.evaluation import evaluation_tables
-from crossview.reporting.fitting_table import FittingTable
-from crossview.reporting.page.blocks import Page, Section, figures, lines, table, text
+from crossview.reporting.evaluation import (
+    metrics_table,
+    missing_lines,
+    slice_tables,
+    views_table,
+    windows_table,
+)
+from crossview.reporting.page.blocks import Block, Page, Section, figures, table, text
 from crossview.reporting.page.sections import (
     Made,
-    columns_section,
-    data_section,
-    differing_section,
-    experts_section,
+    how_often_right,
+    kept_sections,
     made_section,
     of_table,
-    ranking_section,
     sentence,
+    sentences,
     share_blocks,
 )
 from crossview.reporting.page.training import model_section
 from crossview.reporting.tables import table_of_classes
-from crossview.scoring.drift import drift_warnings
+from crossview.scoring.results import metric_words
 
 __all__ = ["evaluation_page"]
 
@@ -39,114 +42,74 @@ def evaluation_page(
     """Return an evaluation as a page."""
     made = made or Made(label=e.label)
     target = "" if e.label is None else f" {e.label}"
-    page = Page(
+    value, low, high = map(e.short, e.metrics[e.metric])
+    metric = metric_words(e.metric, [str(one) for one in e.classes], str(e.positive))
+    sure = "" if math.isnan(e.metrics[e.metric].low) else f" ({low} to {high}, 95 % interval)"
+    return Page(
         title="Evaluation by crossview",
         question=f"How good is {e.model or 'the model'} at predicting{target}?",
-        answer=sentence(e.summary),
-        warnings=[sentence(line) for line in e.one_class],
-        more=[sentence(line) for line in [*drift_warnings(e.drift), *e.notes]],
+        answer=sentence(f"{metric} = {value}{sure}"),
         facts=_facts(e),
+        more=[
+            *how_often_right(e.metric, e.classes, e.positive, e.confusion),
+            *sentences(e.notes),
+        ],
+        pictures=_worth(e),
+        doubts=[
+            sentence(line) for line in dict.fromkeys([*e.warnings, *missing_lines(e), *made.said])
+        ],
+        sections=[
+            _metrics(e),
+            *_slices(e),
+            _over_time(e),
+            _drift(e),
+            *kept_sections(e, e.confusion, e.classes, e.skipped),
+            *([] if fitted is None else [model_section(fitted, info or {})]),
+            made_section(made, _settings(e)),
+        ],
     )
-    page.sections = [
-        _metrics(e),
-        _worth(e),
-        _over_time(e),
-        _drift(e),
-        ranking_section(e, e.confusion, e.classes),
-        columns_section(e.diagnostics),
-        differing_section(e),
-        experts_section(e),
-        data_section(e.diagnostics, e.classes, e.skipped),
-        model_section(fitted, info or {}) if fitted is not None else Section("model", ""),
-        made_section(made, _settings(e)),
-    ]
-    return page
 
 
-def _facts(e: Evaluation) -> list[tuple[str, str]]:
-    value, low, high = e.metrics[e.metric]
-    interval = "" if math.isnan(low) else f" ({e.short(low)} to {e.short(high)})"
-    facts = [("rows", f"{e.n_rows:,}"), (e.metric, f"{e.short(value)}{interval}")]
-    if e.classes:
-        facts.append(("classes", f"{len(e.classes):,}"))
-    if e.skipped:
-        facts.append(("without a label", f"{e.skipped:,}"))
-    return facts
-
-
-def _interval(e: Evaluation, low: float, high: float) -> str:
-    return "–" if math.isnan(low) else f"{e.short(low)} to {e.short(high)}"
+def _facts(e: Evaluation) -> list[str]:
+    facts = [f"{e.n_rows:,} rows", *([f"{len(e.classes):,} classes"] * (len(e.classes) > 2))]
+    return [*facts, *([f"{e.skipped:,} without a label"] * bool(e.skipped))]
 
 
 def _metrics(e: Evaluation) -> Section:
-    section = Section("metrics", "Metrics")
-    rows = [
-        [name, e.short(one.value), _interval(e, one.low, one.high)]
-        for name, one in e.metrics.items()
-    ]
-    marked = frozenset([list(e.metrics).index(e.metric)])
-    section.blocks.append(table(["metric", "value", "95 % interval"], rows, marked=marked))
+    """Return all metrics, how each class is predicted, and what each view is worth."""
+    metrics = metrics_table(e)
+    metrics.styles[list(e.metrics).index(e.metric)] = "bold"
+    tables = [metrics]
     if e.confusion is not None and len(e.classes) <= MOST_CLASSES_BESIDE:
-        section.blocks.append(of_table(table_of_classes("class", e.classes, e.confusion)))
-    notes = [
-        f"view {view!r} is missing in all rows; predicted without it" for view in e.missing_views
-    ]
-    notes += [f"column {column!r} is missing: null" for column in e.null_columns]
-    section.blocks += lines(sentence(note) for note in notes)
-    for sliced in e.by:
-        rows = [
-            [
-                one.value,
-                f"{one.rows:,}",
-                e.short(one.metric.value),
-                _interval(e, one.metric.low, one.metric.high),
-                e.short(one.difference),
-            ]
-            for one in sliced.slices
-        ]
-        header = [sliced.column, "rows", e.metric, "95 % interval", "difference"]
-        section.blocks.append(table(header, rows, title=f"{e.metric} by {sliced.column}"))
-    return section
+        tables.append(table_of_classes("class", e.classes, e.confusion))
+    if (views := views_table(e)) is not None:
+        tables.append(views)
+    return Section("metrics", "Metrics", list(map(of_table, tables)), opened=True)
 
 
-def _worth(e: Evaluation) -> Section:
-    section = Section("worth", "What each view is worth")
-    if not e.views:
-        section.blocks += share_blocks(e)
-        return section
-    section.blocks += figures(
-        (
-            "worth",
-            lambda: ViewContributionDisplay.of(e),
-            "The same rows predicted with the view missing; lines: 95 % interval.",
-        )
-    )
-    section.blocks += share_blocks(e)
-    alone = any(one.alone is not None for one in e.views)
-    header = ["view", f"{e.metric} if missing", "difference", "95 % interval"]
-    rows = [
-        [
-            one.view,
-            e.short(one.missing.value),
-            e.short(one.difference.value),
-            _interval(e, one.difference.low, one.difference.high),
-            *([] if one.alone is None else [e.short(one.alone.value)]),
-        ]
-        for one in e.views
+def _slices(e: Evaluation) -> list[Section]:
+    """Return the metric by the values of columns."""
+    return [
+        Section(f"by-{i}", f"By {one.header[0]}", [of_table(one)], opened=True)
+        for i, one in enumerate(slice_tables(e))
     ]
-    section.blocks.append(table([*header, *([f"{e.metric} alone"] if alone else [])], rows))
-    return section
+
+
+def _worth(e: Evaluation) -> list[Block]:
+    """Return what each view is worth as pictures."""
+    how = "The same rows predicted with the view missing; lines: 95 % interval."
+    lost = [("worth", lambda: ViewContributionDisplay.of(e), how)] if e.views else []
+    return [*figures(*lost), *share_blocks(e)]
 
 
 def _over_time(e: Evaluation) -> Section:
-    section = Section("time", "Over time")
+    section = Section("time", "Over time", opened=True)
     if not e.windows:
         return section
     section.blocks += figures(
         ("time", lambda: MetricOverTimeDisplay.of(e), "Lines: 95 % interval of each window.")
     )
-    found = [part for part in evaluation_tables(e) if isinstance(part, FittingTable)]
-    section.blocks += [of_table(part) for part in found if part.header[0] == "from"]
+    section.blocks += [of_table(one) for one in [windows_table(e)] if one is not None]
     if e.without_time:
         section.blocks.append(text(f"{e.without_time:,} rows without a time are in no window."))
     return section
@@ -154,7 +117,7 @@ def _over_time(e: Evaluation) -> Section:
 
 def _drift(e: Evaluation) -> Section:
     moved = [one for one in e.drift if one.moved]
-    section = Section("drift", "Drift by view", folded=not moved)
+    section = Section("drift", "Drift by view", opened=bool(moved))
     if not e.drift:
         return section
     rows = [

@@ -6,36 +6,30 @@ import datetime
 import re
 from importlib import resources
 from importlib.metadata import version
-from importlib.util import find_spec
 
-from crossview.errors import InputError
 from crossview.reporting.displays.style import NOT_IN_XML
-from crossview.reporting.page.blocks import Page
+from crossview.reporting.page.blocks import Page, group
 
-__all__ = ["check_installed", "render"]
+__all__ = ["render"]
 
 # where a name may go on in the next line: behind these, which divide its words
 MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
-
-
-def check_installed() -> None:
-    """Raise an error where a package is missing that pages need."""
-    for name in ("jinja2", "matplotlib"):
-        if find_spec(name) is None:
-            raise InputError(f"a report needs {name}: pip install {name}")
+# an option, which browsers would break behind its hyphens
+OPTION = re.compile(r"(?<![\w-])(--?[a-z][\w-]*)")
 
 
 def render(page: Page) -> str:
     """Return a page as one HTML file, which needs no other."""
-    check_installed()
     from jinja2 import Environment, StrictUndefined
 
     here = resources.files("crossview.reporting.page")
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["breakable"] = _breakable
+    environment.filters["whole_options"] = _whole_options
     template = environment.from_string((here / "template.html").read_text(encoding="utf-8"))
     html = template.render(
         page=page,
+        groups=group,
         sections=[section for section in page.sections if section.blocks],
         css=_safe_css((here / "style.css").read_text(encoding="utf-8")),
         version=version("crossview"),
@@ -50,6 +44,13 @@ def _breakable(name: str) -> str:
 
     # a hyphen is such a mark for browsers already
     return Markup("<wbr>").join(escape(part) for part in MARKS.split(name))
+
+
+def _whole_options(words: str) -> str:
+    """Words as HTML in which no option of a command is broken."""
+    from markupsafe import Markup, escape
+
+    return Markup(OPTION.sub(r'<span class="option">\1</span>', str(escape(words))))
 
 
 def _safe_css(text: str) -> str:

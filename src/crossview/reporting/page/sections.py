@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from crossview.catalog.metrics import metric_of
 from crossview.reporting.displays.contributions import display_of_shares, shares_of_scores
 from crossview.reporting.displays.differences import ViewDifferenceDisplay
 from crossview.reporting.displays.experts import ExpertWeightsDisplay
@@ -31,14 +33,13 @@ from crossview.scoring.diagnostics import Diagnostics
 
 __all__ = [
     "Made",
-    "columns_section",
-    "data_section",
-    "differing_section",
-    "experts_section",
+    "counted",
+    "how_often_right",
+    "kept_sections",
     "made_section",
     "of_table",
-    "ranking_section",
     "sentence",
+    "sentences",
     "share_blocks",
     "words_of",
 ]
@@ -59,15 +60,23 @@ class Made:
         What was read, and the column that was predicted.
     settings : dict of str to value
         Options that were given.
-    train : str
-        The command that trains what a comparison recommends, and reads the source as it did.
+    commands : dict of str to str
+        What to do next: commands by the model of a comparison that they train.
+    said : list of str
+        What was said of the columns and rows as they were read.
     """
 
     command: Sequence[str] = ()
     source: str | None = None
     label: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    train: str = ""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    said: Sequence[str] = ()
+
+
+def counted(n: int, what: str, several: str = "") -> str:
+    """Return a number of things: 1 view, 2 views."""
+    return f"{n:,} {what if n == 1 else several or f'{what}s'}"
 
 
 def words_of(names: Sequence[object], most: int = 5) -> str:
@@ -82,7 +91,36 @@ def sentence(words: str) -> str:
     """Return words as a sentence; names of models keep their case."""
     first = words.split(" ", 1)[0].rstrip(":,")
     begin = words if not first.isalpha() else words[:1].upper() + words[1:]
-    return begin if begin.endswith((".", "?", "!")) else f"{begin}."
+    return begin if begin.endswith((".", "?", "!", ",")) else f"{begin}."
+
+
+def sentences(*lines: Iterable[str]) -> list[str]:
+    """Return lines as sentences, each once."""
+    return [sentence(line) for line in dict.fromkeys(chain(*lines))]
+
+
+def how_often_right(
+    metric: str, classes: Sequence[Any], positive: Any, confusion: Any
+) -> list[str]:
+    """Return a sentence on how often a classifier is right; none where that was not counted."""
+    counts = np.asarray([] if confusion is None else confusion)
+    if counts.ndim != 2 or not counts.sum(axis=1).all():
+        return []
+    right, called = counts.diagonal(), counts.sum(axis=0)
+    of_class = right / counts.sum(axis=1)
+    if len(classes) > 2:
+        return [f"It is right in {right.sum() / counts.sum():.0%} of the rows."]
+    if positive is None or metric_of(metric).scope == "classes":
+        each = zip(classes, of_class, strict=True)
+        parts = [f"{share:.0%} of the {str(label)!r} rows" for label, share in each]
+        return [f"It is right in {' and '.join(parts)}."]
+    k = list(classes).index(positive)
+    if not called[k]:
+        return [f"It finds none of the {str(positive)!r} rows."]
+    return [
+        f"It finds {of_class[k]:.0%} of the {str(positive)!r} rows, and is right in "
+        f"{right[k] / called[k]:.0%} of those that it calls so."
+    ]
 
 
 def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
@@ -98,9 +136,22 @@ def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
     )
 
 
-def data_section(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
+def kept_sections(
+    result: Any, confusion: Any, classes: Sequence[Any], unlabeled: int
+) -> list[Section]:
+    """Return what any result may have kept: predictions, columns, views, experts and data."""
+    return [
+        _predictions(result, confusion, classes),
+        _columns(result.diagnostics),
+        _differing(result),
+        _experts(result),
+        _data(result.diagnostics, classes, unlabeled),
+    ]
+
+
+def _data(kept: Diagnostics | None, classes: Sequence[Any], unlabeled: int) -> Section:
     """Return the data and the views in numbers."""
-    section = Section("data", "Data and views", folded=True)
+    section = Section("data", "Data and views")
     if kept is None:
         return section
     if kept.views:
@@ -164,9 +215,9 @@ def share_blocks(result: Any) -> list[Block]:
     )
 
 
-def differing_section(result: Any) -> Section:
+def _differing(result: Any) -> Section:
     """Return how much the views differ, and where they differ most."""
-    section = Section("differences", "Where the views differ", folded=True)
+    section = Section("differences", "Where the views differ")
     kept = result.diagnostics
     how = "|s1 − s2| of the scores of two views; of more views the mean over their pairs."
     if kept is not None and not kept.differences and kept.view_model:
@@ -209,9 +260,9 @@ def differing_section(result: Any) -> Section:
     return section
 
 
-def columns_section(kept: Diagnostics | None) -> Section:
+def _columns(kept: Diagnostics | None) -> Section:
     """Return the columns that contribute most, and interactions; empty if they are not known."""
-    section = Section("columns", "Strongest columns", folded=True)
+    section = Section("columns", "Strongest columns")
     if kept is None or not kept.columns:
         return section
     section.finding = ", ".join(short_name(one.column) for one in kept.columns[:3])
@@ -238,35 +289,24 @@ def columns_section(kept: Diagnostics | None) -> Section:
     return section
 
 
-def experts_section(result: Any) -> Section:
+def _experts(result: Any) -> Section:
     """Return which expert of a stack was trusted when; empty for other models."""
-    section = Section("experts", "Which expert was trusted when", folded=True)
-    section.blocks += figures(
-        (
-            "experts",
-            lambda: ExpertWeightsDisplay.of(result),
-            "Weight in the mixture after so many rows; a learned combination may predict instead.",
-        )
-    )
-    return section
+    how = "Weight in the mixture after so many rows; a learned combination may predict instead."
+    shown = figures(("experts", lambda: ExpertWeightsDisplay.of(result), how))
+    return Section("experts", "Which expert was trusted when", shown)
 
 
-def ranking_section(result: Any, confusion: Any, classes: Any) -> Section:
+def _predictions(result: Any, confusion: Any, classes: Any) -> Section:
     """Return precision and recall, ROC, calibration, threshold and the confusion matrix."""
     kept = result.diagnostics
     model = "" if kept is None or not kept.model else f" of {kept.model}"
+    section = Section("predictions", f"Predictions{model}")
     if result.task == "regression":
-        section = Section("predictions", f"Predictions{model}", folded=True)
         if kept is not None and kept.scored is not None:
             section.blocks += figures(("targets", lambda: TargetDisplay.of(result), ""))
         return section
-    section = Section("predictions", f"Predictions{model}", folded=True)
     section.blocks += figures(
-        (
-            "precision-recall",
-            lambda: PrecisionRecall.of(result),
-            "Precision at each recall.",
-        ),
+        ("precision-recall", lambda: PrecisionRecall.of(result), "Precision at each recall."),
         ("roc", lambda: Roc.of(result), "At each threshold."),
         (
             "calibration",
@@ -298,7 +338,7 @@ def _crossed(confusion: Any, classes: Sequence[Any]) -> Block:
 
 def made_section(made: Made, settings: Mapping[str, Any], notes: Sequence[str] = ()) -> Section:
     """Return settings, versions, and the command that makes the result again."""
-    section = Section("made", "How it was made", folded=True)
+    section = Section("made", "How it was made")
     shown = {**settings, **{k: v for k, v in made.settings.items() if v not in (None, [], "")}}
     if made.source is not None:
         shown = {"source": made.source, **shown}

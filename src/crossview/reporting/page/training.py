@@ -7,17 +7,15 @@ from typing import Any
 from crossview.reporting.displays.cumulative import CumulativeErrorDisplay
 from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.model import model_tables
-from crossview.reporting.page.blocks import Block, Page, Section, figures, text
+from crossview.reporting.page.blocks import Block, Page, Section, code, figures, text
 from crossview.reporting.page.sections import (
     Made,
-    columns_section,
-    data_section,
-    differing_section,
-    experts_section,
+    counted,
+    kept_sections,
     made_section,
     of_table,
-    ranking_section,
     sentence,
+    sentences,
     share_blocks,
     words_of,
 )
@@ -35,34 +33,30 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
     views = list(learner.layout_.names)
     target = "" if t.label is None else f" {t.label}"
-    page = Page(
+    return Page(
         title="Training by crossview",
         question=f"How well does {t.name} predict{target} from {words_of(views)}?",
         answer=_answer(t),
-        warnings=[sentence(line) for line in t.warnings],
-        more=[sentence(line) for line in t.notes],
+        more=sentences(t.notes),
         facts=_facts(t, len(views), len(classes)),
+        pictures=[
+            *figures(
+                (
+                    "errors",
+                    lambda: CumulativeErrorDisplay.of(t),
+                    "Each row is predicted before it is learned; both axes are logarithmic.",
+                )
+            ),
+            *share_blocks(t),
+        ],
+        actions=[code(f"{what}:", command) for what, command in made.commands.items()],
+        doubts=sentences(t.warnings, made.said),
+        sections=[
+            *kept_sections(t, None, classes, t.unlabeled + t.skipped),
+            model_section(t.fitted, t.info),
+            made_section(made, _settings(t)),
+        ],
     )
-    errors = Section("errors", "Error along the rows")
-    errors.blocks += figures(
-        (
-            "errors",
-            lambda: CumulativeErrorDisplay.of(t),
-            "Each row is predicted before it is learned; both axes are logarithmic.",
-        )
-    )
-    page.sections = [
-        errors,
-        Section("worth", "Share of each view", share_blocks(t)),
-        ranking_section(t, None, classes),
-        columns_section(t.diagnostics),
-        differing_section(t),
-        experts_section(t),
-        data_section(t.diagnostics, classes, t.unlabeled + t.skipped),
-        model_section(t.fitted, t.info),
-        made_section(made, _settings(t)),
-    ]
-    return page
 
 
 def _answer(t: Trained) -> str:
@@ -73,23 +67,19 @@ def _answer(t: Trained) -> str:
     return f"{sentence(about)[:-1]}: {value:{form}}, each row predicted before it was learned."
 
 
-def _facts(t: Trained, n_views: int, n_classes: int) -> list[tuple[str, str]]:
-    facts = [("rows", f"{t.rows:,}"), ("views", f"{n_views:,}")]
-    if n_classes:
-        facts.append(("classes", f"{n_classes:,}"))
-    if t.unlabeled:
-        facts.append(("learned without a label", f"{t.unlabeled:,}"))
-    if t.passes is not None:
-        facts.append(("passes", f"{t.passes}"))
-    if t.order is not None:
-        facts.append(("order", t.order))
-    return [*facts, ("time", duration(t.seconds))]
+def _facts(t: Trained, n_views: int, n_classes: int) -> list[str]:
+    facts = [f"{t.rows:,} rows"]
+    facts += [f"{t.unlabeled:,} without a label"] * bool(t.unlabeled)
+    facts += [counted(n_views, "view"), *([f"{n_classes:,} classes"] * (n_classes > 2))]
+    facts += [] if t.passes is None else [counted(t.passes, "pass", "passes")]
+    facts += [] if t.order is None else [t.order]
+    return [*facts, duration(t.seconds)]
 
 
 def model_section(fitted: Any, info: Any) -> Section:
     """Return what a model holds: views, and the largest weights or interactions, by name."""
     encoder, learner = steps(fitted)
-    section = Section("model", "What the model holds", folded=True)
+    section = Section("model", "What the model holds")
     for part in model_tables(learner, encoder, info):
         if isinstance(part, FittingTable):
             if part.rows:

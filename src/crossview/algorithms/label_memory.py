@@ -1,0 +1,127 @@
+"""The last labels of a stream as features, while they predict the next one.
+
+The rates of each class over the last labels are e <- λ e + (1 - λ) y for three λ, and the features
+m = 2 e - 1.  They count while a Markov chain of the labels predicts the next one better than the
+frequencies of the classes do: by more than `LEAST_GAIN` nats a row, and more than three standard
+errors.  The mean gain and the counts of the chain forget, so that it is closed again where the
+labels no longer depend on each other.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import borrowing, inlined_borrowing
+
+__all__ = ["DECAYS", "GATE", "Memory", "add", "gain", "is_open", "read", "start"]
+
+DECAYS = (0.0, 0.9, 0.99)
+# of the counts and of the mean gain; and labels before the memory may open
+FORGETTING, ROWS_BEFORE = 0.999, 2000
+LEAST_GAIN, STANDARD_ERRORS = 0.01, 3.0
+# added to each count of the chain
+PRIOR = 0.5
+# before counts in units that grow are as large as that, they are divided
+MOST_UNIT = 1e100
+
+# the entries of `gate`
+N, LAST, UNIT, WEIGHT, SQUARED_WEIGHT, GAIN, SQUARED_GAIN, OPEN = range(8)
+GATE = 8
+
+
+class Memory(NamedTuple):
+    """What is known of the last labels; updated by `add`."""
+
+    rates: np.ndarray  # (3, 1) of the second of two classes, or (3, n_classes); (0, 0): no memory
+    chain: np.ndarray  # (n_classes, n_classes): pairs of labels in a row, in units of the last one
+    gate: np.ndarray  # (GATE,)
+
+
+def start(n_scores: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arrays before the first label; ``n_scores`` is 0 for no memory."""
+    K = 2 if n_scores == 1 else n_scores
+    gate = np.zeros(GATE)
+    gate[LAST], gate[UNIT] = -1.0, 1.0
+    rates = np.full((len(DECAYS) if n_scores else 0, n_scores), 0.5)
+    return rates, np.zeros((K, K)), gate
+
+
+def gain(gate: np.ndarray) -> tuple[float, float]:
+    """Return the mean gain of the chain in nats a row, and its standard error; NaN at first."""
+    mean, error = mean_gain(gate)
+    return float(mean), float(error)
+
+
+@borrowing
+def mean_gain(gate):
+    """Return the mean gain and its standard error."""
+    mean = gate[GAIN] / gate[WEIGHT]
+    variance = max(gate[SQUARED_GAIN] / gate[WEIGHT] - mean * mean, 0.0)
+    return mean, np.sqrt(variance * gate[SQUARED_WEIGHT]) / gate[WEIGHT]
+
+
+@inlined_borrowing
+def is_open(memory):
+    """Return whether the labels so far are features."""
+    return memory.rates.shape[0] > 0 and memory.gate[OPEN] > 0.0
+
+
+@borrowing
+def read(memory, m):
+    """m <- 2 e - 1."""
+    n = memory.rates.shape[1]
+    for i in range(memory.rates.shape[0]):
+        for c in range(n):
+            m[i * n + c] = 2.0 * memory.rates[i, c] - 1.0
+
+
+@borrowing
+def add(memory, y):
+    """Take the label of a row that was predicted: a class, or for two classes -1 or 1."""
+    rates, chain, gate = memory
+    if rates.shape[0] == 0:
+        return
+    label = np.int64(y)
+    if rates.shape[1] == 1:
+        label = 1 if y > 0.0 else 0
+    if gate[LAST] >= 0.0:
+        count_pair(chain, gate, np.int64(gate[LAST]), label)
+    gate[LAST] = label
+    gate[N] += 1.0
+    for i in range(rates.shape[0]):
+        decay = DECAYS[i]
+        for c in range(rates.shape[1]):
+            is_label = label == 1 if rates.shape[1] == 1 else label == c
+            rates[i, c] = decay * rates[i, c] + (1.0 - decay) * (1.0 if is_label else 0.0)
+    gate[OPEN] = 0.0
+    if gate[N] >= ROWS_BEFORE:
+        mean, error = mean_gain(gate)
+        if mean > LEAST_GAIN and mean > STANDARD_ERRORS * error:
+            gate[OPEN] = 1.0
+
+
+@borrowing
+def count_pair(chain, gate, last, label):
+    """Add the gain of the chain in a label, and count the pair."""
+    K = chain.shape[0]
+    after_last = into_label = total = 0.0
+    for a in range(K):
+        after_last += chain[last, a]
+        into_label += chain[a, label]
+        for c in range(K):
+            total += chain[a, c]
+    prior = PRIOR * gate[UNIT]
+    p = (chain[last, label] + prior) / (after_last + K * prior)
+    p_alone = (into_label + prior) / (total + K * prior)
+    better = np.log(p / p_alone)
+    gate[WEIGHT] = FORGETTING * gate[WEIGHT] + 1.0
+    gate[SQUARED_WEIGHT] = FORGETTING * FORGETTING * gate[SQUARED_WEIGHT] + 1.0
+    gate[GAIN] = FORGETTING * gate[GAIN] + better
+    gate[SQUARED_GAIN] = FORGETTING * gate[SQUARED_GAIN] + better * better
+    gate[UNIT] /= FORGETTING
+    chain[last, label] += gate[UNIT]
+    if gate[UNIT] > MOST_UNIT:
+        for a in range(K):
+            for c in range(K):
+                chain[a, c] /= gate[UNIT]
+        gate[UNIT] = 1.0

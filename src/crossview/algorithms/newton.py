@@ -1,0 +1,452 @@
+"""Online Newton steps with a forgetting factor, on a linear model and on random Fourier features.
+
+The features of a row are f = (1, φ, m, z): the constant of the intercept, random Fourier features φ
+of the columns of numbers, the memory m of the last labels (`label_memory`), and each nonzero value
+divided by the root mean square of its column so far, z_j = x_j / s_j.  With scores W'f, g the
+slopes of the loss by the scores and h its curvature,
+
+    u = P f,   k = 1 / (1/c + h f·u),   W <- W - k u g',   P <- P - h k u u',
+
+where c is the sample weight.  For the squared loss (h = 1) this is recursive least squares; for the
+softmax h = max(½ Σ p (1 - p), 0.01).  Then P forgets the features r that are not 0 in the row:
+
+    P^-1 <- G P^-1 G,   G_rr = γ^½,   P^-1 <- P^-1 + (1 - γ) / P_0 on the diagonal,
+
+so that the rows fade and the variances of the start do not (Gunnarsson 1996).  The last term is
+owed for some rows, and added for all features at once.  Without it P grows for ever along what the
+rows say nothing about, as the difference of two equal columns.  With a limit of each P_rr in its
+place both columns stay at the limit, and nothing is forgotten of their sum.
+
+P is updated by v v' with v = (h k)^½ u, and by the products of two factors: both sides of its
+diagonal are equal to the last bit, without which rounding errors grow.
+
+A column has a place in P when it first occurs, or for the third time if it is far from the
+beginning of its view, where an encoder has its categories and words.  When all places are taken,
+other columns have one variance each.
+
+After `ROWS_BEFORE_FOURIER` rows the columns of numbers are known, of which the Fourier features are
+made; a pass may then leave out all other columns.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import borrowing, inlined_borrowing, passes
+from crossview.algorithms import label_memory
+from crossview.algorithms.label_memory import Memory
+from crossview.algorithms.losses import LOGISTIC, SQUARED, loss_slopes
+from crossview.kernels.dense import add_to
+from crossview.kernels.rows import ZERO, Rows, prefetch_row
+
+__all__ = [
+    "MAX_INPUTS",
+    "TOO_MANY",
+    "UNKNOWN",
+    "Examples",
+    "Newton",
+    "Settings",
+    "learn",
+    "score_rows",
+]
+
+# the columns of numbers that Fourier features are made of at most, and the rows that find them
+MAX_INPUTS, ROWS_BEFORE_FOURIER = 50, 64
+# their number, before they are known and where they are more
+UNKNOWN, TOO_MANY = -1, -2
+# columns this close to the beginning of their view have a place when they first occur
+FIRST_COLUMNS = np.uint64(128)
+OCCURRENCES = 3.0
+LEAST_CURVATURE = 0.01
+# of a row: its squares add up to a finite number for 10^12 rows
+MAX_SQNORM = 1e280
+# what may be forgotten before the variances of the start are recalled
+RECALLED = 0.25
+POSITIVE, NEGATIVE = np.uint8(1), np.uint8(2)
+
+
+class Newton(NamedTuple):
+    """A model, which the pass updates; the places of P are the intercept, φ, m, and columns."""
+
+    W: np.ndarray  # (n_columns, n_scores): weights of the columns as they are, not of z
+    b: np.ndarray  # (1, n_scores)
+    V: np.ndarray  # (n_fourier + n_memory, n_scores): weights of φ and m
+    t: np.ndarray  # int64 (1,): rows learned
+    P: np.ndarray  # (n_places, n_places)
+    owed: np.ndarray  # (n_places,): what P has forgotten of 1 / P_0 since it was recalled
+    used: np.ndarray  # int64 (1,): places in use
+    members: np.ndarray  # int64 (n_places,): the column of each place
+    place: np.ndarray  # int32 (n_columns,): the place of each column; 0: it has none
+    D: np.ndarray  # (n_columns,): the variances of columns without a place
+    counts: np.ndarray  # (n_columns,): rows in which the column is not 0
+    squares: np.ndarray  # (n_columns,): the sum of its squares
+    signs: np.ndarray  # uint8 (n_columns,): POSITIVE and NEGATIVE, as they occurred
+    scale: np.ndarray  # (n_places,): s of the members
+    input_of: np.ndarray  # int64 (n_places,): 1 + the position of a place in `inputs`; 0: none
+    inputs: np.ndarray  # int64 (MAX_INPUTS,): the columns of which there are Fourier features
+    n_inputs: np.ndarray  # int64 (1,): their number, UNKNOWN, or TOO_MANY
+    omega: np.ndarray  # (n_fourier, MAX_INPUTS): frequencies, of variance 1
+    phase: np.ndarray  # (n_fourier,)
+    memory: Memory
+
+
+class Settings(NamedTuple):
+    """The parameters of a pass."""
+
+    loss: int  # SQUARED, LOGISTIC or SOFTMAX
+    forgetting: float
+    variance: float
+    bias: float  # 1, or 0 without an intercept
+    numbers: bool  # whether columns of numbers alone are learned, once they are known
+
+
+class Examples(NamedTuple):
+    """The rows to learn, in this order, with targets and sample weights."""
+
+    order: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+
+
+class Work(NamedTuple):
+    """Intermediate results of one row."""
+
+    score: np.ndarray  # (n_scores,)
+    slope: np.ndarray  # (n_scores,)
+    at: np.ndarray  # int64 (n_places,): the features of the row that have a place ...
+    f: np.ndarray  # (n_places,): ... and their values
+    n: np.ndarray  # int64 (2,): the number of these features, and of those without a place
+    alone: np.ndarray  # int64 (n,): columns without a place ...
+    z: np.ndarray  # ... and their values
+    u: np.ndarray  # (n_places,)
+    grow: np.ndarray  # (n_places,): what P forgets by
+    numbers: np.ndarray  # (MAX_INPUTS,): z of the inputs in the row
+    phi: np.ndarray  # (n_fourier + n_memory,): φ and m
+
+
+@borrowing
+def scoring_pass(rows, model, work, scores):
+    """The loop of `score_rows`."""
+    for i in range(scores.shape[0]):
+        row_score(rows, i, model, work)
+        for k in range(work.score.shape[0]):
+            scores[i, k] = work.score[k]
+
+
+@borrowing
+def learning_pass(rows, examples, model, settings, work, scores):
+    """The loop of `learn`."""
+    order, y, weight = examples
+    nonfinite_row = -1
+    for s in range(order.shape[0]):
+        prefetch_row(rows.data, rows.indices, rows.indptr, rows.shared, order, s + 2)
+        i = order[s]
+        # 1. the scores
+        sqnorm = row_score(rows, i, model, work)
+        total = sqnorm
+        for k in range(work.score.shape[0]):
+            scores[i, k] = work.score[k]
+            total += work.score[k] * work.score[k]
+        if not total < MAX_SQNORM:
+            nonfinite_row = i
+            scores[i, :] = np.nan
+        elif weight[i] > 0.0:
+            # 2. slopes and curvature of the loss
+            loss_slopes(settings.loss, work.score, y[i], work.slope)
+            h = curvature(settings.loss, work.slope, y[i])
+            # 3. the features, and a step
+            model.t[0] += 1
+            read_features(rows, i, model, settings, work)
+            take_step(h, weight[i], model, settings, work)
+            label_memory.add(model.memory, y[i])
+            if model.n_inputs[0] == UNKNOWN and model.t[0] == ROWS_BEFORE_FOURIER:
+                choose_inputs(model, settings)
+    return nonfinite_row
+
+
+@passes(learning_pass)
+def learn(
+    rows: Rows, examples: Examples, model: Newton, settings: Settings, scores: np.ndarray
+) -> tuple:
+    """Make one pass; return the last row that is not finite, or -1.
+
+    ``scores[i]`` (one per class) is what row i had just before it was learned.  A row that is not
+    finite is skipped, and its scores are NaN.
+    """
+    return rows, examples, model, settings, _work(rows, model), scores
+
+
+@passes(scoring_pass)
+def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> tuple:
+    """Write the scores of the rows."""
+    return rows, model, _work(rows, model), scores
+
+
+def _work(rows: Rows, model: Newton) -> Work:
+    places, n_phi = model.P.shape[0], model.V.shape[0]
+    widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
+    if len(rows.indptr) == 2:  # memory of a single row may hold longer ones later
+        widest = len(rows.data)
+    return Work(
+        score=np.zeros(model.W.shape[1]),
+        slope=np.zeros(model.W.shape[1]),
+        at=np.zeros(places, np.int64),
+        f=np.zeros(places),
+        n=np.zeros(2, np.int64),
+        alone=np.zeros(widest, np.int64),
+        z=np.zeros(widest),
+        u=np.zeros(places),
+        grow=np.ones(places),
+        numbers=np.zeros(MAX_INPUTS),
+        phi=np.zeros(n_phi),
+    )
+
+
+@borrowing
+def row_score(rows, i, model, work):
+    """score <- W'x + V'φ + b; return x·x."""
+    x, j, indptr, shared, _, _ = rows
+    W, b, place, score = model.W, model.b, model.place, work.score
+    lo, hi = indptr[i], indptr[i + 1]
+    offset = lo if shared else ZERO
+    n_fourier = model.phase.shape[0]
+    fourier = n_fourier > 0 and model.n_inputs[0] > 0
+    if fourier:
+        work.numbers[:] = 0.0
+    for k in range(score.shape[0]):
+        score[k] = b[0, k]
+    sqnorm = 0.0
+    for p in range(lo, hi):
+        q = j[p - offset]
+        sqnorm += x[p] * x[p]
+        for k in range(score.shape[0]):
+            score[k] += x[p] * W[q, k]
+        if fourier and model.input_of[place[q]] > 0:
+            work.numbers[model.input_of[place[q]] - 1] = x[p] / model.scale[place[q]]
+    if fourier:
+        find_phi(model, work)
+        add_scores(0, n_fourier, model, work)
+    if label_memory.is_open(model.memory):
+        label_memory.read(model.memory, work.phi[n_fourier:])
+        add_scores(n_fourier, work.phi.shape[0], model, work)
+    return sqnorm
+
+
+@inlined_borrowing
+def add_scores(begin, end, model, work):
+    """score <- score + V'phi for some of the features phi."""
+    for r in range(begin, end):
+        for k in range(work.score.shape[0]):
+            work.score[k] += work.phi[r] * model.V[r, k]
+
+
+@borrowing
+def find_phi(model, work):
+    """phi_r <- 2^½ cos(omega_r·z / d^½ + phase_r) for the d inputs."""
+    d = model.n_inputs[0]
+    for r in range(model.phase.shape[0]):
+        total = 0.0
+        for q in range(d):
+            total += model.omega[r, q] * work.numbers[q]
+        work.phi[r] = np.sqrt(2.0) * np.cos(total / np.sqrt(d) + model.phase[r])
+
+
+@inlined_borrowing
+def curvature(loss, slope, y):
+    """Return h from the slopes, which are p - 1 for the true class and p for the others."""
+    if loss == SQUARED:
+        return 1.0
+    if loss == LOGISTIC:
+        p = abs(slope[0])
+        return max(p * (1.0 - p), LEAST_CURVATURE)
+    h = 0.0
+    for k in range(slope.shape[0]):
+        p = slope[k] + 1.0 if k == y else slope[k]
+        h += 0.5 * p * (1.0 - p)
+    return max(h, LEAST_CURVATURE)
+
+
+@borrowing
+def read_features(rows, i, model, settings, work):
+    """Count the values of the row, and write its features."""
+    x, j, indptr, shared, ptr, _ = rows
+    place, used, D = model.place, model.used, model.D
+    lo, hi = indptr[i], indptr[i + 1]
+    offset = lo if shared else ZERO
+    n, n_alone, v = 0, 0, 0
+    numbers = settings.numbers and model.n_inputs[0] >= 0
+    if settings.bias != 0.0:
+        work.at[0], work.f[0] = 0, 1.0
+        n = 1
+    begin = 0 if model.n_inputs[0] > 0 else model.phase.shape[0]
+    end = work.phi.shape[0] if label_memory.is_open(model.memory) else model.phase.shape[0]
+    for r in range(begin, end):
+        work.at[n], work.f[n] = 1 + r, work.phi[r]
+        n += 1
+    for p in range(lo, hi):
+        if x[p] * x[p] == 0.0:
+            continue
+        q = j[p - offset]
+        if numbers and place[q] == 0:
+            continue
+        while q >= ptr[v + 1]:
+            v += 1
+        model.counts[q] += 1.0
+        model.squares[q] += x[p] * x[p]
+        model.signs[q] |= POSITIVE if x[p] > 0.0 else NEGATIVE
+        scale = np.sqrt(model.squares[q] / model.counts[q])
+        if model.counts[q] == 1.0:
+            D[q] = settings.variance
+        occurs = model.counts[q] >= OCCURRENCES or q - ptr[v] < FIRST_COLUMNS
+        if place[q] == 0 and occurs and used[0] < place_limit(model):
+            place[q] = used[0]
+            model.members[used[0]] = q
+            model.P[used[0], used[0]] = D[q]
+            used[0] += 1
+        if place[q] > 0:
+            model.scale[place[q]] = scale
+            work.at[n], work.f[n] = place[q], x[p] / scale
+            n += 1
+        else:
+            work.alone[n_alone], work.z[n_alone] = q, x[p] / scale
+            n_alone += 1
+    work.n[0], work.n[1] = n, n_alone
+
+
+@inlined_borrowing
+def place_limit(model):
+    """Return the number of places of P."""
+    return model.P.shape[0]
+
+
+@borrowing
+def take_step(h, weight, model, settings, work):
+    """W <- W - k u g' and P <- P - h k u u'; then P forgets."""
+    at, f, alone, z, slope = work.at, work.f, work.alone, work.z, work.slope
+    W, P, D, used = model.W, model.P, model.D, model.used[0]
+    u = work.u[:used]
+    u[:] = 0.0
+    for a in range(work.n[0]):
+        add_to(f[a], P[at[a], :used], u)
+    n = 0.0
+    for a in range(work.n[0]):
+        n += f[a] * u[at[a]]
+    for a in range(work.n[1]):
+        n += z[a] * z[a] * D[alone[a]]
+    if not n > 0.0:
+        return
+    step = 1.0 / (1.0 / weight + h * n)
+    n_phi = model.V.shape[0]
+    for k in range(slope.shape[0]):
+        move = step * slope[k]
+        model.b[0, k] -= move * u[0]
+        for r in range(n_phi):
+            model.V[r, k] -= move * u[1 + r]
+        for r in range(1 + n_phi, used):
+            W[model.members[r], k] -= move * u[r] / model.scale[r]
+        for a in range(work.n[1]):
+            q = alone[a]
+            scale = np.sqrt(model.squares[q] / model.counts[q])
+            W[q, k] -= move * D[q] * z[a] / scale
+    # by products of two equal factors: both sides of the diagonal stay equal
+    root, gamma = np.sqrt(h * step), settings.forgetting
+    grow = 1.0 / np.sqrt(gamma)
+    for r in range(used):
+        u[r] *= root
+    if gamma < 1.0:
+        for a in range(work.n[0]):
+            work.grow[at[a]] = grow
+    for r in range(used):
+        if u[r] != 0.0 or gamma < 1.0:
+            update_row(u[r], u, work.grow[r], work.grow[:used], P[r, :used])
+    if gamma < 1.0:
+        for a in range(work.n[0]):
+            work.grow[at[a]] = 1.0
+            model.owed[at[a]] = gamma * model.owed[at[a]] + 1.0 - gamma
+        if model.t[0] % rows_between(gamma) == 0:
+            recall_start(model, settings, work)
+    for a in range(work.n[1]):
+        q = alone[a]
+        D[q] *= 1.0 - h * step * D[q] * z[a] * z[a]
+        D[q] = 1.0 / (gamma / D[q] + (1.0 - gamma) / settings.variance)
+
+
+@inlined_borrowing
+def rows_between(gamma):
+    """Return after how many rows the start is recalled: while a quarter is forgotten."""
+    return max(np.int64(RECALLED / (1.0 - gamma)), 1)
+
+
+@borrowing
+def update_row(step, v, factor, factors, row):
+    """row <- (row - step v) times both factors."""
+    for i in range(row.shape[0]):
+        row[i] = (row[i] - step * v[i]) * (factor * factors[i])
+
+
+@borrowing
+def recall_start(model, settings, work):
+    """P^-1 <- P^-1 + owed / P_0 on the diagonal."""
+    P, used = model.P, model.used[0]
+    v = work.u[:used]
+    for r in range(used):
+        weight = model.owed[r] / settings.variance
+        if weight > 0.0:
+            root = np.sqrt(weight / (1.0 + weight * P[r, r]))
+            for c in range(used):
+                v[c] = root * P[r, c]
+            for c in range(used):
+                if v[c] != 0.0:
+                    add_to(-v[c], v, P[c, :used])
+        model.owed[r] = 0.0
+
+
+@borrowing
+def choose_inputs(model, settings):
+    """Find the columns of numbers: not 0 in half of the rows, and with values of both signs."""
+    n = 0
+    for r in range(1 + model.V.shape[0], model.used[0]):
+        q = model.members[r]
+        if 2.0 * model.counts[q] >= model.t[0] and model.signs[q] == POSITIVE | NEGATIVE:
+            if n < MAX_INPUTS:
+                model.inputs[n] = q
+                model.input_of[r] = n + 1
+            n += 1
+    if n > MAX_INPUTS:
+        model.input_of[:] = 0
+        model.inputs[:] = 0
+        n = TOO_MANY
+    model.n_inputs[0] = n
+    if settings.numbers and n >= 0:
+        leave_out_others(model, settings)
+
+
+@borrowing
+def leave_out_others(model, settings):
+    """Leave all columns that are no inputs without weight and place."""
+    first = 1 + model.V.shape[0]
+    to = first
+    for r in range(first, model.used[0]):
+        q = model.members[r]
+        model.members[r] = 0
+        if model.input_of[r] == 0:
+            continue
+        model.members[to] = q
+        model.input_of[to], model.scale[to] = model.input_of[r], model.scale[r]
+        to += 1
+    model.used[0] = to
+    # without the others these weights are as uncertain as at the start
+    model.P[:, :] = 0.0
+    model.owed[:] = 0.0
+    for r in range(to):
+        model.P[r, r] = settings.variance
+    model.input_of[to:] = 0
+    for q in range(model.place.shape[0]):
+        if model.counts[q] > 0.0:
+            model.place[q] = 0
+            model.D[q] = 0.0
+    for r in range(first, to):
+        model.place[model.members[r]] = r
+    for q in range(model.place.shape[0]):
+        if model.counts[q] > 0.0 and model.place[q] == 0:
+            model.W[q, :] = 0.0

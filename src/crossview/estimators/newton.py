@@ -1,0 +1,690 @@
+"""Second-order online learning that forgets: recursive least squares and online Newton steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms import label_memory, losses, newton
+from crossview.algorithms.label_memory import Memory
+from crossview.algorithms.merging import mean, seen_mean
+from crossview.algorithms.newton import MAX_INPUTS, Newton
+from crossview.batch import RowBuffers, entries_of, read_only
+from crossview.errors import InputError
+from crossview.estimators.base import (
+    ColumnWeights,
+    Models,
+    OnlineClassifier,
+    OnlineRegressor,
+    Schema,
+    State,
+    StatePart,
+    ViewLearner,
+)
+from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.road import Bound, OneExample
+from crossview.estimators.base.weights import LinearWeights, weights_with_class
+from crossview.estimators.documentation import document_parameters, with_parameters
+from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE
+from crossview.estimators.validation import Interval, StrOptions
+from crossview.kernels.rows import Rows
+from crossview.saving.schema import MAX_COUNT, Array
+from crossview.saving.touched import zeros
+from crossview.views import ViewLayout
+
+__all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
+
+# of one value per column
+PER_COLUMN = {"D": "f8", "counts": "f8", "squares": "f8", "signs": "u1", "place": "i4"}
+
+PARAMETERS = {
+    name: (LINEAR | COVARIANCE | ONLINE)[name]
+    for name in (
+        *("fit_intercept", "initial_variance", "n_epochs", "shuffle", "class_weight"),
+        *("calibration", "random_state"),
+    )
+} | {
+    "full_columns": (
+        "int",
+        """
+        Number of columns with a full covariance, at most 2,000; others have one variance each.  A
+        row costs O(full_columns²) where as many columns occur.  The columns that occur first are
+        taken, those beyond the first 128 of their view with their third row.
+        """,
+    ),
+    "columns": (
+        '{"all", "numbers"}',
+        """
+        Which columns to learn from: all, or after 64 rows those of numbers alone, as for an expert
+        of a stack beside others that learn categories and bins.  Columns of numbers are those that
+        are not 0 in half of the 64 rows, with values above and below 0, as standardized numbers
+        have them.  If there are none, only the intercept is learned; if they are more than 50, all
+        columns are.
+        """,
+    ),
+    "fourier_features": (
+        "int",
+        """
+        Number of random Fourier features of the columns of numbers, at most 2,000, with which the
+        score is a smooth function of these columns together; they have a full covariance.  The
+        columns are found after 64 rows, as for ``columns``, and are ``fourier_columns_``; there are
+        no features if they are more than 50.  0: none.  Typical value: 100.
+        """,
+    ),
+    "memory": (
+        '{"none", "labels"}',
+        """
+        "labels": the last labels are features, too, for a stream whose label says something of the
+        next one, in the order of time, where each label has come before the next row is predicted:
+        the share of each class among the last labels, with weights that decay by 0, 0.9 and 0.99 a
+        row.  They count while a Markov chain of the labels predicts the next one better than the
+        frequencies of the classes do, by 0.01 nats a row and three standard errors, from row 2,000
+        on; see ``memory_gain_``.  A prediction uses the labels learned so far: that of a row long
+        after them is worse than without a memory.
+        """,
+    ),
+    "initial_variance": (
+        "float",
+        """
+        Initial variance of each weight, of a column divided by its root mean square, in (0, 1e100].
+        It is not forgotten: the variance of what no row tells any more grows back to it.  A higher
+        value takes larger steps on the first rows.  Typical values: 0.1 to 10.
+        """,
+    ),
+}
+
+LEARNED = ATTRIBUTES | {
+    "fourier_columns_": (
+        "ndarray of int",
+        "The columns of ``X`` that the Fourier features are made of.",
+    ),
+    "memory_gain_": (
+        "(float, float)",
+        "By how many nats a row the last label predicts the next one, and the standard error.",
+    ),
+    "uses_memory_": ("bool", "Whether the last labels count now."),
+}
+
+
+class NewtonState(StatePart):
+    """The covariance of the weights, root mean squares, and the Fourier features.
+
+    Parameters
+    ----------
+    state : dict of str to ndarray
+        The arrays of the learner.
+    n_columns, n_scores : int
+        Number of columns and of scores.
+    full_columns, fourier_features : int
+        Number of columns with a place in the full covariance, and of Fourier features.
+    remembers : bool
+        Whether the last labels are features.
+    variance : float
+        Of a weight before the first row.
+    numbers : bool
+        Whether columns of numbers alone are learned.
+    random_state : int, RandomState or None
+        Seed of the Fourier features.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        n_columns: int,
+        n_scores: int,
+        full_columns: int,
+        fourier_features: int,
+        remembers: bool,
+        variance: float,
+        numbers: bool,
+        random_state: Any,
+    ) -> None:
+        super().__init__(state)
+        self.n, self.n_scores = n_columns, n_scores
+        self.n_fourier, self.remembers = fourier_features, remembers
+        self.n_phi = fourier_features + (len(label_memory.DECAYS) * n_scores if remembers else 0)
+        self.first = 1 + self.n_phi  # place of a column
+        self.n_places = self.first + min(full_columns, n_columns)
+        self.variance, self.numbers, self.random_state = variance, numbers, random_state
+
+    def start(self) -> None:
+        """Add the initial variances, and draw the Fourier features."""
+        random = check_random_state(self.random_state)
+        self.state |= {name: zeros((self.n,), kind) for name, kind in PER_COLUMN.items()}
+        self.state |= {
+            "P": np.zeros((self.n_places, self.n_places)),
+            "owed": np.zeros(self.n_places),
+            "used": np.array([self.first]),
+            "members": np.zeros(self.n_places, dtype=np.int64),
+            "V": np.zeros((self.n_phi, self.n_scores)),
+            "scale": np.ones(self.n_places),
+            "input_of": np.zeros(self.n_places, dtype=np.int64),
+            "inputs": np.zeros(MAX_INPUTS, dtype=np.int64),
+            "n_inputs": np.array([newton.UNKNOWN]),
+            "omega": random.normal(size=(self.n_fourier, MAX_INPUTS)),
+            "phase": random.uniform(0.0, 2.0 * np.pi, self.n_fourier),
+        } | self._new_memory()
+        np.fill_diagonal(self.state["P"][: self.first, : self.first], self.variance)
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        last, memory = max(self.n - 1, 0), self._new_memory()
+        return {
+            "P": Array("f8", (self.n_places, self.n_places)),
+            "owed": Array("f8", (self.n_places,), 0.0, 1.0),
+            "used": Array("i8", (1,), self.first, self.n_places),
+            "members": Array("i8", (self.n_places,), 0, last),
+            "place": Array("i4", (self.n,), 0, self.n_places - 1),
+            "D": Array("f8", (self.n,), low=0.0),
+            "counts": Array("f8", (self.n,), 0.0, float(MAX_COUNT)),
+            "squares": Array("f8", (self.n,), low=0.0),
+            "signs": Array("u1", (self.n,), 0, 3),
+            "V": Array("f8", (self.n_phi, self.n_scores)),
+            "scale": Array("f8", (self.n_places,), low=0.0, holds=lambda scale: bool(scale.all())),
+            "input_of": Array("i8", (self.n_places,), 0, MAX_INPUTS),
+            "inputs": Array("i8", (MAX_INPUTS,), 0, last),
+            "n_inputs": Array("i8", (1,), newton.TOO_MANY, MAX_INPUTS),
+            "omega": Array("f8", (self.n_fourier, MAX_INPUTS)),
+            "phase": Array("f8", (self.n_fourier,)),
+            "rates": Array("f8", memory["rates"].shape, 0.0, 1.0),
+            "chain": Array("f8", memory["chain"].shape, low=0.0),
+            "gate": Array("f8", (label_memory.GATE,), holds=self._is_gate),
+        }
+
+    def _new_memory(self) -> State:
+        """Return the memory before the first label."""
+        n_scores = self.n_scores if self.remembers else 0
+        return dict(zip(Memory._fields, label_memory.start(n_scores), strict=True))
+
+    def _is_gate(self, gate: np.ndarray) -> bool:
+        """Return whether the last label of a memory is a class, and its counts are positive."""
+        n_classes = len(self._new_memory()["chain"])
+        last = float(gate[label_memory.LAST])
+        is_label = last.is_integer() and -1 <= last < max(n_classes, 0)
+        return is_label and gate[label_memory.UNIT] >= 1.0 and gate[label_memory.N] >= 0.0
+
+    def check(self) -> None:
+        """Raise `InputError` if places and columns contradict each other."""
+        state = self.state
+        members = self._members(state)
+        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
+        places = np.arange(self.first, self.first + len(members))
+        if (
+            not np.array_equal(state["place"][members], places)
+            or np.count_nonzero(state["place"]) != len(members)
+            or (state["place"][inputs] == 0).any()
+            or not np.array_equal(state["input_of"], self._input_of(state))
+            or (state["squares"][members] == 0.0).any()
+            or (state["counts"][members] == 0.0).any()
+        ):
+            raise InputError("the places of columns in the covariance contradict each other")
+
+    def merged(self, models: Models) -> State:
+        """Return the mean of the covariances, and of the weights of Fourier features.
+
+        Models that have found other columns of numbers than the first one have no part in it.
+        """
+        known = [s for s in models.states if s["n_inputs"][0] != newton.UNKNOWN]
+        first = (known or models.states)[0]
+        if not all(
+            np.array_equal(state[name], first[name])
+            for name in ("omega", "phase")
+            for state in models.states
+        ):
+            raise InputError(
+                "models with other Fourier features have no mean; give them the same "
+                "random_state, or let them go on from copies of one model"
+            )
+        alike = [
+            k
+            for k, state in enumerate(models.states)
+            if all(np.array_equal(state[name], first[name]) for name in ("inputs", "n_inputs"))
+        ]
+        total = sum(models.shares[k] for k in alike)
+        shares = [models.shares[k] / total if total else 1.0 / len(alike) for k in alike]
+        states = [models.states[k] for k in alike]
+        merged = {name: first[name] for name in ("inputs", "n_inputs", "omega", "phase")}
+        # the last labels are those of the last model
+        merged |= {name: models.states[-1][name] for name in Memory._fields}
+        merged |= {name: models.total(name) for name in ("counts", "squares")}
+        merged["signs"] = np.bitwise_or.reduce(models.of("signs"))
+        merged["V"] = mean([state["V"] for state in states], shares)
+        every = np.concatenate([self._members(state) for state in states])
+        members = np.array(list(dict.fromkeys(every.tolist())), dtype=np.int64)
+        members = members[: self.n_places - self.first]
+        used = self.first + len(members)
+        merged["used"] = np.array([used])
+        merged["members"] = np.zeros(self.n_places, dtype=np.int64)
+        merged["members"][self.first : used] = members
+        merged["place"] = zeros((self.n,), np.int32)
+        merged["place"][members] = np.arange(self.first, used)
+        merged["scale"] = np.ones(self.n_places)
+        mean_square = merged["squares"][members] / merged["counts"][members]
+        merged["scale"][self.first : used] = np.sqrt(mean_square)
+        merged["input_of"] = self._input_of(merged)
+        merged["owed"] = np.zeros(self.n_places)
+        merged["owed"][:used] = mean([self._owed(s, members) for s in states], shares)
+        merged["P"] = np.zeros((self.n_places, self.n_places))
+        merged["P"][:used, :used] = mean([self._at_places(s, members) for s in states], shares)
+        variances = [self._variances(state) for state in states]
+        merged["D"] = seen_mean(variances, [one > 0.0 for one in variances], shares)
+        merged["D"][members] = 0.0
+        if self.numbers and first["n_inputs"][0] >= 0:  # others have no weight
+            W = models.mean("W")
+            merged["W"] = zeros(W.shape)
+            merged["W"][members] = W[members]
+        return merged
+
+    def _at_places(self, state: Mapping[str, np.ndarray], members: np.ndarray) -> np.ndarray:
+        """Return P of a model with its places in the order of other members."""
+        place = np.append(np.arange(self.first), state["place"][members])
+        own = np.append(np.ones(self.first, dtype=bool), place[self.first :] > 0)
+        P = np.where(np.outer(own, own), state["P"][np.ix_(place, place)], 0.0)
+        others = np.flatnonzero(~own)
+        variance = state["D"][members[others - self.first]]
+        P[others, others] = np.where(variance > 0.0, variance, self.variance)
+        return P
+
+    def _input_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return which of the inputs each place is, from 1 on; 0 where it is none."""
+        n_inputs = max(int(state["n_inputs"][0]), 0)
+        found = np.zeros(len(state["members"]), dtype=np.int64)
+        found[state["place"][state["inputs"][:n_inputs]]] = 1 + np.arange(n_inputs)
+        return found
+
+    def _owed(self, state: Mapping[str, np.ndarray], members: np.ndarray) -> np.ndarray:
+        """Return what is owed of a model with its places in the order of other members."""
+        place = np.append(np.arange(self.first), state["place"][members])
+        own = np.append(np.ones(self.first, dtype=bool), place[self.first :] > 0)
+        return np.where(own, state["owed"][place], 0.0)
+
+    def _variances(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the variance of each column that has occurred; of others 0."""
+        D, members = state["D"].copy(), self._members(state)
+        at = state["place"][members]
+        D[members] = state["P"][at, at]
+        return D
+
+    def _members(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the columns with a place, in the order of the places."""
+        return state["members"][self.first : int(state["used"][0])]
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Add columns that have not occurred."""
+        state = self.state
+        for name, kind in PER_COLUMN.items():
+            old = state[name]
+            state[name] = zeros((self.n,), kind)
+            state[name][moved] = old
+        used, members = int(state["used"][0]), moved[self._members(state)]
+        P = np.zeros((self.n_places, self.n_places))
+        P[:used, :used] = state["P"][:used, :used]
+        owed = np.append(state["owed"], np.zeros(self.n_places - len(state["owed"])))
+        scale = np.append(state["scale"], np.ones(self.n_places - len(state["scale"])))
+        state |= {"P": P, "owed": owed, "scale": scale}
+        state["members"] = np.zeros(self.n_places, dtype=np.int64)
+        state["members"][self.first : used] = members
+        n_inputs = max(int(state["n_inputs"][0]), 0)
+        state["inputs"][:n_inputs] = moved[state["inputs"][:n_inputs]]
+        state["input_of"] = self._input_of(state)
+
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class of weight 0; where the memory has more features, it begins anew."""
+        state = self.state
+        if self.remembers and n_classes > 1:
+            n_new = len(label_memory.DECAYS) * (n_classes + 1)
+            end = 1 + self.n_fourier
+            n_old, K = len(state["V"]) - self.n_fourier, n_classes + 1
+            added, kept = np.arange(end, end + n_new), np.arange(end + n_old, len(state["P"]))
+            own = np.append(np.arange(end), kept)
+            at = np.append(np.arange(end), kept + n_new - n_old)
+            P = np.zeros((len(own) + n_new, len(own) + n_new))
+            P[np.ix_(at, at)] = state["P"][np.ix_(own, own)]
+            P[added, added] = self.variance
+            owed, members = np.zeros(len(P)), np.zeros(len(P), dtype=np.int64)
+            owed[at], members[at] = state["owed"][own], state["members"][own]
+            scale = np.ones(len(P))
+            scale[at] = state["scale"][own]
+            state["place"][state["place"] > 0] += n_new - n_old
+            V = np.zeros((self.n_fourier + n_new, state["V"].shape[1]))
+            V[: self.n_fourier] = state["V"][: self.n_fourier]
+            state |= {"P": P, "owed": owed, "scale": scale, "members": members, "V": V}
+            state |= {"used": state["used"] + n_new - n_old, "input_of": self._input_of(state)}
+            state |= dict(zip(Memory._fields, label_memory.start(K), strict=True))
+        elif (
+            self.remembers and position == 1
+        ):  # the only class so far is no longer the positive one
+            state |= self._new_memory()
+        state["V"] = weights_with_class(state["V"], n_classes, position)
+
+    def variances(self) -> np.ndarray:
+        """Return the variance of the weight of each column as it is, and not divided."""
+        D, count = self._variances(self.state), np.maximum(self.state["counts"], 1.0)
+        mean_square = self.state["squares"] / count
+        return np.where(mean_square > 0.0, D, self.variance) / np.where(
+            mean_square > 0.0, mean_square, 1.0
+        )
+
+    def model(self, *, frozen: bool) -> Newton:
+        """Return the state for the loops; ``frozen`` for those that only read it."""
+        fixed = (*Newton._fields, *Memory._fields) if frozen else ("omega", "phase")
+
+        def own(name: str) -> np.ndarray:
+            return read_only(self.state[name]) if name in fixed else self.state[name]
+
+        memory = Memory(*map(own, Memory._fields))
+        arrays = {name: own(name) for name in Newton._fields if name != "memory"}
+        return Newton(**arrays, memory=memory)
+
+
+@with_parameters
+class NewtonLearner(ViewLearner):
+    """Base class of the learners with online Newton steps."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **ViewLearner._parameter_constraints,
+        "columns": [StrOptions({"all", "numbers"})],
+        "full_columns": [Interval(Integral, 0, 2000, closed="both")],
+        "fourier_features": [Interval(Integral, 0, 2000, closed="both")],
+    }
+
+    forgetting: float = 0.999
+    initial_variance: float = 1.0
+    columns: str = "all"
+    full_columns: int = 100
+    fourier_features: int = 0
+    fit_intercept: bool = True
+    n_epochs: int = 1
+    shuffle: bool = True
+    random_state: Any = None
+
+    def _loss(self) -> int:
+        """Return the loss to minimize."""
+        return losses.SQUARED
+
+    # --- learning and scoring ----------------------------------------------------------
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        y = read_only(np.asarray(y, dtype=np.float64))
+        return int(newton.learn(*self._pass(rows, newton.Examples(order, y, weight), scores)))
+
+    def _bind_learning(self, row: OneExample) -> Bound:
+        examples = newton.Examples(row.order, row.number, row.weight)
+        return newton.learn.bind(*self._pass(row.row.rows, examples, row.scores))
+
+    def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
+        return newton.score_rows.bind(
+            row.rows, self._newton(self._state).model(frozen=True), scores
+        )
+
+    def _pass(self, rows: Rows, examples: newton.Examples, scores: np.ndarray) -> tuple:
+        """Return the arguments of a pass over these rows."""
+        settings = newton.Settings(
+            self._loss(),
+            float(self.forgetting),
+            float(self.initial_variance),
+            float(self.fit_intercept),
+            self.columns == "numbers",
+        )
+        model = self._newton(self._state).model(frozen=False)
+        return rows, examples, model, settings, scores.reshape(len(scores), -1)
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        found = np.empty((len(rows.indptr) - 1, self._n_scores()))
+        newton.score_rows(rows, self._newton(self._state).model(frozen=True), found)
+        return found
+
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view alone, as if all other views were missing.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, for more than two), in the units of the target for a
+            regressor; NaN where the view is missing.
+        """
+        return scores_of_views_alone(self, X, _with_views)
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        state = self._state
+        row, column = entries_of(rows)
+        found = np.asarray(rows.data[:, None] * state["W"][column])
+        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
+        if not len(inputs) or not len(state["omega"]):
+            return found
+        # what the cosines lose without the column
+        scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
+        slopes = state["omega"][:, : len(inputs)] / (scale * np.sqrt(len(inputs)))
+        V = state["V"][: len(state["omega"])]
+        angle = np.tile(state["phase"], (len(rows.indptr) - 1, 1))
+        entries = [np.flatnonzero(column == q) for q in inputs.tolist()]
+        for q, here in enumerate(entries):
+            angle[row[here]] += rows.data[here, None] * slopes[:, q]
+        for q, here in enumerate(entries):
+            whole = angle[row[here]]
+            without = whole - rows.data[here, None] * slopes[:, q]
+            found[here] += np.sqrt(2.0) * (np.cos(whole) - np.cos(without)) @ V
+        return found
+
+    def _column_weights(self) -> ColumnWeights:
+        state, variance = self._state, self._newton(self._state).variances()
+        weight = self._columns.spread(state["W"].T)
+        variance = self._columns.spread(variance, np.nan)
+        if not self.fourier_features:
+            return ColumnWeights(weight, variance)
+        # the root mean square of the slope of the score by the column, over all phases
+        slopes, n = np.zeros_like(state["W"].T), max(int(state["n_inputs"][0]), 0)
+        inputs = state["inputs"][:n]
+        scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
+        V = state["V"][: len(state["omega"])]
+        squares = (V.T**2) @ (state["omega"][:, :n] ** 2)
+        slopes[:, inputs] = np.sqrt(squares / max(n, 1)) / scale
+        return ColumnWeights(weight, variance, factor_norm=self._columns.spread(slopes))
+
+    # --- state -------------------------------------------------------------------------
+
+    def _parts(self, state: State) -> list[StatePart]:
+        n, K = self._slots.n_columns, self._n_scores()
+        weights = LinearWeights(state, n, 1, K, average=False)
+        return [weights, self._newton(state), *super()._parts(state)]
+
+    def _newton(self, state: State) -> NewtonState:
+        """Return the covariance and the Fourier features."""
+        return NewtonState(
+            state,
+            self._slots.n_columns,
+            self._n_scores(),
+            int(self.full_columns),
+            int(self.fourier_features),
+            getattr(self, "memory", "none") == "labels",
+            float(self.initial_variance),
+            self.columns == "numbers",
+            self.random_state,
+        )
+
+    # --- attributes --------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
+        check_is_fitted(self, "_state")
+        return self._columns.spread(self._state["W"].T).copy()
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts (1,) or (n_classes,); of a regressor, in standard deviations of the target."""
+        check_is_fitted(self, "_state")
+        return self._state["b"][0].copy()
+
+    @property
+    def fourier_columns_(self) -> np.ndarray:
+        """The columns of X that the Fourier features are made of."""
+        check_is_fitted(self, "_state")
+        n_inputs = max(int(self._state["n_inputs"][0]), 0) if self.fourier_features else 0
+        inputs = self._state["inputs"][:n_inputs]
+        return np.sort(self._columns.of_slots()[inputs])
+
+
+@document_parameters(PARAMETERS, attributes=LEARNED)
+@with_parameters
+class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
+    """Logistic regression by online Newton steps with a forgetting factor.
+
+    Each row takes a Newton step on the log loss, with a covariance P of the weights, as recursive
+    least squares does for numbers.  The rows before it then count less, so that the past fades and
+    the learner follows a stream that changes.  For few columns of
+    numbers, random Fourier features make the score a smooth function of all of them.
+
+    Parameters
+    ----------
+    forgetting : float, default=0.999
+        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
+        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
+        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_, fourier_columns_, memory_gain_, uses_memory_, layout_,
+    n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    OnlineNewtonRegressor : The same for numbers.
+    AROWClassifier : A covariance that only shrinks, for rows that are alike.
+
+    Notes
+    -----
+    With features f = (1, φ, z), where φ are the Fourier features and z each column divided by its
+    root mean square so far, probabilities p and ``h = max(½ Σ p (1 - p), 0.01)``, a row updates
+    ``W_c <- W_c + k (y_c - p_c) P f`` and ``P <- P - h k P f f'P`` with ``k = 1 / (1 + h f'P f)``.
+    For the features in the row ``P^-1`` then becomes ``forgetting P^-1 + (1 - forgetting) /
+    initial_variance I``: the rows fade, and the initial variance does not.  With two classes there
+    is one score, and h is p (1 - p).  ``coef_`` are the weights of the columns as they are.
+
+    The sample weight c of a row multiplies its loss, ``k = 1 / (1/c + h f'P f)``; a row makes
+    others fade once, whatever its weight.  Merged models have the mean of weights and covariances.
+
+    References
+    ----------
+    E. Hazan, A. Agarwal, S. Kale, "Logarithmic regret algorithms for online convex optimization",
+    Machine Learning 69 (2007), 169-192.  S. Gunnarsson, "Combining tracking and regularization in
+    recursive least squares identification", IEEE Conference on Decision and Control 1996.
+    A. Rahimi, B. Recht, "Random Features for Large-Scale Kernel Machines", NIPS 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import OnlineNewtonClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = OnlineNewtonClassifier(random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.98
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **NewtonLearner._parameter_constraints,
+        "memory": [StrOptions({"none", "labels"})],
+    }
+
+    memory: str = "none"
+    class_weight: Any = None
+    calibration: str = "sigmoid"
+
+    @property
+    def memory_gain_(self) -> tuple[float, float]:
+        """By how many nats a row the last label predicts the next one, and the standard error."""
+        return label_memory.gain(self._fitted_gate())
+
+    @property
+    def uses_memory_(self) -> bool:
+        """Whether the last labels count now."""
+        return bool(self._fitted_gate()[label_memory.OPEN])
+
+    def _fitted_gate(self) -> np.ndarray:
+        check_is_fitted(self, "_state")
+        if self.memory == "none":
+            raise AttributeError("there is no memory with memory='none'")
+        return self._state["gate"]
+
+    def _loss(self) -> int:
+        return losses.LOGISTIC if self._n_scores() == 1 else losses.SOFTMAX
+
+    @property
+    def scores_are_log_odds(self) -> bool:
+        """True: the loss makes scores log odds."""
+        return True
+
+
+@document_parameters(PARAMETERS, attributes=LEARNED)
+@with_parameters
+class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
+    """Recursive least squares with a forgetting factor.
+
+    Each row takes a Newton step on the squared error: with ``forgetting=1`` the weights are those
+    of ridge regression on all rows so far.  Otherwise the rows before a row count less after it, so
+    that the past fades and the learner follows a stream that changes.  For few
+    columns of numbers, random Fourier features make the prediction a smooth function of all of
+    them.
+
+    Parameters
+    ----------
+    forgetting : float, default=0.999
+        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
+        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
+        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
+
+    Attributes
+    ----------
+    coef_, intercept_, fourier_columns_, layout_, n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    OnlineNewtonClassifier : The same for classes.
+
+    Notes
+    -----
+    With features f = (1, φ, z), where φ are the Fourier features and z each column divided by its
+    root mean square so far, and the error e of a standardized target, a row updates
+    ``w <- w + k e P f`` and ``P <- P - k P f f'P`` with ``k = 1 / (1/c + f'P f)`` for a sample
+    weight c.  For the features in the row ``P^-1`` then becomes ``forgetting P^-1 +
+    (1 - forgetting) / initial_variance I``: the rows fade, and the initial variance does not.
+    ``coef_`` and ``intercept_`` are in standard deviations of the target.  Merged models have
+    the mean of weights and covariances.
+
+    References
+    ----------
+    S. Gunnarsson, "Combining tracking and regularization in recursive least squares
+    identification", IEEE Conference on Decision and Control 1996.  A. Rahimi, B. Recht, "Random
+    Features for Large-Scale Kernel Machines", NIPS 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from crossview import OnlineNewtonRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = OnlineNewtonRegressor(forgetting=1.0, random_state=0).fit(scale(X), y)
+    >>> round(model.score(scale(X), y), 2)
+    0.51
+    """
+
+
+def _with_views(rows: Rows, present: np.ndarray) -> Rows:
+    """Return the rows with 0 in the views that are not present."""
+    row, column = entries_of(rows)
+    view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
+    data = read_only(np.where(present[row, view], rows.data, 0.0))
+    return rows._replace(data=data, present=read_only(present))
