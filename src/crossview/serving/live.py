@@ -149,14 +149,20 @@ class LiveModel:
         return row
 
     def _predict_one(self, x: Any) -> Answer | InputError:
+        learner = self.learner
         try:
-            if not hasattr(self.learner, "decide"):
-                return Answer(self.learner.predict_one(x), None)
-            score = self.learner.score_one(x)
+            if not hasattr(learner, "predict_proba_one"):
+                return Answer(learner.predict_one(x), None)
+            p = learner.predict_proba_one(x)
+            threshold = learner.threshold_
+            if threshold is None:
+                decided = learner.predict_one(x)
+            else:  # as `decide` does
+                first, second = p
+                decided = second if p[second] > threshold else first
         except InputError as error:
             return error
-        scores = [score] if isinstance(score, float) else [list(score.values())]
-        return self._answers(np.array(scores, dtype=np.float64))[0]
+        return Answer(decided, {class_name(label): value for label, value in p.items()})
 
     def _predict_views(self, X: Any) -> list[Answer]:
         if not hasattr(self.learner, "decide"):
