@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from crossview import AROWClassifier, ViewEncoder, make_pipeline
 from crossview.serving.app import Serving, Settings
-from crossview.serving.folder import Folder
+from crossview.serving.folder import Folder, catch_up
 
 CITIES = ["Köln", "Oslo", "", "São Paulo"]
 
@@ -69,8 +69,7 @@ def serving(path, model=None, **settings):
     folder = Folder(path)
     log = folder.open(model)
     live = folder.newest_model(log, said.append)
-    while live.served.labels < log.counts()[1]:
-        live.learn(log.labeled(live.served.labels, 256))
+    catch_up(live, log, log.counts()[1])
     made = Serving(folder, log, live, said.append, Settings(**settings))
     try:
         with TestClient(made.app) as client:

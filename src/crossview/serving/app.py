@@ -47,7 +47,7 @@ from crossview.serving.writer import CONFLICT, KNOWN, NEW, UNKNOWN, Entry, NotWr
 __all__ = ["Serving", "Settings"]
 
 # of one micro-batch; labels that come meanwhile are in the next one
-MOST_LABELS, MOST_SECONDS = 256, 0.05
+MOST_LABELS, MOST_SECONDS = 256, 0.02
 # for which requests wait while labels are learned
 SECONDS_AT_ONCE = 0.005
 # rows of one request that are predicted before others have their turn
@@ -160,7 +160,7 @@ class Serving:
                         await self._new_labels.wait()
                 self._new_labels.clear()
                 if self.live.served.labels < self.n_labels:
-                    await asyncio.sleep(min(MOST_SECONDS, 0.02))  # those that come now
+                    await asyncio.sleep(MOST_SECONDS)  # those that come meanwhile
                     async with self._alone:
                         await self._learn_committed()
                 await self._snapshot_if_due()
@@ -172,19 +172,17 @@ class Serving:
 
     async def _learn_committed(self) -> None:
         """Learn what is in the log, in pieces between which requests are answered."""
-        live, piece = self.live, 16
+        live = self.live
         while live.served.labels < self.n_labels:
-            after = live.served.labels
-            records = await asyncio.to_thread(self.log.labeled, after, MOST_LABELS)
-            at = 0
-            while at < len(records):
-                began = time.perf_counter()
-                live.learn(records[at : at + piece])
-                at += piece
+            records = await asyncio.to_thread(self.log.labeled, live.served.labels, MOST_LABELS)
+            began = time.perf_counter()
+            for record in records:
+                live.learn([record])
                 took = time.perf_counter() - began
-                self._metrics.learning.observe(took)
-                piece = round(min(max(1, piece * SECONDS_AT_ONCE / took), MOST_LABELS, 2 * piece))
-                await asyncio.sleep(0)
+                if took >= SECONDS_AT_ONCE:
+                    self._metrics.learning.observe(took)
+                    await asyncio.sleep(0)
+                    began = time.perf_counter()
             if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
                 return
 
@@ -485,7 +483,7 @@ class Metrics:
         )
         self.learning = Histogram(
             "learning_seconds",
-            "Seconds of a piece of a micro-batch, in which no request is answered.",
+            "Seconds in which labels were learned and no request was answered.",
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5),
             **more,
         )

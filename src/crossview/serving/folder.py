@@ -12,11 +12,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
 
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, replacing
@@ -24,7 +22,7 @@ from crossview.saving.model_header import read_header
 from crossview.serving.live import LiveModel
 from crossview.serving.log import LOG, Log, Snapshot
 
-__all__ = ["FIRST", "Folder", "Replayed", "replay"]
+__all__ = ["FIRST", "Folder", "Replayed", "catch_up", "replay"]
 
 FIRST, SNAPSHOTS = "first.safetensors", "snapshots"
 # snapshots that stay
@@ -153,7 +151,6 @@ def replay(
     path: str | os.PathLike[str],
     *,
     output: str | os.PathLike[str] | None = None,
-    random_state: int | None = None,
 ) -> Replayed:
     """Learn the log of a folder from its first model on, and compare the model with snapshots.
 
@@ -163,8 +160,6 @@ def replay(
         The folder, of a server that runs or has ended.
     output : path-like, default=None
         Write the model at the end to this file.
-    random_state : int, default=None
-        For batches of random sizes; None: as large as can be.
     """
     folder = Folder(path)
     log = Log(folder.path, read_only=True)
@@ -179,13 +174,9 @@ def replay(
         began = time.perf_counter()
         same: list[int] = []
         different: list[int] = []
-        rng = None if random_state is None else np.random.default_rng(random_state)
         for at in sorted({*snapshots, n_labels}):
-            for most in _batch_sizes(rng):
-                if live.served.labels >= at:
-                    break
-                live.learn(log.labeled(live.served.labels, min(most, at - live.served.labels)))
-            if at in snapshots:
+            catch_up(live, log, at)
+            if at in snapshots and snapshots[at].exists():  # a server removes old ones
                 (same if _is_same(live, snapshots[at]) else different).append(at)
         seconds = time.perf_counter() - began
     finally:
@@ -195,9 +186,10 @@ def replay(
     return Replayed(n_labels, same, different, seconds)
 
 
-def _batch_sizes(rng: np.random.Generator | None) -> Iterator[int]:
-    while True:
-        yield BATCH if rng is None else int(rng.integers(1, BATCH + 1))
+def catch_up(live: LiveModel, log: Log, n_labels: int) -> None:
+    """Learn the labels of a log until so many are learned."""
+    while live.served.labels < n_labels:
+        live.learn(log.labeled(live.served.labels, min(BATCH, n_labels - live.served.labels)))
 
 
 def _is_same(live: LiveModel, file: Path) -> bool:

@@ -10,14 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
 import msgspec
-import numpy as np
 
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
 from crossview.serving.log import Label, Labeled, Prediction
-from crossview.views import OneRow, stacked
 
 __all__ = ["Answer", "LiveModel", "Served", "class_name"]
 
@@ -41,7 +39,7 @@ class Served:
     labels : int
         The number of the last label that was looked at.
     refused : int
-        Labels that the model, or whose rows the encoder, could not read.
+        Labels of rows that could not be learned.
     scored : int
         Labels whose row was predicted, before it was learned, by a model that had a class.
     loss : float
@@ -128,34 +126,18 @@ class LiveModel:
         """Return the prediction of each row, or why it has none."""
         if not self.is_fitted:
             return [Answer(None, None) for _ in rows]
-        found: list[Any] = [self._tried(row) for row in rows]
-        good = [i for i, x in enumerate(found) if not isinstance(x, InputError)]
-        if len(good) > 1 and self._encoders:
-            views = stacked([found[i] for i in good])
-            answers: list[Any] = self._predict_views(views)
-        else:
-            answers = [self._predict_one(found[i]) for i in good]
-        for i, answer in zip(good, answers, strict=True):
-            found[i] = answer
-        return found
-
-    def _tried(self, row: Any) -> Any:
-        """Return a row as the learner takes it, or why it cannot."""
-        try:
-            for step in self._encoders:
-                row = step.transform_one(row)
-        except InputError as error:
-            return error
-        return row
+        return [self._predict_one(row) for row in rows]
 
     def _predict_one(self, x: Any) -> Answer | InputError:
         learner = self.learner
         try:
+            for step in self._encoders:
+                x = step.transform_one(x)
             if not hasattr(learner, "predict_proba_one"):
                 return Answer(learner.predict_one(x), None)
             p = learner.predict_proba_one(x)
             threshold = learner.threshold_
-            if threshold is None:
+            if threshold is None or len(p) != 2:
                 decided = learner.predict_one(x)
             else:  # as `decide` does
                 first, second = p
@@ -163,22 +145,6 @@ class LiveModel:
         except InputError as error:
             return error
         return Answer(decided, {class_name(label): value for label, value in p.items()})
-
-    def _predict_views(self, X: Any) -> list[Answer]:
-        if not hasattr(self.learner, "decide"):
-            return [Answer(number, None) for number in self.learner.predict(X).tolist()]
-        return self._answers(self.learner.decision_function(X))
-
-    def _answers(self, scores: np.ndarray) -> list[Answer]:
-        decided = self.learner.decide(scores).tolist()
-        if not hasattr(self.learner, "probabilities"):
-            return [Answer(label, None) for label in decided]
-        names = [class_name(label) for label in self.learner.classes_.tolist()]
-        p = self.learner.probabilities(scores).tolist()
-        return [
-            Answer(label, dict(zip(names, row, strict=True)))
-            for label, row in zip(decided, p, strict=True)
-        ]
 
     # --- learning ------------------------------------------------------------------------------
 
@@ -193,39 +159,17 @@ class LiveModel:
             )
 
     def learn(self, records: Iterable[Labeled]) -> None:
-        """Learn labels in their order; the state is the same for any batches.
+        """Learn labels in their order.
 
-        A row that cannot be learned leaves no trace but in the counts.
+        One that cannot be learned leaves no trace but in the counts.
         """
-        X: list[OneRow] = []
-        y: list[Any] = []
         for record in records:
-            label, row = _decoded(record.label.label), _decoded(record.of.row)
+            label = _decoded(record.label.label)
             self._count(record, label)
             try:
-                self.learner.check_one(label)
-                for step in self._encoders:
-                    row = step.partial_fit_transform_one(row)
-                if not (self._encoders and self.is_fitted):  # the first row starts the model
-                    self.learner.learn_one(row, label)
-                    continue
+                self.model.learn_one(_decoded(record.of.row), label)
             except InputError:
                 self.served.refused += 1
-                continue
-            X.append(row)
-            y.append(label)
-        if X:
-            self._learn_views(X, y)
-
-    def _learn_views(self, X: list[OneRow], y: list[Any]) -> None:
-        more = {} if self.classes is None else {"new_classes": True}
-        try:
-            self.learner.partial_fit(stacked(X), y, **more)
-        except InputError as error:
-            # all other rows were learned; the state is as without those that are too large, which
-            # are not counted: the error names one of them, so the count would depend on the batch
-            if error.row is None:
-                raise
 
     def _count(self, record: Labeled, label: Any) -> None:
         """Score what was predicted."""
@@ -249,9 +193,8 @@ class LiveModel:
         other = LiveModel(copy.deepcopy(self.model), self.info)
         label = msgspec.json.encode((other.classes or [0.0])[0]).decode()
         answer = Prediction(0, "", 0, "{}", 0, "null", "null")
-        other.learn([Labeled(Label(1, 0, 0, label), answer)] * 2)
-        other.predict([{}])
-        other.predict([{}, {}])
+        other.learn([Labeled(Label(1, 0, 0, label), answer)] * 3)
+        other.predict([{}] * 3)
 
 
 def _decoded(text: str) -> Any:

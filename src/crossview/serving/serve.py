@@ -67,7 +67,7 @@ def serve(
     import uvicorn
 
     from crossview.serving.app import Serving, Settings
-    from crossview.serving.folder import Folder
+    from crossview.serving.folder import Folder, catch_up
     from crossview.serving.log import LOG
 
     tokens = {} if token_file is None else read_tokens(token_file)
@@ -81,8 +81,7 @@ def serve(
         live = folder.newest_model(log, say)
         _, n_labels = log.counts()
         replayed = n_labels - live.served.labels
-        while live.served.labels < n_labels:
-            live.learn(log.labeled(live.served.labels, 256))
+        catch_up(live, log, n_labels)
         live.warm_up()
         serving = Serving(folder, log, live, say, Settings(tokens, new_classes))
         if replayed:

@@ -23,7 +23,7 @@ from crossview.views.layout import (
     warn_of_unused,
 )
 from crossview.views.multi_view import MultiView, as_views
-from crossview.views.one_row import OneRow, stacked
+from crossview.views.one_row import OneRow
 from crossview.views.sparse import canonical_csr, check_indices
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "match_columns",
     "resolve_views",
     "row_index",
-    "stacked",
     "views_by_prefix",
     "warn_of_unused",
 ]

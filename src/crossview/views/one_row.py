@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from crossview.errors import InputError, type_of
 from crossview.views.layout import ViewLayout
 from crossview.views.multi_view import MultiView
 
-__all__ = ["OneRow", "finite_number", "stacked"]
+__all__ = ["OneRow", "finite_number"]
 
 
 class OneRow(NamedTuple):
@@ -74,21 +73,12 @@ class OneRow(NamedTuple):
 
     def as_views(self) -> MultiView:
         """Return the row as a container of one row."""
-        return stacked([self])
-
-
-def stacked(rows: Sequence[OneRow]) -> MultiView:
-    """Return rows of the same views as a container, in their order; at least one."""
-    layout, n = rows[0].layout, len(rows)
-    indptr = np.zeros(n + 1, dtype=np.int32)
-    np.cumsum([len(row.columns) for row in rows], out=indptr[1:])
-    values = np.array(list(chain.from_iterable(row.values for row in rows)), dtype=np.float64)
-    columns = np.array(list(chain.from_iterable(row.columns for row in rows)), dtype=np.int32)
-    matrix = sp.csr_array((values, columns, indptr), shape=(n, layout.n_columns))
-    matrix.has_canonical_format = True
-    whole = all(all(row.present) for row in rows)
-    present = None if whole else np.array([row.present for row in rows])
-    return MultiView.from_matrix(matrix, layout, present=present)
+        indptr = np.array([0, len(self.columns)], dtype=np.int32)
+        entries = np.array(self.values, dtype=np.float64), np.array(self.columns, dtype=np.int32)
+        matrix = sp.csr_array((*entries, indptr), shape=(1, self.layout.n_columns))
+        matrix.has_canonical_format = True
+        present = None if all(self.present) else np.array([self.present])
+        return MultiView.from_matrix(matrix, self.layout, present=present)
 
 
 def _position(at: Any, view: str, block: slice) -> int:

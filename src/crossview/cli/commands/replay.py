@@ -21,12 +21,6 @@ def run(
             "--output", "-o", metavar="FILE", help="Write the model at the end of the log."
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Learn in batches of random sizes, which must change nothing."
-        ),
-    ] = None,
 ) -> int:
     """Learn the log of a server again, and compare the model with its snapshots.
 
@@ -37,7 +31,7 @@ def run(
     from crossview.serving.folder import replay
 
     with compiling_as_line():
-        found = replay(data, output=output, random_state=seed)
+        found = replay(data, output=output)
     per_second = found.labels / max(found.seconds, 1e-9)
     print(f"{found.labels:,} labels, {found.seconds:.1f} s, {per_second:,.0f} labels/s")
     for words, labels in (("same bits", found.same), ("OTHER BITS", found.different)):
