@@ -1,4 +1,4 @@
-"""Requests a second of ``crossview serve``, against a request of the same server that does nothing."""
+"""What a request costs ``crossview serve``, beside one of the same server that does nothing."""
 
 from __future__ import annotations
 
