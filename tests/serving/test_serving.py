@@ -194,9 +194,8 @@ def test_tokens(tmp_path, model_file):
     [
         None,
         crossview.OnlineStackingClassifier(random_state=0),
-        crossview.MultiViewPAClassifier(),
     ],
-    ids=["arow", "stacking", "pa"],
+    ids=["arow", "stacking"],
 )
 def test_replay_and_restarts_give_the_same_bits(tmp_path, learner):
     crossview.save(make_model(learner), tmp_path / "m.safetensors")

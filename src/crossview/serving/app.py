@@ -109,7 +109,8 @@ class Serving:
         self.folder, self.log, self.live = folder, log, live
         self.settings, self._say = settings, say
         self._next = log.begin_run()
-        self.n_predictions, self.n_labels = log.counts()
+        self.counts = log.counts()
+        self.n_labels = self.counts[1]
         self.broken: str | None = None
         self.writer: Writer
         self._new_labels = asyncio.Event()
@@ -135,7 +136,8 @@ class Serving:
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         written = Log(self.folder.path)
-        self.writer = Writer(written, self.n_labels, self._on_commit, self.settings.most_waiting)
+        most = self.settings.most_waiting
+        self.writer = Writer(written, *self.counts, self._on_commit, most)
         learning = asyncio.create_task(self._learn_forever())
         try:
             yield
@@ -320,7 +322,6 @@ class Serving:
     def _record(self, id_: str | None, row: str, answer: Answer) -> Prediction:
         sequence = self._next
         self._next += 1
-        self.n_predictions += 1
         texts = [msgspec.json.encode(value).decode() for value in answer]
         now, labels = time.time_ns() // 1000, self.live.served.labels
         return Prediction(sequence, id_ or own_id(sequence), now, row, labels, *texts)
@@ -401,11 +402,11 @@ class Serving:
         is_classifier = self.live.classes is not None
         return {
             "model": served.labels,
-            "predictions": self.n_predictions,
+            "predictions": self.writer.n_predictions,
             "labels": self.n_labels,
             "labels_to_learn": self.n_labels - served.labels,
             "labels_refused": served.refused,
-            "without_label": self.n_predictions - self.n_labels,
+            "without_label": self.writer.n_predictions - self.writer.n_labels,
             "waiting_for_disk": self.writer.waiting,
             "commits": self.writer.n_commits,
             "snapshot": self._in_snapshot,

@@ -118,7 +118,6 @@ def read_row(raw: msgspec.Raw) -> tuple[str, Any]:
     try:
         row = msgspec.json.decode(raw)
         text = bytes(raw).decode()
-        text.encode("utf-8")
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RefusedError(422, _reason(error)) from None
     if not isinstance(row, dict):

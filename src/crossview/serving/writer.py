@@ -28,7 +28,7 @@ class NotWrittenError(Exception):
     """The log could not be written, and what was to be written is not in it."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Entry:
     """What is written in one transaction.
 
@@ -58,6 +58,11 @@ class Entry:
     def __len__(self) -> int:
         return len(self.predictions) + len(self.labels) + 1
 
+    @property
+    def is_dropped(self) -> bool:
+        """Whether it is dropped if it cannot be written: somebody is told, or nobody needs it."""
+        return self.done is not None or not self.predictions
+
 
 class Writer:
     """Writes entries in the order in which they came, in groups.
@@ -66,8 +71,8 @@ class Writer:
     ----------
     log : Log
         Only the thread of the writer uses it from now on.
-    n_labels : int
-        How many labels there are.
+    n_predictions, n_labels : int
+        How many there are.
     committed : callable
         Called in the event loop with the number of labels, after a commit that has new ones.
     most_waiting : int
@@ -75,9 +80,14 @@ class Writer:
     """
 
     def __init__(
-        self, log: Log, n_labels: int, committed: Callable[[int], None], most_waiting: int
+        self,
+        log: Log,
+        n_predictions: int,
+        n_labels: int,
+        committed: Callable[[int], None],
+        most_waiting: int,
     ) -> None:
-        self.n_labels = n_labels
+        self.n_predictions, self.n_labels = n_predictions, n_labels
         self.failure: str | None = None
         self.n_commits = 0
         self._log, self._committed, self._most = log, committed, most_waiting
@@ -144,7 +154,7 @@ class Writer:
         return True
 
     def _commit(self) -> None:
-        before = self.n_labels
+        before = self.n_predictions, self.n_labels
         try:
             with self._log.transaction():
                 if self.failure:
@@ -152,14 +162,15 @@ class Writer:
                 for entry in self._kept:
                     self._write(entry)
         except (sqlite3.Error, InputError) as error:
-            self.n_labels, self.failure = before, " ".join(str(error).split())
-            done = [entry for entry in self._kept if entry.done]
-            self._kept = [entry for entry in self._kept if not entry.done and entry.predictions]
-            self._tell(done, NotWrittenError(self.failure))
+            self.n_predictions, self.n_labels = before
+            self.failure = " ".join(str(error).split())
+            dropped = [entry for entry in self._kept if entry.is_dropped]
+            self._kept = [entry for entry in self._kept if not entry.is_dropped]
+            self._tell(dropped, NotWrittenError(self.failure))
             return
         done, self._kept, self.failure = self._kept, [], None
         self.n_commits += 1
-        self._tell(done, None, self.n_labels if self.n_labels > before else 0)
+        self._tell(done, None, self.n_labels if self.n_labels > before[1] else 0)
 
     def _write(self, entry: Entry) -> None:
         entry.earlier, mine = {}, []
@@ -171,6 +182,7 @@ class Writer:
             else:
                 entry.earlier[prediction.id] = found[0]
         self._log.add_predictions(mine)
+        self.n_predictions += len(mine)
         others = {p.id for p in entry.predictions if entry.earlier.get(p.id, p).row != p.row}
         entry.outcome = [
             CONFLICT if id_ in others else self._add_label(id_, label)
