@@ -136,7 +136,7 @@ def kill_and_check(
             clients = [Client(port, memory, rows, f"{number}-{i}") for i in range(CLIENTS)]
             for client in clients:
                 client.start()
-            time.sleep(chance.uniform(0.02, 0.8))
+            time.sleep(chance.uniform(0.02, 0.5))
         if number < kills:
             server.kill(signal.SIGKILL)
             server.wait()
