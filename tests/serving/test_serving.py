@@ -144,6 +144,13 @@ def test_a_form_of_a_foreign_page_is_refused(server):
     assert server.http.post("/learn", content=b"{}", headers=kind).status_code == 415
 
 
+def test_a_foreign_name_that_leads_here_is_refused(tmp_path, model_file):
+    with serving(tmp_path, model_file, local=True) as server:
+        server.get("/stats", 403, host="evil.example")
+        for host in ("127.0.0.1:8080", "localhost", "[::1]:80"):
+            server.get("/stats", host=host)
+
+
 def test_too_many_waiting_records_are_refused(tmp_path, model_file):
     with serving(tmp_path, model_file, most_waiting=5) as server:
         rows, _ = make_rows(6)

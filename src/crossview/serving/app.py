@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import ipaddress
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -67,6 +68,9 @@ class Settings:
     ----------
     tokens : dict of str to str
         By role: "predict", "label", and "operator", who may do all; empty: everybody may.
+    local : bool
+        Whether only this machine may ask: then the host that a request names is an address or
+        localhost, and not a name that a web page has made to lead here.
     new_classes : bool
         Whether a label may be of a class that the model does not have.
     most_waiting : int
@@ -76,6 +80,7 @@ class Settings:
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
+    local: bool = False
     new_classes: bool = False
     most_waiting: int = 20_000
     snapshot_labels: int = 10_000
@@ -248,6 +253,8 @@ class Serving:
     def _check_token(self, request: Request, role: str) -> None:
         tokens = self.settings.tokens
         if not tokens:
+            if self.settings.local and not _is_here(request.url.hostname):
+                raise RefusedError(403, "name this machine by its address, or localhost")
             return
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         allowed = [tokens[name] for name in {role, "operator"} if name in tokens]
@@ -519,6 +526,14 @@ class Metrics:
                     self._made[name] = Gauge(name, text, **more)
                 self._made[name].set(value)
         return generate_latest(self._registry)
+
+
+def _is_here(host: str | None) -> bool:
+    """Return whether a host is given by an address, or as localhost."""
+    try:
+        return host == "localhost" or bool(ipaddress.ip_address(host or ""))
+    except ValueError:
+        return False
 
 
 def _one_or_many(asked: Any, name: str, answers: list[Any]) -> Response:

@@ -83,11 +83,13 @@ def serve(
         replayed = n_labels - live.served.labels
         catch_up(live, log, n_labels)
         live.warm_up()
-        serving = Serving(folder, log, live, say, Settings(tokens, new_classes))
+        address, found = listening.getsockname()[:2]
+        local = ipaddress.ip_address(address).is_loopback
+        settings = Settings(tokens, local=local, new_classes=new_classes)
+        serving = Serving(folder, log, live, say, settings)
         if replayed:
             say(f"learned {replayed:,} labels of the log that no snapshot had")
-        address, found = listening.getsockname()[:2]
-        if not tokens and not ipaddress.ip_address(address).is_loopback:
+        if not tokens and not local:
             say(
                 "warning: everybody who reaches this address may predict, label and read the "
                 "model; --token-file asks for a token"

@@ -17,7 +17,7 @@ def run(
     model: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MODEL]",
+            metavar="MODEL",
             help="A file that `train` wrote, to begin with; without it DIR goes on.",
             show_default=False,
         ),
