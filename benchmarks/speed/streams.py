@@ -45,7 +45,7 @@ def models() -> dict[str, Callable[[], Any]]:
         ),
         "`OnlineStackingClassifier`": lambda: cv.OnlineStackingClassifier(random_state=0),
         "`ViewEncoder`, `AROWClassifier`": lambda: encoded(cv.AROWClassifier(**diagonal)),
-        "the same with 10 bins": lambda: encoded(cv.AROWClassifier(**diagonal), bins=10),
+        "the same without bins": lambda: encoded(cv.AROWClassifier(**diagonal), bins=None),
         "`ViewEncoder`, `OnlineStackingClassifier`": lambda: encoded(
             cv.OnlineStackingClassifier(random_state=0)
         ),

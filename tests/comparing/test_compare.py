@@ -536,3 +536,13 @@ def test_further_parameters_are_tried_from_the_best_setting_on(monkeypatch):
     told = thorough(X, y, grid=grid, epochs=2, **given)
     assert not any("epochs" in setting for setting in tried)
     assert told.best.epochs == 2
+
+
+def test_one_model_is_no_ensemble():
+    rng = np.random.default_rng(1)
+    X = pl.DataFrame({"a__x": rng.normal(size=200), "b__x": rng.normal(size=200)})
+    y = X["a__x"].to_numpy() + 0.3 * rng.normal(size=200) > 0
+    models = ["view:a", "view:b", "ensemble"]
+    answer = crossview.compare(X, y, models=models, baselines=[], budget=None)
+    assert answer.recommended.model == "view:a"
+    assert sorted(row.model for row in answer.rows) == ["view:a", "view:b"]

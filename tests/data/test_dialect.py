@@ -76,7 +76,12 @@ def test_names_in_the_first_line_are_told_where_the_model_has_none(tmp_path):
 
 def test_models_of_files_in_other_dialects_merge(first, tmp_path):
     other = export(tmp_path / "other.csv", 60, seed=1, encoding="utf-8")
-    models = [train(one, "Kauf", **MODEL).fitted for one in (first, open_table(other, **HOW))]
+    sources = (first, open_table(other, **HOW))
+    apart = [train(one, "Kauf", **MODEL).fitted for one in sources]
+    with pytest.raises(InputError, match=r"other bins.* or set bins=None"):
+        crossview.merge(apart)
+    without = MODEL | {"encoder": crossview.ViewEncoder(bins=None)}
+    models = [train(one, "Kauf", **without).fitted for one in sources]
     assert models[1][0].dialect == HOW | {"delimiter": ";"}
     merged = crossview.merge(models)
     assert merged[0].dialect == DIALECT

@@ -867,6 +867,24 @@ def test_columns_in_parts():
     ]
 
 
+def test_a_stream_has_bins_of_few_numbers_and_fit_has_none():
+    few, many = (np.random.default_rng(0).normal(size=(100, n)) for n in (2, 101))
+    assert ViewEncoder().fit(few).n_bins_ == 0
+    assert ViewEncoder(bins=3).fit(few).n_bins_ == 3
+    assert ViewEncoder().partial_fit(many).n_bins_ == 0
+    assert ViewEncoder(bins=None).partial_fit(few).n_bins_ == 0
+    streamed = ViewEncoder().partial_fit(few)
+    assert streamed.n_bins_ == 10
+    again = clone(streamed)
+    again.set_header(json.loads(json.dumps(streamed.get_header())))
+    again.set_state(streamed.get_state())
+    np.testing.assert_array_equal(
+        again.transform(few).matrix.toarray(), streamed.transform(few).matrix.toarray()
+    )
+    with pytest.raises(InputError, match="bins=None, and its columns 10"):
+        ViewEncoder(bins=None).set_header(streamed.get_header())
+
+
 # --- as an estimator, and in a model file --------------------------------------------------
 
 

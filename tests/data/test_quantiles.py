@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,3 +74,14 @@ def test_fitted_knots_are_the_quantiles_of_all_rows():
     quantiles.fit(values)
     np.testing.assert_array_equal(quantiles.knots[0], knots_of(values[~np.isnan(values)], 10))
     assert quantiles.state()["first_values"].size == 0  # nothing to wait for
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_column_of_two_values_has_no_bins_and_one_of_three_has(stream):
+    values = np.arange(600)[:, None] % np.array([2, 3])
+    quantiles = Quantiles(2, 10)
+    if stream:
+        quantiles.positions(values.astype(float), learn=True)
+    else:
+        quantiles.fit(values.astype(float))
+    assert [len(knots) for knots in quantiles.knots] == [0, 3]

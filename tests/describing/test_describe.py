@@ -200,6 +200,15 @@ def test_the_head_leaves_out_what_is_refused_anyway():
     )
     answer = describe_head(open_table(table), "y")
     assert answer.warnings == ["a__c: constant: '1' in every row"]
+    # of the first rows of more nobody knows it
+    more = pa.table(
+        {
+            "a__c": [1] * 10_000 + [2],
+            "a__d": [0.5, 1.5, 0.5] * 3333 + [1.5] * 2,
+            "y": [0, 1] * 5000 + [0],
+        }
+    )
+    assert describe_head(open_table(more), "y").warnings == []
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])

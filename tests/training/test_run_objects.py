@@ -1,5 +1,8 @@
 """Encoder, views and scoring of a run: where they may stand, and that none is passed over."""
 
+import datetime
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -107,3 +110,38 @@ def test_scoring_is_checked_where_it_is_made():
             Scoring(**wrong)
     assert Scoring.of("f2") == Scoring("f2")
     assert Scoring.of(None).given() == {}
+
+
+def test_shuffling_rows_whose_order_may_mean_something_is_said():
+    rng = np.random.default_rng(0)
+    state = np.cumsum(rng.random(400) < 0.1) % 2
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(k) for k in range(400)]
+    random, ordered, runs = (
+        pa.table({"x": 6 * y + rng.normal(size=400), "y": y})
+        for y in (rng.permutation(state), np.sort(state), state)
+    )
+    dated = random.append_column("day", [days])
+
+    def said(table, **options):
+        return [line for line in quick(table, **options).warnings if "shuffled" in line]
+
+    assert said(random) == said(ordered) == []  # rows sorted by label have to be shuffled
+    (line,) = said(runs)
+    assert "in their order the label changes in" in line
+    assert "in_order=True learns them in order" in line
+    (line,) = said(dated)
+    assert "'day' is a date. For a stream that goes on, time='day' or in_order=True" in line
+    assert said(runs, in_order=True) == said(runs, in_order=False) == said(dated, time="day") == []
+
+
+def test_learners_of_a_stream_have_bins_and_others_none():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    table = pa.table({"x": y + rng.normal(size=60), "z": rng.normal(size=60), "y": y})
+    found = {
+        model: train(table, "y", model=model).encoder.bins
+        for model in ("pa:concatenated", "arow", "logistic-regression")
+    }
+    assert found == {"pa:concatenated": 10, "arow": None, "logistic-regression": None}
+    for bins in (None, 5):
+        assert quick(table, encoder=ViewEncoder(bins=bins)).encoder.bins == bins

@@ -156,7 +156,7 @@ class ViewReader(ViewScaler):
         with TemporaryDirectory() as folder:
             path = os.path.join(folder, "row")
             with open(path, "w", encoding="utf-8") as file:
-                print(_line(self.format, x), file=file)
+                file.write(f"{_line(self.format, x)}\n")
             source = load_object(reader.path)([path], self.views, self.hash_bits)
             try:
                 (batch,) = source.batches(1)
