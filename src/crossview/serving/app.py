@@ -134,7 +134,11 @@ class Serving:
             self._route("/healthz", self.health, None, "GET"),
             self._route("/readyz", self.ready, None, "GET"),
         ]
-        self.app = Starlette(routes=routes, lifespan=self._lifespan)
+        self.app = Starlette(
+            routes=routes,
+            lifespan=self._lifespan,
+            exception_handlers={404: _no_endpoint, 405: _no_endpoint},
+        )
 
     # --- life ----------------------------------------------------------------------------------
 
@@ -526,6 +530,12 @@ class Metrics:
                     self._made[name] = Gauge(name, text, **more)
                 self._made[name].set(value)
         return generate_latest(self._registry)
+
+
+async def _no_endpoint(request: Request, error: Any) -> Response:
+    """Answer a request of a path, or by a method, that there is not."""
+    words = f"there is no {request.method} {request.url.path}"
+    return as_json({"error": words}, error.status_code, **(error.headers or {}))
 
 
 def _is_here(host: str | None) -> bool:
