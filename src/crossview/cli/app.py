@@ -15,6 +15,8 @@ from crossview.cli.commands import (
     evaluate,
     inspect,
     predict,
+    replay,
+    serve,
     train,
 )
 from crossview.cli.options import as_callback
@@ -48,5 +50,6 @@ def crossview_command(
         typer.echo(context.get_help())
 
 
-for module in (describe, compare, train, predict, evaluate, inspect, convert, datasets):
+VERBS = (describe, compare, train, predict, evaluate, inspect, serve, replay, convert, datasets)
+for module in VERBS:
     app.command(module.__name__.rpartition(".")[2])(as_callback(module.run))

@@ -272,7 +272,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         from filelock import FileLock, Timeout
     except ImportError:
-        raise InputError("a checkpoint needs filelock: pip install filelock") from None
+        raise InputError("the lock of a file needs filelock: pip install filelock") from None
     if is_stream(path):
         yield
         return

@@ -1,0 +1,212 @@
+"""Kill a server at random moments under load; nothing that it acknowledged may be lost.
+
+Clients remember what was answered: durable predictions, and labels.  The server starts again after
+each kill.  In the end the log has all of that, each label once, and the model of the server is that
+of a replay, byte by byte.
+
+    python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from crossview.serving.folder import replay
+from crossview.serving.log import Log
+
+CLIENTS = 3
+
+
+class Memory:
+    """What the server has acknowledged."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, str] = {}
+        self.labels: dict[str, str] = {}
+        self.refused: list[str] = []
+
+
+class Client(threading.Thread):
+    """Sends requests until the server is gone."""
+
+    def __init__(
+        self, port: int, memory: Memory, rows: Callable[[random.Random], tuple[Any, Any]], seed: str
+    ) -> None:
+        super().__init__(daemon=True)
+        self._port, self._memory, self._rows = port, memory, rows
+        self._random, self._name = random.Random(seed), seed
+        self._sent, self.ended = 0, threading.Event()
+
+    def run(self) -> None:
+        """Send, until the connection is lost."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+        try:
+            with contextlib.closing(connection):
+                while not self.ended.is_set():
+                    self._step(connection)
+        except (OSError, http.client.HTTPException):
+            return  # killed
+
+    def _post(self, connection: http.client.HTTPConnection, path: str, body: Any) -> Any:
+        kind = {"content-type": "application/json"}
+        connection.request("POST", path, json.dumps(body), kind)
+        answer = connection.getresponse()
+        content = json.loads(answer.read())
+        if answer.status != 200:
+            self._memory.refused.append(f"{path} {answer.status}: {content}")
+        return content
+
+    def _step(self, connection: http.client.HTTPConnection) -> None:
+        memory = self._memory
+        row, label = self._rows(self._random)
+        chance = self._random.random()
+        self._sent += 1
+        id_ = f"{self._name}/{self._sent}"
+        if chance < 0.3:  # an id of ours, twice at times
+            for _ in range(1 + (self._random.random() < 0.2)):
+                self._post(connection, "/learn", {"id": id_, "row": row, "label": label})
+                memory.labels[id_] = memory.rows[id_] = ""
+                memory.labels[id_], memory.rows[id_] = json.dumps(label), json.dumps(row)
+            return
+        durable = chance < 0.6
+        path = "/predict?durable=1" if durable else "/predict"
+        rows = [row] * self._random.randint(1, 20)
+        found = self._post(connection, path, {"rows": rows})["predictions"]
+        ids = [one["id"] for one in found]
+        if durable:
+            memory.rows |= dict.fromkeys(ids, json.dumps(row))
+        if chance < 0.9:
+            self._post(connection, "/label", [{"id": one, "label": label} for one in ids])
+            memory.labels |= dict.fromkeys(ids, json.dumps(label))
+
+
+def wait_for_port(process: Any, errors: Path) -> int:
+    """Return the port of a server that has begun to answer."""
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        found = re.search(r"serving at http://127\.0\.0\.1:(\d+)", errors.read_text())
+        if found:
+            return int(found[1])
+        time.sleep(0.01)
+    raise AssertionError(f"the server does not begin: {errors.read_text()}")
+
+
+def kill_and_check(
+    folder: Path,
+    start: Callable[[Path], Any],
+    rows: Callable[[random.Random], tuple[Any, Any]],
+    kills: int,
+    seed: int,
+) -> tuple[int, int]:
+    """Kill a server many times, and check what is left; return labels and predictions.
+
+    Parameters
+    ----------
+    folder : path
+        For the errors of the servers; ``data`` in it is the folder of the server.
+    start : callable
+        Starts a server on a port of its own, whose stderr is a file; it has ``kill`` and ``wait``.
+    rows : callable
+        Draws a row and a label.
+    kills, seed : int
+    """
+    memory, chance, errors = Memory(), random.Random(seed), folder / "errors"
+    for number in range(kills + 1):
+        errors.write_text("")
+        server = start(errors)
+        if number < kills and number % 10 == 9:  # while it begins
+            time.sleep(chance.uniform(0.0, 3.0))
+        else:
+            port = wait_for_port(server, errors)
+            clients = [Client(port, memory, rows, f"{number}-{i}") for i in range(CLIENTS)]
+            for client in clients:
+                client.start()
+            time.sleep(chance.uniform(0.02, 0.5))
+        if number < kills:
+            server.kill(signal.SIGKILL)
+            server.wait()
+            for client in clients:
+                client.join()
+    # the last one learns what is left, and is then told to end
+    model = folder / "live.safetensors"
+    assert not memory.refused, memory.refused[:3]
+    for client in clients:
+        client.ended.set()
+        client.join()
+    server.kill(signal.SIGTERM)
+    server.wait()
+    newest = max((folder / "data" / "snapshots").iterdir())
+    model.write_bytes(newest.read_bytes())
+    found = replay(folder / "data", output=folder / "again.safetensors")
+    assert not found.different, found
+    assert (folder / "again.safetensors").read_bytes() == model.read_bytes()
+    log = Log(folder / "data", read_only=True)
+    lost = []
+    for id_, row in memory.rows.items():
+        known = log.find(id_)
+        if known is None or json.loads(known[0].row) != json.loads(row):
+            lost.append(f"prediction {id_}")
+    for id_, label in memory.labels.items():
+        known = log.find(id_)
+        if known is None or known[1] != label:
+            lost.append(f"label {id_}")
+    n_predictions, n_labels = log.counts()
+    log.close()
+    assert not lost, (len(lost), lost[:5])
+    assert len(memory.labels) <= n_labels == found.labels
+    return n_labels, n_predictions
+
+
+class Process(subprocess.Popen):
+    """A server as a process."""
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal."""
+        os.kill(self.pid, number)
+
+
+def main() -> None:
+    """Kill a server of a model file, fed with the rows of a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model")
+    parser.add_argument("table", help='JSON lines of row and label: {"row": {}, "label": 1}')
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    lines = [json.loads(line) for line in Path(given.table).read_text().splitlines()]
+
+    def draw(chance: random.Random) -> tuple[Any, Any]:
+        line = chance.choice(lines)
+        return line["row"], line["label"]
+
+    with tempfile.TemporaryDirectory() as folder:
+
+        def start(errors: Path) -> Process:
+            argv = [sys.executable, "-m", "crossview", "serve", given.model, "--port", "0"]
+            with errors.open("wb") as stderr:
+                return Process([*argv, "--data", f"{folder}/data"], stderr=stderr)
+
+        labels, predictions = kill_and_check(Path(folder), start, draw, given.kills, given.seed)
+    print(
+        f"{given.kills:,} kills: {predictions:,} predictions and {labels:,} labels in the log, "
+        "none that was acknowledged is lost; live and replay have the same bytes"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A model behind HTTP that predicts, waits for labels, learns them once, and loses nothing."""

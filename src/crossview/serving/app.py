@@ -1,0 +1,570 @@
+"""The endpoints, and the task that learns.
+
+All of the model happens in one thread, that of the event loop: requests are answered between short
+micro-batches, so that no prediction sees a model that is half learned.  The thread of the `Writer`
+commits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import ipaddress
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from crossview.errors import InputError
+from crossview.serving.folder import Folder
+from crossview.serving.live import Answer, LiveModel
+from crossview.serving.log import OWN_ID, Log, Prediction, own_id
+from crossview.serving.requests import (
+    LabelRequest,
+    LearnRequest,
+    PredictRequest,
+    RefusedError,
+    as_json,
+    check_id,
+    decoded,
+    read_body,
+    read_row,
+    refusal_of,
+)
+from crossview.serving.writer import CONFLICT, KNOWN, NEW, UNKNOWN, Entry, NotWrittenError, Writer
+
+__all__ = ["Serving", "Settings"]
+
+# of one micro-batch; labels that come meanwhile are in the next one
+MOST_LABELS, MOST_SECONDS = 256, 0.02
+# for which requests wait while labels are learned
+SECONDS_AT_ONCE = 0.005
+# rows of one request that are predicted before others have their turn
+ROWS_AT_ONCE = 64
+STATUS = {NEW: 200, KNOWN: 200, CONFLICT: 409, UNKNOWN: 404}
+WORDS = {
+    CONFLICT: "has another label already, or another row",
+    UNKNOWN: "no prediction has this id",
+}
+
+
+@dataclass
+class Settings:
+    """How a server behaves.
+
+    Attributes
+    ----------
+    tokens : dict of str to str
+        By role: "predict", "label", and "operator", who may do all; empty: everybody may.
+    local : bool
+        Whether only this machine may ask: then the host that a request names is an address or
+        localhost, and not a name that a web page has made to lead here.
+    new_classes : bool
+        Whether a label may be of a class that the model does not have.
+    most_waiting : int
+        Records that wait for a commit, at most.
+    snapshot_labels, snapshot_seconds : float
+        A snapshot is written after so many labels, or so many seconds with a label.
+    """
+
+    tokens: dict[str, str] = field(default_factory=dict)
+    local: bool = False
+    new_classes: bool = False
+    most_waiting: int = 20_000
+    snapshot_labels: int = 10_000
+    snapshot_seconds: float = 60.0
+
+
+class Serving:
+    """A model, its log, and the endpoints.
+
+    Parameters
+    ----------
+    folder : Folder
+        Its files.
+    log : Log
+        For reading; the writer has a connection of its own.
+    live : LiveModel
+        It has learned all labels of the log.
+    say : callable
+        Gets what the operator should know, a line each.
+    settings : Settings
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        log: Log,
+        live: LiveModel,
+        say: Callable[[str], None],
+        settings: Settings,
+    ) -> None:
+        self.folder, self.log, self.live = folder, log, live
+        self.settings, self._say = settings, say
+        self._next = log.begin_run()
+        self.counts = log.counts()
+        self.n_labels = self.counts[1]
+        self.broken: str | None = None
+        self.writer: Writer
+        self._new_labels = asyncio.Event()
+        self._alone = asyncio.Lock()  # learning, and writing the model
+        self._in_snapshot = live.served.labels
+        self._snapshot_time = time.monotonic()
+        self._metrics = Metrics(self)
+        routes = [
+            self._route("/predict", self.predict, "predict"),
+            self._route("/label", self.label, "label"),
+            self._route("/learn", self.learn, "label"),
+            self._route("/snapshot", self.snapshot, "operator"),
+            self._route("/model", self.model_file, "operator", "GET"),
+            self._route("/stats", self.stats, "operator", "GET"),
+            self._route("/metrics", self.metrics, "operator", "GET"),
+            self._route("/healthz", self.health, None, "GET"),
+            self._route("/readyz", self.ready, None, "GET"),
+        ]
+        self.app = Starlette(
+            routes=routes,
+            lifespan=self._lifespan,
+            exception_handlers={404: _no_endpoint, 405: _no_endpoint},
+        )
+
+    # --- life ----------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        written = Log(self.folder.path)
+        most = self.settings.most_waiting
+        self.writer = Writer(written, *self.counts, self._on_commit, most)
+        learning = asyncio.create_task(self._learn_forever())
+        try:
+            yield
+        finally:
+            learning.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await learning
+            if self.broken is None:
+                await self._write_snapshot()
+            await self.writer.close()
+
+    def _on_commit(self, n_labels: int) -> None:
+        self.n_labels = n_labels
+        self._new_labels.set()
+
+    async def _learn_forever(self) -> None:
+        """Learn labels when they were committed, and write snapshots."""
+        try:
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.settings.snapshot_seconds):
+                        await self._new_labels.wait()
+                self._new_labels.clear()
+                if self.live.served.labels < self.n_labels:
+                    await asyncio.sleep(MOST_SECONDS)  # those that come meanwhile
+                    async with self._alone:
+                        await self._learn_committed()
+                await self._snapshot_if_due()
+        except Exception as error:
+            self.broken = " ".join(str(error).split()) or type(error).__name__
+            self._say(f"error: learning has ended: {self.broken}")
+            if not isinstance(error, InputError):
+                raise
+
+    async def _learn_committed(self) -> None:
+        """Learn what is in the log, in pieces between which requests are answered."""
+        live = self.live
+        while live.served.labels < self.n_labels:
+            records = await asyncio.to_thread(self.log.labeled, live.served.labels, MOST_LABELS)
+            began = time.perf_counter()
+            for record in records:
+                live.learn([record])
+                took = time.perf_counter() - began
+                if took >= SECONDS_AT_ONCE:
+                    self._metrics.learning.observe(took)
+                    await asyncio.sleep(0)
+                    began = time.perf_counter()
+            if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
+                return
+
+    async def _snapshot_if_due(self) -> None:
+        new = self.live.served.labels - self._in_snapshot
+        waited = time.monotonic() - self._snapshot_time
+        if new >= self.settings.snapshot_labels or (
+            new and waited >= self.settings.snapshot_seconds
+        ):
+            await self._write_snapshot()
+        if self.live.served.labels < self.n_labels:
+            self._new_labels.set()
+
+    async def _write_snapshot(self) -> str | None:
+        """Write a snapshot if there is a new label; return why it could not be written."""
+        async with self._alone:
+            self._snapshot_time = time.monotonic()
+            if self.live.served.labels == self._in_snapshot:
+                return None
+            try:
+                snapshot = await asyncio.to_thread(self.folder.write_snapshot, self.live)
+            except (InputError, OSError) as error:
+                self._say(f"warning: no snapshot: {error}")
+                return str(error)
+            self._in_snapshot = snapshot.labels
+        self.writer.add(Entry(snapshot=snapshot))
+        return None
+
+    # --- requests ------------------------------------------------------------------------------
+
+    def _route(
+        self,
+        path: str,
+        answer: Callable[[Request], Awaitable[Response]],
+        role: str | None,
+        method: str = "POST",
+    ) -> Route:
+        """Return an endpoint: who may use it, how long it takes, and what is refused."""
+
+        async def endpoint(request: Request) -> Response:
+            began = time.perf_counter()
+            try:
+                if role is not None:
+                    self._check_token(request, role)
+                response = await answer(request)
+            except RefusedError as error:
+                more = {"retry-after": "1"} if error.status in (429, 503) else {}
+                if error.status == 401:
+                    more = {"www-authenticate": "Bearer"}
+                response = as_json(error.body(), error.status, **more)
+            except NotWrittenError as error:
+                words = f"the log cannot be written ({error}); try again"
+                response = as_json({"error": words}, 503, **{"retry-after": "1"})
+            except ClientDisconnect:
+                response = Response(status_code=400)
+            self._metrics.observe(path, response.status_code, time.perf_counter() - began)
+            return response
+
+        return Route(path, endpoint, methods=[method])
+
+    def _check_token(self, request: Request, role: str) -> None:
+        tokens = self.settings.tokens
+        if not tokens:
+            if self.settings.local and not _is_here(request.url.hostname):
+                raise RefusedError(403, "name this machine by its address, or localhost")
+            return
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        allowed = [tokens[name] for name in {role, "operator"} if name in tokens]
+        # all are compared, in constant time
+        fits = [hmac.compare_digest(given.encode(), token.encode()) for token in allowed]
+        if kind.lower() != "bearer" or not any(fits):
+            raise RefusedError(401, "give the header authorization: Bearer TOKEN")
+
+    def _check_room(self, n: int) -> None:
+        """Refuse a request that cannot be logged."""
+        failure = self.writer.failure
+        if failure is not None:
+            raise NotWrittenError(failure)
+        if self.broken is not None:
+            raise RefusedError(503, f"learning has ended: {self.broken}")
+        if self.writer.is_full(n):
+            raise RefusedError(429, "too many records wait for the disk; try again")
+
+    async def predict(self, request: Request) -> Response:
+        """``POST /predict``."""
+        asked = decoded(await read_body(request), PredictRequest)
+        durable = request.query_params.get("durable", "0") not in ("0", "false", "")
+        if asked.rows is msgspec.UNSET:
+            rows, ids = [asked.row], [asked.id]
+        else:
+            rows, ids = asked.rows, [None] * len(asked.rows)
+        self._check_room(len(rows))
+        found = await self._predicted(rows, ids)
+        entry = Entry([one for one in found if isinstance(one, Prediction)])
+        if entry.predictions:
+            if durable or asked.id is not None:
+                await self.writer.write(entry)
+            else:
+                self.writer.add(entry)
+        answers = [self._answered(one, entry) for one in found]
+        if asked.rows is msgspec.UNSET:
+            if isinstance(answers[0], RefusedError):
+                raise answers[0]
+            return as_json(answers[0])
+        return _many("predictions", answers)
+
+    async def _predicted(
+        self, rows: Sequence[msgspec.Raw], ids: Sequence[str | None]
+    ) -> list[Prediction | RefusedError]:
+        """Return the record of each row, or why there is none."""
+        found: list[Prediction | RefusedError] = []
+        for lo in range(0, len(rows), ROWS_AT_ONCE):
+            if lo:
+                await asyncio.sleep(0)
+            texts: list[Any] = []
+            for raw, id_ in zip(rows[lo : lo + ROWS_AT_ONCE], ids[lo:], strict=False):
+                try:
+                    if id_ is not None:
+                        check_id(id_)
+                        if OWN_ID.match(id_):
+                            raise RefusedError(
+                                422, "this id looks like those that the server gives"
+                            )
+                    texts.append(read_row(raw))
+                except RefusedError as error:
+                    texts.append(error)
+            good = [i for i, text in enumerate(texts) if not isinstance(text, RefusedError)]
+            answers = self.live.predict([texts[i][1] for i in good])
+            for i, answer in zip(good, answers, strict=True):
+                if isinstance(answer, InputError):
+                    texts[i] = refusal_of(answer)
+                else:
+                    texts[i] = self._record(ids[lo + i], texts[i][0], answer)
+            found += texts
+        return found
+
+    def _record(self, id_: str | None, row: str, answer: Answer) -> Prediction:
+        sequence = self._next
+        self._next += 1
+        texts = [msgspec.json.encode(value).decode() for value in answer]
+        now, labels = time.time_ns() // 1000, self.live.served.labels
+        return Prediction(sequence, id_ or own_id(sequence), now, row, labels, *texts)
+
+    def _answered(
+        self, one: Prediction | RefusedError, entry: Entry
+    ) -> dict[str, Any] | RefusedError:
+        """Return the answer to a row; of an id that is in the log the answer of then."""
+        if isinstance(one, RefusedError):
+            return one
+        earlier = entry.earlier.get(one.id, one)
+        if earlier.row != one.row:
+            return RefusedError(409, "this id has another row already", id=one.id)
+        return {
+            "id": earlier.id,
+            "prediction": msgspec.Raw(earlier.prediction.encode()),
+            "probabilities": msgspec.Raw(earlier.probabilities.encode()),
+            "model": earlier.model,
+        }
+
+    async def label(self, request: Request) -> Response:
+        """``POST /label``."""
+        asked = decoded(await read_body(request), LabelRequest)
+        many = asked if isinstance(asked, list) else [asked]
+        self._check_room(len(many))
+        answers = [self._tried_label(one.label, one.id) for one in many]
+        good = [i for i, answer in enumerate(answers) if answer is None]
+        labels = [(many[i].id, msgspec.json.encode(many[i].label).decode()) for i in good]
+        await self._write_labels(Entry(labels=labels), good, answers)
+        return _one_or_many(asked, "labels", answers)
+
+    async def learn(self, request: Request) -> Response:
+        """``POST /learn``."""
+        asked = decoded(await read_body(request), LearnRequest)
+        many = asked if isinstance(asked, list) else [asked]
+        self._check_room(2 * len(many))
+        answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
+        good = [i for i, answer in enumerate(answers) if answer is None]
+        found = await self._predicted([many[i].row for i in good], [many[i].id for i in good])
+        records: dict[str, Prediction] = {}  # an id that comes twice is one row
+        pairs: list[tuple[int, Prediction]] = []
+        for i, one in zip(good, found, strict=True):
+            if isinstance(one, RefusedError):
+                answers[i] = one
+            elif records.setdefault(one.id, one).row != one.row:
+                answers[i] = RefusedError(409, WORDS[CONFLICT], id=one.id)
+            else:
+                pairs.append((i, one))
+        labels = [(one.id, msgspec.json.encode(many[i].label).decode()) for i, one in pairs]
+        entry = Entry(list(records.values()), labels)
+        await self._write_labels(entry, [i for i, _ in pairs], answers)
+        return _one_or_many(asked, "labels", answers)
+
+    def _tried_label(self, label: Any, id_: str | None) -> RefusedError | None:
+        """Return why a label cannot be taken."""
+        try:
+            self.live.check_label(label, new_classes=self.settings.new_classes)
+        except InputError as error:
+            return refusal_of(error, **({} if id_ is None else {"id": id_}))
+        return None
+
+    async def _write_labels(self, entry: Entry, good: list[int], answers: list[Any]) -> None:
+        """Write labels, and put what became of each in its place of the answers."""
+        if entry.labels:
+            await self.writer.write(entry)
+        for i, (id_, _), outcome in zip(good, entry.labels, entry.outcome, strict=True):
+            if outcome in WORDS:
+                answers[i] = RefusedError(STATUS[outcome], WORDS[outcome], id=id_)
+            else:
+                answers[i] = {"id": id_, "label": outcome}
+
+    # --- what the operator sees ------------------------------------------------------------------
+
+    def numbers(self) -> dict[str, Any]:
+        """Return counts and means, of the log and of this process."""
+        served = self.live.served
+        scored = max(served.scored, 1)
+        is_classifier = self.live.classes is not None
+        return {
+            "model": served.labels,
+            "predictions": self.writer.n_predictions,
+            "labels": self.n_labels,
+            "labels_to_learn": self.n_labels - served.labels,
+            "labels_refused": served.refused,
+            "without_label": self.writer.n_predictions - self.writer.n_labels,
+            "waiting_for_disk": self.writer.waiting,
+            "commits": self.writer.n_commits,
+            "snapshot": self._in_snapshot,
+            "classes": self.live.classes,
+            "scored": served.scored,
+            "log_loss" if is_classifier else "squared_error": (
+                served.loss / scored if served.scored else None
+            ),
+            "accuracy": served.correct / scored if is_classifier and served.scored else None,
+            "ready": self._unready() is None,
+        }
+
+    async def stats(self, request: Request) -> Response:
+        """``GET /stats``."""
+        return as_json(self.numbers())
+
+    async def metrics(self, request: Request) -> Response:
+        """``GET /metrics``."""
+        text = self._metrics.text()
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+    async def health(self, request: Request) -> Response:
+        """``GET /healthz``: the process answers."""
+        return as_json({"status": "ok"})
+
+    def _unready(self) -> str | None:
+        """Return why requests are not taken."""
+        if self.writer.failure is not None:
+            return f"the log cannot be written ({self.writer.failure})"
+        return None if self.broken is None else f"learning has ended: {self.broken}"
+
+    async def ready(self, request: Request) -> Response:
+        """``GET /readyz``: requests are taken."""
+        why = self._unready()
+        if why is not None:
+            raise RefusedError(503, why)
+        return as_json({"status": "ready"})
+
+    async def snapshot(self, request: Request) -> Response:
+        """``POST /snapshot``."""
+        error = await self._write_snapshot()
+        if error is not None:
+            raise RefusedError(503, error)
+        return as_json({"labels": self._in_snapshot})
+
+    async def model_file(self, request: Request) -> Response:
+        """``GET /model``: the model as it is now, which other commands read."""
+        if not self.live.is_fitted:
+            raise RefusedError(404, "the model has learned nothing yet")
+        folder = tempfile.TemporaryDirectory(prefix="crossview-")
+        file = Path(folder.name) / "model.safetensors"
+        async with self._alone:
+            labels = self.live.served.labels
+            await asyncio.to_thread(self.live.save, file)
+        return FileResponse(
+            file,
+            filename=f"model-{labels}.safetensors",
+            background=BackgroundTask(folder.cleanup),
+        )
+
+
+class Metrics:
+    """Numbers for Prometheus."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._registry = CollectorRegistry()
+        more: Any = {"registry": self._registry, "namespace": "crossview"}
+        self._requests = Counter("requests", "Requests.", ["path", "status"], **more)
+        self._seconds = Histogram(
+            "request_seconds",
+            "Seconds of a request.",
+            ["path"],
+            buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5),
+            **more,
+        )
+        self.learning = Histogram(
+            "learning_seconds",
+            "Seconds in which labels were learned and no request was answered.",
+            buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5),
+            **more,
+        )
+        gauges = {
+            "predictions": "Predictions in the log.",
+            "labels": "Labels in the log.",
+            "labels_to_learn": "Labels in the log that are not learned yet.",
+            "labels_refused": "Labels that could not be learned.",
+            "waiting_for_disk": "Records that wait for a commit.",
+            "snapshot": "Labels in the newest snapshot.",
+            "scored": "Labels whose row had been predicted.",
+            "log_loss": "Mean log loss of predictions whose label came.",
+            "squared_error": "Mean squared error of predictions whose target came.",
+            "accuracy": "Share of predictions that were right, of those whose label came.",
+            "ready": "Whether requests are taken.",
+        }
+        self._gauges = {name: (text, more) for name, text in gauges.items()}
+        self._made: dict[str, Gauge] = {}
+        self._serving = serving
+
+    def observe(self, path: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(path, status).inc()
+        self._seconds.labels(path).observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all numbers in the text format."""
+        for name, value in self._serving.numbers().items():
+            if name in self._gauges and value is not None:
+                if name not in self._made:
+                    text, more = self._gauges[name]
+                    self._made[name] = Gauge(name, text, **more)
+                self._made[name].set(value)
+        return generate_latest(self._registry)
+
+
+async def _no_endpoint(request: Request, error: Any) -> Response:
+    """Answer a request of a path, or by a method, that there is not."""
+    words = f"there is no {request.method} {request.url.path}"
+    return as_json({"error": words}, error.status_code, **(error.headers or {}))
+
+
+def _is_here(host: str | None) -> bool:
+    """Return whether a host is given by an address, or as localhost."""
+    try:
+        return host == "localhost" or bool(ipaddress.ip_address(host or ""))
+    except ValueError:
+        return False
+
+
+def _one_or_many(asked: Any, name: str, answers: list[Any]) -> Response:
+    if isinstance(asked, list):
+        return _many(name, answers)
+    if isinstance(answers[0], RefusedError):
+        raise answers[0]
+    return as_json(answers[0])
+
+
+def _many(name: str, answers: Sequence[Any]) -> Response:
+    """Return the answers to the parts of a request: 200 if all are good, 207 if some are.
+
+    Where none is, the status is that of the first.
+    """
+    refused = [one for one in answers if isinstance(one, RefusedError)]
+    bodies = [
+        {**one.body(), "status": one.status} if isinstance(one, RefusedError) else one
+        for one in answers
+    ]
+    status = 200
+    if refused:
+        status = refused[0].status if len(refused) == len(answers) else 207
+    return as_json({name: bodies}, status)

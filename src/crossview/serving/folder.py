@@ -1,0 +1,205 @@
+"""The folder of a server: the first model, the log, and snapshots; the model is made from them.
+
+The first model is a copy of the file that the server was started with.  A snapshot is a model file
+that says how many labels it has learned, so it and the labels after it give the model as it was,
+bit for bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from crossview.errors import InputError
+from crossview.saving.files import MODEL, replacing
+from crossview.saving.model_header import read_header
+from crossview.serving.live import LiveModel
+from crossview.serving.log import LOG, Log, Snapshot
+
+__all__ = ["FIRST", "Folder", "Replayed", "catch_up", "replay"]
+
+FIRST, SNAPSHOTS = "first.safetensors", "snapshots"
+# snapshots that stay
+MOST_SNAPSHOTS = 3
+BATCH = 256
+
+
+class Folder:
+    """The files of a server.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.first, self.snapshots = self.path / FIRST, self.path / SNAPSHOTS
+
+    def open(self, model: str | os.PathLike[str] | None) -> Log:
+        """Return the log, which is new where the folder has none.
+
+        Parameters
+        ----------
+        model : path-like or None
+            The first model; None where the folder has one.
+        """
+        if not self._has_log():
+            if model is None:
+                raise InputError(
+                    "has no log yet; name the model file to begin with", file=str(self.path)
+                )
+            LiveModel.load(model)  # before anything is made
+            self.snapshots.mkdir(parents=True, exist_ok=True)
+            with replacing(self.first, MODEL) as unfinished:
+                shutil.copyfile(model, unfinished)
+            return Log.create(self.path, {"first": sha256_of(self.first)})
+        self.snapshots.mkdir(exist_ok=True)
+        log = Log(self.path)
+        log.check()
+        if model is not None:
+            read_header(model)
+            if sha256_of(model) != log.about().get("first"):
+                raise InputError(
+                    f"goes on from another model than {model}; leave the model out, or name "
+                    "another folder",
+                    file=str(self.path),
+                )
+        return log
+
+    def _has_log(self) -> bool:
+        """Return whether there is a log; one that a kill left empty is none."""
+        path = self.path / LOG
+        if not path.exists() or not path.stat().st_size:
+            return False
+        log = Log(self.path)
+        try:
+            return not log.is_empty()
+        finally:
+            log.close()
+
+    def first_model(self, log: Log) -> LiveModel:
+        """Return the model before the first label of the log."""
+        if not self.first.is_file() or sha256_of(self.first) != log.about().get("first"):
+            raise InputError(
+                f"is not the model that {LOG} goes on from; restore a copy", file=str(self.first)
+            )
+        return LiveModel.load(self.first)
+
+    def newest_model(self, log: Log, say: Callable[[str], None]) -> LiveModel:
+        """Return the model of the newest sound snapshot, or the first one."""
+        _, n_labels = log.counts()
+        for labels, file in self.snapshot_files():
+            if labels > n_labels:
+                raise InputError(
+                    f"has learned {labels} labels, and {LOG} has {n_labels}: labels are lost; "
+                    "restore a copy of the log, or remove this file to go on without them",
+                    file=str(file),
+                )
+            try:
+                live = LiveModel.load(file)
+                if live.served.labels != labels:
+                    raise InputError("is not the snapshot that its name says", file=str(file))
+                return live
+            except InputError as error:
+                say(f"warning: {error}; went on from an older one")
+        return self.first_model(log)
+
+    def snapshot_files(self) -> list[tuple[int, Path]]:
+        """Return the snapshots by the number of their labels, the newest first."""
+        files = self.snapshots.glob("*.safetensors") if self.snapshots.is_dir() else ()
+        found = [(int(file.stem), file) for file in files if file.stem.isdecimal()]
+        return sorted(found, reverse=True)
+
+    def write_snapshot(self, live: LiveModel) -> Snapshot:
+        """Write the model as it is, and remove old snapshots."""
+        labels = live.served.labels
+        file = self.snapshots / f"{labels:015d}.safetensors"
+        live.save(file)
+        for _, old in self.snapshot_files()[MOST_SNAPSHOTS:]:
+            old.unlink(missing_ok=True)
+        name = str(file.relative_to(self.path))
+        return Snapshot(labels, time.time_ns() // 1000, name, sha256_of(file))
+
+
+class Replayed(NamedTuple):
+    """What a replay found.
+
+    Attributes
+    ----------
+    labels : int
+        How many labels were learned.
+    same, different : list of int
+        Snapshots, by the number of their labels, whose bytes were made again, and others.
+    seconds : float
+    """
+
+    labels: int
+    same: list[int]
+    different: list[int]
+    seconds: float
+
+
+def replay(
+    path: str | os.PathLike[str],
+    *,
+    output: str | os.PathLike[str] | None = None,
+) -> Replayed:
+    """Learn the log of a folder from its first model on, and compare the model with snapshots.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder, of a server that runs or has ended.
+    output : path-like, default=None
+        Write the model at the end to this file.
+    """
+    folder = Folder(path)
+    log = Log(folder.path, read_only=True)
+    try:
+        log.check()
+        log.check_predictions()
+        _, n_labels = log.counts()
+        live = folder.first_model(log)
+        snapshots = dict(folder.snapshot_files())
+        if snapshots and max(snapshots) > n_labels:
+            folder.newest_model(log, lambda _: None)  # says what is wrong
+        began = time.perf_counter()
+        same: list[int] = []
+        different: list[int] = []
+        for at in sorted({*snapshots, n_labels}):
+            catch_up(live, log, at)
+            if at in snapshots and snapshots[at].exists():  # a server removes old ones
+                (same if _is_same(live, snapshots[at]) else different).append(at)
+        seconds = time.perf_counter() - began
+    finally:
+        log.close()
+    if output is not None:
+        live.save(output)
+    return Replayed(n_labels, same, different, seconds)
+
+
+def catch_up(live: LiveModel, log: Log, n_labels: int) -> None:
+    """Learn the labels of a log until so many are learned."""
+    while live.served.labels < n_labels:
+        live.learn(log.labeled(live.served.labels, min(BATCH, n_labels - live.served.labels)))
+
+
+def _is_same(live: LiveModel, file: Path) -> bool:
+    """Return whether the file of a model would have the same bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        live.save(Path(folder) / "model.safetensors")
+        return sha256_of(Path(folder) / "model.safetensors") == sha256_of(file)
+
+
+def sha256_of(file: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,221 @@
+"""A server: the lock, the model as the log says, and the loop that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import signal
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from crossview.errors import InputError
+from crossview.saving.files import alone
+
+__all__ = ["ROLES", "read_tokens", "serve"]
+
+ROLES = ("predict", "label", "operator")
+NEEDED = ("uvicorn", "starlette", "msgspec", "prometheus_client")
+
+
+def serve(
+    data: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    token_file: str | os.PathLike[str] | None = None,
+    new_classes: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> None:
+    """Serve a model until the process is told to end.
+
+    Parameters
+    ----------
+    data : path-like
+        The folder of the log and of snapshots; one server uses it at a time.
+    model : path-like, default=None
+        The first model; None: the folder has one.
+    host : str, default="127.0.0.1"
+        The address to listen at.
+    port : int, default=8080
+        0: any that is free.
+    token_file : path-like, default=None
+        See `read_tokens`.
+    new_classes : bool, default=False
+        Whether labels may be of a class that the model does not have.
+    say : callable
+        Gets what the operator should know, a line each.
+
+    Raises
+    ------
+    InputError
+        The model cannot be served, the log is damaged, or the address cannot be used.
+    """
+    for name in NEEDED:
+        try:
+            __import__(name)
+        except ImportError:
+            raise InputError(f"serve needs {name}: pip install crossview[serve]") from None
+    import uvicorn
+
+    from crossview.serving.app import Serving, Settings
+    from crossview.serving.folder import Folder, catch_up
+    from crossview.serving.log import LOG
+
+    tokens = {} if token_file is None else read_tokens(token_file)
+    path = Path(data)
+    if path.exists() and not path.is_dir():
+        raise InputError("is a file; name a folder", file=str(path))
+    path.mkdir(parents=True, exist_ok=True)
+    with alone(path / LOG), _listening(host, port) as listening, _saying_warnings(say):
+        folder = Folder(path)
+        log = folder.open(model)
+        live = folder.newest_model(log, say)
+        _, n_labels = log.counts()
+        replayed = n_labels - live.served.labels
+        catch_up(live, log, n_labels)
+        live.warm_up()
+        address, found = listening.getsockname()[:2]
+        local = ipaddress.ip_address(address).is_loopback
+        settings = Settings(tokens, local=local, new_classes=new_classes)
+        serving = Serving(folder, log, live, say, settings)
+        if replayed:
+            say(f"learned {replayed:,} labels of the log that no snapshot had")
+        if not tokens and not local:
+            say(
+                "warning: everybody who reaches this address may predict, label and read the "
+                "model; --token-file asks for a token"
+            )
+        listening.listen(2048)  # who comes now waits for a moment
+        where = f"[{address}]" if ":" in address else address
+        config = uvicorn.Config(
+            serving.app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=5,
+        )
+        server = _server(config)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
+        try:
+            with _told_to_end(server.handle_exit):
+                say(
+                    f"serving at http://{where}:{found}, log in {path}; "
+                    f"{serving.counts[0]:,} predictions, {n_labels:,} labels learned"
+                )
+                server.run(sockets=[listening])
+        finally:
+            sys.setswitchinterval(before)
+            log.close()
+        say(f"ended; {serving.live.served.labels:,} labels learned")
+
+
+def _server(config: Any) -> Any:
+    """Return a server of uvicorn that ends in order also if it is told to while it starts."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        early = False
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if self.started:
+                super().handle_exit(sig, frame)
+            else:
+                self.early = True
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.early:
+                asyncio.get_running_loop().call_soon(setattr, self, "should_exit", True)
+
+    return Server(config)
+
+
+@contextmanager
+def _told_to_end(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Have the signals that end a process handled, where this is the thread that gets them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, earlier in zip(numbers, before, strict=True):
+            signal.signal(number, earlier)
+
+
+def read_tokens(file: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the tokens of a file by their roles.
+
+    Parameters
+    ----------
+    file : path-like
+        One token, for all; or lines ``predict TOKEN``, ``label TOKEN``, ``operator TOKEN``.
+    """
+    try:
+        lines = Path(file).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise InputError(f"cannot be read ({reason})", file=str(file)) from None
+    words = [line.split() for line in lines if line.strip()]
+    if len(words) == 1 and len(words[0]) == 1:
+        return {"operator": words[0][0]}
+    tokens: dict[str, str] = {}
+    for parts in words:
+        if len(parts) != 2 or parts[0] not in ROLES or parts[0] in tokens:
+            raise InputError(
+                f"has one token, or lines of {', '.join(ROLES)} and a token, each once",
+                file=str(file),
+            )
+        tokens[parts[0]] = parts[1]
+    if "operator" not in tokens:
+        raise InputError("has no token of the operator", file=str(file))
+    return tokens
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Yield a socket that is bound to an address."""
+    if not 0 <= port < 1 << 16:
+        raise InputError(f"port={port}; give 0 to 65535")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise InputError(f"cannot listen at {host} port {port}: {error}") from None
+    with listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(address)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(
+                f"cannot listen at {host} port {port} ({reason}); choose another one with --port"
+            ) from None
+        yield listening
+
+
+@contextmanager
+def _saying_warnings(say: Callable[[str], None]) -> Iterator[None]:
+    """Say warnings in one line each."""
+
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        say(f"warning: {' '.join(str(message).split())}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

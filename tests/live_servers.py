@@ -1,0 +1,78 @@
+"""A small model of a stream, rows for it, and a server in this process."""
+
+import json
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.base import clone
+from starlette.testclient import TestClient
+
+from crossview import AROWClassifier, ViewEncoder, make_pipeline
+from crossview.serving.app import Serving, Settings
+from crossview.serving.folder import Folder, catch_up
+
+CITIES = ["Köln", "Oslo", "", "São Paulo"]
+
+
+def make_rows(n, seed=0):
+    """Nested rows, some with a view missing, and labels that they tell."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for _ in range(n):
+        city, age = int(rng.integers(4)), float(rng.normal(40, 9))
+        row = {"user": {"city": CITIES[city], "age": age}, "page": {"size": float(rng.normal())}}
+        if rng.random() < 0.2:
+            del row[["user", "page"][int(rng.integers(2))]]
+        rows.append(row)
+        labels.append("click" if city + rng.normal() > 2 else "skip")
+    return rows, labels
+
+
+def make_model(learner=None):
+    """A model that has learned twenty rows."""
+    encoder = ViewEncoder(categorical=["user__city"], numeric=["user__age", "page__size"])
+    model = make_pipeline(encoder, AROWClassifier() if learner is None else clone(learner))
+    for row, label in zip(*make_rows(20, seed=99), strict=True):
+        model.learn_one(row, label)
+    return model
+
+
+class Client:
+    """Requests in JSON, and the lines that the operator gets."""
+
+    def __init__(self, client, serving, said):
+        self.http, self.serving, self.said = client, serving, said
+
+    def post(self, path, body, status=200, **headers):
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        kind = {"content-type": "application/json"}
+        answer = self.http.post(path, content=content, headers=kind | headers)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def get(self, path, status=200, **headers):
+        answer = self.http.get(path, headers=headers)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def learned(self):
+        """Wait until all labels of the log are learned; return the counts."""
+        while (numbers := self.get("/stats"))["labels_to_learn"]:
+            pass
+        return numbers
+
+
+@contextmanager
+def serving(path, model=None, **settings):
+    """Serve a folder, as `crossview.serving.serve` does, without a socket."""
+    said = []
+    folder = Folder(path)
+    log = folder.open(model)
+    live = folder.newest_model(log, said.append)
+    catch_up(live, log, log.counts()[1])
+    made = Serving(folder, log, live, said.append, Settings(**settings))
+    try:
+        with TestClient(made.app) as client:
+            yield Client(client, made, said)
+    finally:
+        log.close()

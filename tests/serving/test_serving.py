@@ -1,0 +1,472 @@
+"""Requests, and the log: what was acknowledged is learned, once, in its order."""
+
+import contextlib
+import json
+import random
+import sqlite3
+import sys
+
+import pyarrow as pa
+import pytest
+
+import crossview
+from command_line import run
+from crossview import InputError
+from crossview.serving.folder import Folder, replay
+from crossview.serving.live import LiveModel
+from crossview.serving.log import Label, Labeled, Log, Prediction
+from crossview.serving.serve import read_tokens
+from live_servers import make_model, make_rows, serving
+
+# --- predicting and learning ---------------------------------------------------------------
+
+
+def test_it_predicts_and_learns_as_the_model_does_one_by_one(server, model_file):
+    """Bit for bit, through JSON."""
+    model = crossview.load(model_file)
+    rows, labels = make_rows(60)
+    for row, label in zip(rows[:20], labels, strict=False):
+        answer = server.post("/predict", {"row": row})
+        assert answer["probabilities"] == model.predict_proba_one(row)
+        assert answer["prediction"] == model.predict_one(row)
+        assert answer["model"] == server.learned()["model"]
+        assert server.post("/label", {"id": answer["id"], "label": label})["label"] == "new"
+        model.learn_one(row, label)
+        server.learned()
+    found = server.post("/predict", {"rows": rows})["predictions"]
+    assert [one["probabilities"] for one in found] == [model.predict_proba_one(r) for r in rows]
+    assert len({one["id"] for one in found}) == 60
+    # labels in another order than the rows; the flat form is the same row
+    order = random.Random(1).sample(range(60), 60)
+    sent = [{"id": found[i]["id"], "label": labels[i]} for i in order]
+    answer = server.post("/label", sent)
+    assert {one["label"] for one in answer["labels"]} == {"new"}
+    for i in order:
+        model.learn_one(rows[i], labels[i])
+    numbers = server.learned()
+    assert (numbers["predictions"], numbers["labels"], numbers["scored"]) == (80, 80, 80)
+    assert 0 < numbers["log_loss"] < 1
+    flat = {f"{view}__{k}": v for view, own in rows[0].items() for k, v in own.items()}
+    assert server.post("/predict", {"row": flat})["probabilities"] == model.predict_proba_one(
+        rows[0]
+    )
+    # what it has is a model file
+    file = server.http.get("/model")
+    path = model_file.parent / "served.safetensors"
+    path.write_bytes(file.content)
+    assert crossview.load(path).predict_proba_one(rows[1]) == model.predict_proba_one(rows[1])
+
+
+def test_labels_are_taken_once(server):
+    rows, _ = make_rows(3)
+    one = server.post("/predict?durable=1", {"row": rows[0]})
+    sent = {"id": one["id"], "label": "click"}
+    assert server.post("/label", sent)["label"] == "new"
+    assert server.post("/label", sent)["label"] == "known"
+    assert "another label" in server.post("/label", sent | {"label": "skip"}, 409)["error"]
+    assert "no prediction" in server.post("/label", sent | {"id": "x9-0"}, 404)["error"]
+    many = [sent, sent | {"id": "?"}, sent | {"label": "dog"}, sent | {"label": "skip"}]
+    answer = server.post("/label", many, 207)["labels"]
+    assert [part.get("status", 200) for part in answer] == [200, 404, 422, 409]
+    assert "none of the classes click, skip" in answer[2]["error"]
+    assert server.learned()["labels"] == 1
+
+
+def test_ids_of_the_caller(server):
+    rows, _ = make_rows(3)
+    first = server.post("/predict", {"id": "Größe 1", "row": rows[0]})
+    assert first["id"] == "Größe 1"
+    server.post("/learn", {"row": rows[1], "label": "skip"})
+    server.learned()
+    # the same again is a retry, and has the answer of then
+    assert server.post("/predict", {"id": "Größe 1", "row": rows[0]}) == first
+    assert "another row" in server.post("/predict", {"id": "Größe 1", "row": rows[1]}, 409)["error"]
+    sent = {"id": "a", "row": rows[2], "label": "click"}
+    assert server.post("/learn", sent) == {"id": "a", "label": "new"}
+    assert server.post("/learn", sent) == {"id": "a", "label": "known"}
+    assert server.post("/learn", sent | {"row": rows[0]}, 409)["id"] == "a"
+    both = [sent | {"id": "b"}, sent | {"id": "b", "row": rows[0]}, sent | {"id": "b"}]
+    answer = server.post("/learn", both, 207)["labels"]
+    assert [part.get("label", part.get("status")) for part in answer] == ["new", 409, "known"]
+    for bad in ("x1-17", "", "a\nb", "a" * 201):
+        server.post("/predict", {"id": bad, "row": rows[0]}, 422)
+    assert server.learned()["labels"] == 3
+
+
+def test_one_bad_row_is_refused_alone(server, model_file):
+    model = crossview.load(model_file)
+    rows, _ = make_rows(4)
+    rows[2] = {"user": {"age": "old"}}
+    answer = server.post("/predict", {"rows": rows}, 207)["predictions"]
+    assert answer[2]["status"] == 422
+    assert answer[2]["column"] == "user__age"
+    assert "'old' is not a number" in answer[2]["error"]
+    good = [part["probabilities"] for part in answer if "error" not in part]
+    assert good == [model.predict_proba_one(row) for row in rows if row is not rows[2]]
+    sent = [{"row": row, "label": "click"} for row in rows]
+    assert [part.get("status") for part in server.post("/learn", sent, 207)["labels"]] == [
+        *(None, None),
+        *(422, None),
+    ]
+    assert server.post("/predict", {"row": rows[2]}, 422)["column"] == "user__age"
+    assert server.learned()["labels"] == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [
+        ("/predict", b"", 422, "truncated"),
+        ("/predict", b"{}", 422, "give row"),
+        ("/predict", b"[]", 422, "object"),
+        ("/predict", b'{"row": {}, "rows": []}', 422, "give row, or rows"),
+        ("/predict", b'{"rows": [], "id": "a"}', 422, "an id is for one row"),
+        ("/predict", b'{"row": {}, "more": 1}', 422, "more"),
+        ("/predict", b'{"row": [1]}', 422, "a row is an object"),
+        ("/predict", b'{"row": {"user": 1}}', 422, "user"),
+        ("/predict", b'{"row": {"user": {"city": "\xff"}}}', 422, "utf-8"),
+        ("/predict", b'{"row": ' + b'{"a":' * 5000 + b"1" + b"}" * 5001, 422, "deep"),
+        ("/predict", b'{"row": {"page": {"size": 1e999}}}', 422, ""),
+        ("/predict", b'{"rows": [' + b"{}," * 10_000 + b"{}]}", 413, "at most 10,000"),
+        ("/predict", b" " * ((8 << 20) + 1), 413, "8 MB"),
+        ("/label", b'{"id": 7, "label": "click"}', 422, "$.id"),
+        ("/label", b'{"id": "a", "label": null}', 422, "$.label"),
+        ("/label", b'{"id": "a", "label": 7}', 422, "kind"),
+        ("/learn", b'{"row": {}}', 422, "label"),
+    ],
+)
+def test_bad_requests_say_why(server, path, body, status, words):
+    assert words in server.post(path, body, status)["error"]
+    assert server.get("/stats")["predictions"] == 0
+
+
+def test_a_form_of_a_foreign_page_is_refused(server):
+    kind = {"content-type": "text/plain"}
+    assert server.http.post("/learn", content=b"{}", headers=kind).status_code == 415
+
+
+def test_a_foreign_name_that_leads_here_is_refused(tmp_path, model_file):
+    with serving(tmp_path, model_file, local=True) as server:
+        server.get("/stats", 403, host="evil.example")
+        for host in ("127.0.0.1:8080", "localhost", "[::1]:80"):
+            server.get("/stats", host=host)
+
+
+def test_too_many_waiting_records_are_refused(tmp_path, model_file):
+    with serving(tmp_path, model_file, most_waiting=5) as server:
+        rows, _ = make_rows(6)
+        assert "wait for the disk" in server.post("/predict", {"rows": rows}, 429)["error"]
+        server.post("/predict", {"rows": rows[:5]})
+
+
+def test_numbers_and_probes(server):
+    row = make_rows(1)[0][0]
+    server.post("/learn", {"row": row, "label": "click"})
+    server.learned()
+    assert server.get("/healthz") == {"status": "ok"}
+    assert "no GET /predict" in server.get("/predict", 405)["error"]
+    assert "no GET /nothing" in server.get("/nothing", 404)["error"]
+    assert server.get("/readyz") == {"status": "ready"}
+    text = server.http.get("/metrics").text
+    assert "crossview_labels 1.0" in text
+    assert 'crossview_requests_total{path="/learn",status="200"} 1.0' in text
+
+
+def test_tokens(tmp_path, model_file):
+    file = tmp_path / "tokens"
+    file.write_text("predict p-1\nlabel l-1\noperator o-1\n")
+    with serving(tmp_path / "d", model_file, tokens=read_tokens(file)) as server:
+        for token, statuses in (
+            ("p-1", (200, 401, 401)),
+            ("l-1", (401, 404, 401)),
+            ("o-1", (200, 404, 200)),
+            ("ö", (401, 401, 401)),
+            ("", (401, 401, 401)),
+        ):
+            given = {"authorization": f"Bearer {token}".encode()}
+            server.post("/predict", {"row": {}}, statuses[0], **given)
+            server.post("/label", {"id": "a", "label": "skip"}, statuses[1], **given)
+            server.get("/stats", statuses[2], **given)
+        server.get("/readyz")
+    file.write_text("only-one\n")
+    assert read_tokens(file) == {"operator": "only-one"}
+    for bad in ("", "predict a", "operator a\noperator b", "boss a"):
+        file.write_text(bad)
+        with pytest.raises(InputError, match="token"):
+            read_tokens(file)
+
+
+# --- the log and the model --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        None,
+        crossview.OnlineStackingClassifier(random_state=0),
+    ],
+    ids=["arow", "stacking"],
+)
+def test_replay_and_restarts_give_the_same_bits(tmp_path, learner):
+    crossview.save(make_model(learner), tmp_path / "m.safetensors")
+    rows, labels = make_rows(90)
+    rows[40] = {"page": {"size": 1e99}}
+    for t, (lo, hi) in enumerate(((0, 30), (30, 31), (31, 90))):
+        first = None if t else tmp_path / "m.safetensors"
+        with serving(tmp_path / "d", first, snapshot_labels=17) as server:
+            ids = [
+                one["id"] for one in server.post("/predict", {"rows": rows[lo:hi]})["predictions"]
+            ]
+            assert ids[0] == f"x{t + 1}-0"
+            sent = [
+                {"id": id_, "label": label} for id_, label in zip(ids, labels[lo:hi], strict=True)
+            ]
+            server.post("/label", sent[: len(sent) // 2 + 1])
+            server.post("/label", sent)
+            numbers = server.learned()
+            assert numbers["labels"] == hi
+    model = make_model(learner)
+    for row, label in zip(rows, labels, strict=True):
+        model.learn_one(row, label)
+    found = replay(tmp_path / "d", output=tmp_path / "again.safetensors")
+    assert (found.labels, found.different) == (90, [])
+    assert found.same[-1] == 90
+    again = crossview.load(tmp_path / "again.safetensors")
+    for row in rows[:10]:
+        assert again.predict_proba_one(row) == model.predict_proba_one(row)
+
+
+def test_labels_that_cannot_be_learned_are_counted(model_file):
+    """They were good when they came, and the model has changed since."""
+    rows, labels = make_rows(12)
+    rows[3], labels[7] = {"user": {"age": "old"}}, 7
+    records = [
+        Labeled(
+            Label(t + 1, t, 0, json.dumps(label)),
+            Prediction(t, f"x1-{t}", 0, json.dumps(row), 0, '"skip"', '{"skip": 0.75}'),
+        )
+        for t, (row, label) in enumerate(zip(rows, labels, strict=True))
+    ]
+    live, model = LiveModel.load(model_file), crossview.load(model_file)
+    live.learn(records)
+    for row, label in zip(rows, labels, strict=True):
+        with contextlib.suppress(InputError):
+            model.learn_one(row, label)
+    assert (live.served.labels, live.served.refused, live.served.scored) == (12, 2, 12)
+    assert live.predict(rows[:1])[0].probabilities == model.predict_proba_one(rows[0])
+
+
+def test_numbers_as_labels(tmp_path):
+    model = crossview.make_pipeline(
+        crossview.ViewEncoder(numeric=["n__a"]),
+        crossview.MultiViewMachineRegressor(early_stopping=False),
+    )
+    model.learn_one({"n__a": 1.0}, 2.0)
+    crossview.save(model, tmp_path / "m.safetensors")
+    with serving(tmp_path / "d", tmp_path / "m.safetensors") as server:
+        for a in (1.0, 2.0, 3.5):
+            answer = server.post("/predict", {"row": {"n": {"a": a}}})
+            assert answer["prediction"] == model.predict_one({"n__a": a})
+            assert answer["probabilities"] is None
+            server.post("/label", {"id": answer["id"], "label": 2 * a})
+            server.learned()
+            model.learn_one({"n__a": a}, 2 * a)
+        server.post("/label", {"id": answer["id"], "label": "much"}, 422)
+        assert server.get("/stats")["squared_error"] > 0
+
+
+def test_new_classes_come_if_they_may(tmp_path, model_file):
+    with serving(tmp_path, model_file, new_classes=True) as server:
+        rows, _ = make_rows(9)
+        sent = [{"row": row, "label": ["skip", "buy"][t % 2]} for t, row in enumerate(rows)]
+        server.post("/learn", sent)
+        assert server.learned()["classes"] == ["buy", "click", "skip"]
+        assert set(server.post("/predict", {"row": {}})["probabilities"]) == {
+            "buy",
+            "click",
+            "skip",
+        }
+    assert replay(tmp_path).same == [9]
+
+
+def fill(folder, model_file, n=40, **settings):
+    """A folder with labels, and predictions without one."""
+    with serving(folder, model_file, **settings) as server:
+        rows, labels = make_rows(n)
+        server.post("/learn", [{"row": r, "label": y} for r, y in zip(rows, labels, strict=True)])
+        server.post("/predict?durable=1", {"rows": rows[:5]})
+        server.learned()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
+def test_a_full_disk_loses_nothing_and_recovers(tmp_path, model_file):
+    import resource
+
+    rows, labels = make_rows(40)
+    with serving(tmp_path, model_file) as server:
+        sent = [{"row": r, "label": y} for r, y in zip(rows, labels, strict=True)]
+        server.post("/learn", sent[:20])
+        before = server.learned()
+        size = (tmp_path / "log.sqlite-wal").stat().st_size
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (max(size, 1 << 16), hard))
+        try:
+            acknowledged = None
+            big = {"user": {"city": "x" * (1 << 18)}}  # more than what is left
+            while True:
+                kind = {"content-type": "application/json"}
+                answer = server.http.post(
+                    "/predict", content=json.dumps({"row": big}), headers=kind
+                )
+                if answer.status_code == 503:
+                    break
+                acknowledged = answer.json()["id"]
+            server.post("/learn", sent[20:], 503)
+            assert "cannot be written" in server.get("/readyz", 503)["error"]
+            assert server.get("/healthz")
+            numbers = server.get("/stats")
+            assert numbers["labels"] == before["labels"]
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        while server.http.get("/readyz").status_code != 200:
+            pass
+        # what was answered before the disk was full is there
+        server.post("/label", {"id": acknowledged, "label": "skip"})
+        server.post("/learn", sent[20:])
+        assert server.learned()["labels"] == 41
+    assert replay(tmp_path).different == []
+
+
+def test_a_damaged_log_is_refused_or_gives_the_same_model(tmp_path, model_file):
+    """Never another model."""
+    fill(tmp_path / "d", model_file)
+    path = tmp_path / "d" / "log.sqlite"
+    sound = path.read_bytes()
+    replay(tmp_path / "d", output=tmp_path / "right.safetensors")
+    right = (tmp_path / "right.safetensors").read_bytes()
+    rng = random.Random(0)
+    refused = 0
+    for _ in range(30):
+        content = bytearray(sound)
+        at = rng.randrange(len(content))
+        for i in range(at, min(at + rng.choice([1, 1, 8, 512]), len(content))):
+            content[i] ^= rng.randrange(1, 256)
+        path.write_bytes(content)
+        try:
+            replay(tmp_path / "d", output=tmp_path / "found.safetensors")
+        except InputError:
+            refused += 1
+        else:
+            assert (tmp_path / "found.safetensors").read_bytes() == right
+    assert refused > 4
+    for statement, words in (
+        ("UPDATE predictions SET row = '{}' WHERE sequence = (1 << 40) + 3", "not as it was"),
+        ("UPDATE labels SET label = '\"skip\"' WHERE label = '\"click\"'", "not as it was"),
+        ("DELETE FROM labels WHERE sequence = 7", "39 labels, and the last one is number 40"),
+        ("DELETE FROM predictions WHERE sequence = (1 << 40) + 7", "of label 8 is missing"),
+        ("DELETE FROM labels WHERE sequence > 30", "labels are lost"),
+        ("DROP TABLE labels", "no log of crossview"),
+    ):
+        path.write_bytes(sound)
+        with sqlite3.connect(path) as connection:
+            connection.execute(statement)
+        connection.close()
+        with pytest.raises(InputError, match=words):
+            replay(tmp_path / "d")
+
+
+def test_a_damaged_snapshot_is_passed_over(tmp_path, model_file):
+    fill(tmp_path, model_file)
+    folder = Folder(tmp_path)
+    ((_, file),) = folder.snapshot_files()
+    file.write_bytes(file.read_bytes()[:-1])
+    said = []
+    log = Log(tmp_path)
+    assert folder.newest_model(log, said.append).served.labels == 0
+    assert "went on from an older one" in said[0]
+    folder.first.write_bytes(b"")
+    with pytest.raises(InputError, match=r"not the model that log\.sqlite goes on from"):
+        folder.newest_model(log, said.append)
+    log.close()
+
+
+@pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
+def test_requests_that_were_cut_and_changed_break_nothing(server, tmp_path):
+    rows, labels = make_rows(8)
+    good = [
+        ("/predict", {"row": rows[0], "id": "a"}),
+        ("/predict", {"rows": rows}),
+        ("/label", [{"id": f"x1-{i}", "label": labels[i]} for i in range(4)]),
+        ("/learn", [{"row": rows[i], "label": labels[i]} for i in range(4)]),
+    ]
+    pieces = [b"null", b"-1", b"1e308", b"1e-400", b'"\\u0000"', b'"\\ud800"', b"[]", b"{}"]
+    pieces += [b"true", b'"click"', b"9" * 40, b'{"city":{"a":[1]}}', b'""', b"\xff", b":", b'"']
+    rng = random.Random(0)
+    statuses = {}
+    for _ in range(250):
+        path, body = rng.choice(good)
+        content = json.dumps(body, ensure_ascii=rng.random() < 0.5).encode()
+        for _ in range(rng.randrange(1, 4)):
+            at, end = sorted(rng.randrange(len(content) + 1) for _ in range(2))
+            if rng.random() < 0.7:  # whole values, rather
+                marks = [i for i, c in enumerate(content) if c in b",:[]{}"] or [-1]
+                at = rng.choice(marks) + 1
+                end = min([i for i in marks if i >= at], default=len(content))
+            content = content[:at] + rng.choice(pieces) + content[end:]
+        answer = server.http.post(
+            path, content=content, headers={"content-type": "application/json"}
+        )
+        answer.json()
+        statuses[answer.status_code] = statuses.get(answer.status_code, 0) + 1
+        assert answer.status_code < 500
+    assert statuses[200] > 5
+    assert statuses[422] > 50
+    server.learned()
+    server.post("/snapshot", {})
+    assert replay(tmp_path).different == []
+
+
+# --- the commands ------------------------------------------------------------------------------
+
+
+def test_commands_say_what_is_wrong(tmp_path, model_file, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path / "d", model_file, 4)
+    crossview.save(make_model(crossview.MultiViewPAClassifier()), "other.safetensors")
+    (tmp_path / "plain").write_text("x")
+    for argv, words in (
+        (["serve", "--data", "new"], "no log yet; name the model"),
+        (["serve", "no.safetensors", "--data", "new"], "no such model file"),
+        (["serve", "other.safetensors", "--data", "d"], "from another model than other.safet"),
+        (["serve", model_file, "--data", "plain"], "is a file; name a folder"),
+        (["serve", model_file, "--data", "e", "--port", "99999"], "--port 99999; give"),
+        (["serve", model_file, "--data", "e", "--token-file", "no"], "no: cannot be read"),
+        (["serve", model_file], "--data"),
+        (["replay", "nowhere"], "no server has used it"),
+    ):
+        status, _, err = run(capsys, *argv)
+        assert (status, len(err)) == (2, 1), err
+        assert words in err[0]
+    status, out, err = run(capsys, "replay", "d", "-o", "end.safetensors")
+    assert (status, err) == (0, ["wrote end.safetensors"])
+    assert out[1:] == ["snapshot after 4 labels: same bits"]
+    # a snapshot of another model
+    (file,) = (tmp_path / "d" / "snapshots").iterdir()
+    live = LiveModel.load(file)
+    live.model.learn_one({}, "skip")
+    live.save(file)
+    status, out, _ = run(capsys, "replay", "d")
+    assert (status, out[1]) == (1, "snapshot after 4 labels: OTHER BITS")
+
+
+def test_models_that_cannot_be_served(tmp_path):
+    rows, labels = make_rows(20)
+    rows = [row | {"user": {"city": "a", "age": 1.0}, "page": {"size": 2.0}} for row in rows]
+    flat = [{f"{v}__{k}": x for v, own in row.items() for k, x in own.items()} for row in rows]
+    table = pa.Table.from_pylist(flat)
+    batch = crossview.make_pipeline(crossview.ViewEncoder(), crossview.LateFusionClassifier())
+    crossview.save(batch.fit(table, labels), tmp_path / "m.safetensors")
+    with pytest.raises(
+        InputError, match="LateFusionClassifier, which learns from all rows at once"
+    ):
+        Folder(tmp_path / "d").open(tmp_path / "m.safetensors")
+    assert not (tmp_path / "d").exists()
