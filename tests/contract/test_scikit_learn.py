@@ -18,12 +18,15 @@ from contract.instances import (
 from crossview import (
     AROWClassifier,
     ConfidenceWeightedClassifier,
+    EnsembleClassifier,
+    EnsembleRegressor,
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
     KeCoClassifier,
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
+    MultiViewRidge,
     MultiViewSVMPerf,
     OnlineStackingClassifier,
     PAMClassifier,
@@ -34,8 +37,12 @@ from crossview import (
     SupportTensorMachineClassifier,
 )
 
-# where the defaults are not what the checks need: enough epochs, or few enough
+LINEAR = [("pa", PassiveAggressiveClassifier()), ("arow", AROWClassifier())]
+RIDGES = [("ridge", MultiViewRidge()), ("weak", MultiViewRidge(alpha=100.0))]
+# where the defaults are not what the checks need: enough epochs, or few enough, and quick members
 PARAMETERS = {
+    EnsembleClassifier: {"members": LINEAR, "cv": 2},
+    EnsembleRegressor: {"members": RIDGES, "cv": 2},
     MultiViewMachineClassifier: {"n_epochs": 30},
     FactorizationMachineClassifier: {"n_factors": 4, "n_epochs": 30},
     FactorizationMachineRegressor: {"n_factors": 4, "loss": "huber", "n_epochs": 30},

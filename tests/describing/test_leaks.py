@@ -119,7 +119,7 @@ def test_compare_says_so(how):
     assert line.startswith(WORDS)
     assert WORDS in str(answer).splitlines()[1]
     assert Comparison.from_dict(answer.to_dict()).warnings == [line]
-    assert comparison_page(answer).warnings == [f"{line}."]
+    assert comparison_page(answer).doubts == [f"{line}."]
     assert compare(TABLE, "y", encoder=ViewEncoder(ignore=["a__c*"]), **given).warnings == []
 
 
@@ -139,7 +139,7 @@ def test_train_says_so(how):
     with pytest.warns(LeakWarning, match="a__code: is filled in exactly the"):
         trained = train(table, "y", **how)
     (line,) = trained.warnings
-    assert training_page(trained).warnings == [f"{line}."]
+    assert training_page(trained).doubts == [f"{line}."]
     assert "warnings" not in trained.info
 
 

@@ -284,7 +284,8 @@ def test_what_is_wrong_is_one_line(options, message, model, table):
 
 def test_a_label_without_a_name_is_a_column_like_any_other():
     table = pa.table({"a__x": np.arange(60.0), "b__y": np.sin(np.arange(60)), "": [0, 1] * 30})
-    fitted = crossview.train(table, "", model="pa:squared", scoring=Scoring(threshold=None)).fitted
+    given = {"scoring": Scoring(threshold=None), "encoder": crossview.ViewEncoder(bins=None)}
+    fitted = crossview.train(table, "", model="pa:squared", **given).fitted
     assert crossview.evaluate(fitted, table, "").n_rows == 60
     with pytest.raises(InputError, match="no column ''"):
         crossview.evaluate(fitted, table.drop_columns([""]), "")

@@ -312,7 +312,7 @@ def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):
     kept = compare(table, "answer", **given).diagnostics
     assert [one.model for one in kept.errors] == ["pa:squared", "view:strong", "stacking"]
     assert [one.model for one in kept.differences] == ["pa:squared"]
-    assert kept.errors[0].rows[-1] == len(kept.scored.rows) == 270
+    assert kept.errors[0].rows[-1] == len(kept.scored.rows) == 300
     worst = kept.differing[0]  # with its values as they are in the table
     assert len(worst.values) == 9
     for name, cell in worst.values.items():
@@ -324,7 +324,11 @@ def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):
 
 def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(monkeypatch):
     table = make_frame(300)
-    given = {"model": "pa:squared", "in_order": True}
+    given = {
+        "model": "pa:squared",
+        "in_order": True,
+        "encoder": ViewEncoder(bins=None, scale_views=False),
+    }
     plain = train(table, "answer", **given)
     kept = train(table, "answer", observer=TrainingObserver(history=True), **given)
     assert not plain.diagnostics.errors
@@ -346,7 +350,8 @@ def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(mon
 
 def test_an_evaluation_keeps_rows_and_what_contributes():
     table = make_frame(300)
-    fitted = train(table[:150], "answer", model="pa:squared").fitted
+    encoder = ViewEncoder(bins=None, scale_views=False)
+    fitted = train(table[:150], "answer", model="pa:squared", encoder=encoder).fitted
     kept = evaluate(fitted, table[150:], "answer").diagnostics
     assert kept.scored.view_scores.shape == (150, 3)
     worst = kept.differing[0]

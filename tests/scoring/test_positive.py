@@ -148,7 +148,7 @@ def test_a_comparison_says_it_first_and_prints_a_command_that_trains_the_same(ro
     assert answer.metric_words == "f1 of 'bought' (30 of 120 rows)"
     assert to_markdown(answer).startswith(answer.metric_words)
     assert str(answer).startswith(answer.metric_words)
-    assert answer.train_options[-2:] == ["--positive", "bought"]
+    assert answer.train_options[-4:] == ["--positive", "bought", "--bins", "0"]
     again = Comparison.from_dict(json.loads(json.dumps(answer.to_dict())))
     assert comparison_head(again) == comparison_head(answer)
     even = compare(make_rows(rare=55), "y", **given)
@@ -205,12 +205,12 @@ def test_pages_name_the_class_and_warn_of_a_model_with_one_answer():
     assert page.answer.startswith("Recall of 'no order' (90 of 120 rows): ")
     assert "ccuracy" not in page.answer
     assert (
-        page.warnings[0] == "All 120 rows checked in training are predicted as 'no order': change "
+        page.doubts[0] == "All 120 rows checked in training are predicted as 'no order': change "
         "--threshold, --positive or --metric."
     )
     found = evaluate(trained, frame, "y")
     assert "all 120 scored rows are predicted as 'no order'" in found.warnings[0]
-    assert found.warnings[0][1:] in evaluation_page(found).warnings[0]
+    assert found.warnings[0][1:] in evaluation_page(found).doubts[0]
     assert next(iter(evaluation_tables(found))) == f"warning: {found.warnings[0]}"
     answer = made_answer({"pa:squared": [0.5, 0.5], "arow": [0.1, 0.1]})
     answer.class_rows = [30, 90]
@@ -220,7 +220,7 @@ def test_pages_name_the_class_and_warn_of_a_model_with_one_answer():
         "all 120 rows scored by the recommended model are predicted as 'yes'"
         in comparison_head(answer)[1]
     )
-    assert "f1 of 'yes' (90 of 120 rows) 0.5" in comparison_page(answer).answer
+    assert "f1 of 'yes' = 0.500" in comparison_page(answer).answer
 
 
 def test_one_answer_is_a_warning_only_if_rows_of_other_classes_were_there():

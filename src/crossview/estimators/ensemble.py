@@ -177,7 +177,7 @@ class Ensemble(NestedLearners):
                 raise InputError(
                     f"member {name!r} has no probabilities; leave its calibration='none' out"
                 )
-            learner.check_params()
+            clone(learner).check_params()  # which keeps what it has checked
 
     def _check_combination(self) -> None:
         if self.members is not None and not len(self.members):

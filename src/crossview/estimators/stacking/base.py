@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -123,7 +124,7 @@ class Stacking(NestedLearners):
                     f"expert {name!r} has views of its own; give views= to the stack, and the name "
                     "of a view with the expert: (name, learner, view)"
                 )
-            learner.check_params()
+            clone(learner).check_params()  # which keeps what it has checked
 
     def check_streams(self) -> None:
         """Raise an error if an expert cannot learn from a stream.
