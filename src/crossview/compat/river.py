@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
 
 from crossview.errors import InputError, type_of
 
@@ -72,6 +73,21 @@ class _RiverEstimator:
             As from `predict`.
         """
         return self.model.predict_one(x)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of what was learned; River would count the compiler's objects, too."""
+        steps = [step for _, step in getattr(self.model, "steps", [("", self.model)])]
+        arrays = (one for step in steps for one in self._learned(step))
+        return sum(array.nbytes for array in arrays)
+
+    @staticmethod
+    def _learned(step: Any) -> list[Any]:
+        """Return the arrays of a step; none before its first row."""
+        try:
+            return list(step.get_state().values())
+        except NotFittedError:
+            return []
 
     @property
     def _mutable_attributes(self) -> set[str]:
