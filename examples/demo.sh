@@ -19,9 +19,10 @@ run crossview datasets breast-cancer -o demo/breast-cancer.parquet
 run crossview compare demo/breast-cancer.parquet --label diagnosis --json demo/comparison.json
 
 # train the winner on all rows, with the parameters that were chosen most often
-options=$(python3 -c 'import json; print(*json.load(open("demo/comparison.json"))["train_options"])')
-# shellcheck disable=SC2086 # several words, none with a space in it
-run crossview train demo/breast-cancer.parquet --label diagnosis $options -o demo/model.safetensors
+options=$(python3 -c 'import json, shlex; print(shlex.join(json.load(open("demo/comparison.json"))["train_options"]))')
+train="crossview train demo/breast-cancer.parquet --label diagnosis $options -o demo/model.safetensors"
+printf '\n$ %s\n' "$train"
+eval "$train" # the members of an ensemble are quoted
 
 # score rows; here those it has learned, to keep the demo short
 run crossview predict demo/model.safetensors demo/breast-cancer.parquet -o demo/predictions.csv

@@ -309,6 +309,17 @@ def test_train_without_a_model_trains_the_stack(here, capsys):
     assert out[0].startswith("OnlineStackingClassifier")
 
 
+def test_train_says_that_many_numbers_have_no_bins(here, capsys):
+    rng = np.random.default_rng(0)
+    header = ",".join([*(f"a__{i}" for i in range(101)), "y"])
+    rows = [",".join([*map(str, rng.normal(size=101)), "pq"[i % 2]]) for i in range(60)]
+    Path("many.csv").write_text("\n".join([header, *rows]))
+    given = ["many.csv", "--label", "y", "--model", "arow", "-o", "x.st"]
+    line = "no bins: 101 numbers are more than 100; with bins: --bins 10"
+    assert line in run(capsys, "train", *given)[2]
+    assert line not in run(capsys, "train", *given, "--bins", "0")[2]
+
+
 def test_further_passes_of_the_stack_teach_the_experts_alone(here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "-o"]
     once, more = [], []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -111,11 +112,12 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
     for name, content in left_over.items():
         (folder / "demo" / name).write_bytes(content)
     shutil.copy(HERE / "examples" / "demo.sh", folder / "examples")
-    # 1. the answer of its comparison, of two models of all
+    # 1. the answer of its comparison, of two models of all, and with an ensemble of them
     monkeypatch.chdir(folder)
     datasets.write("breast-cancer", "bc.parquet")
-    few = ["--model", "view:worst", "--model", "arow", "--json", "demo/comparison.json"]
-    run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *few)
+    models = ["--model", "ensemble", "--model", "mvm", "--model", "arow"]
+    given = ["--label", "diagnosis", *models, "--json", "demo/comparison.json"]
+    run(capsys, "compare", "bc.parquet", *given)
     # 2. the script, with a crossview that only notes how it is called
     scripts = {
         "crossview": 'printf "%s\\n" "$@" "" >> called\n',
@@ -142,7 +144,8 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
             assert status == 0, err
     answer = json.loads((folder / "demo" / "comparison.json").read_text())
     assert answer["rows"][0]["value"] > 0.94
-    assert " ".join(answer["train_options"]) in shown[2]
+    assert "--member" in answer["train_options"]
+    assert shlex.join(answer["train_options"]) in shown[2]
     assert len(read_csv(folder / "demo" / "predictions.csv")) == 569
     for name, content in left_over.items():
         assert (folder / "demo" / name).read_bytes() != content

@@ -233,7 +233,9 @@ def run(
             trained = train(rows.table, source.label, **options, observer=observer)
         # 3. say how it went
         wrote = [] if output == STANDARD else [f"wrote {output}"]
-        print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
+        guessed = source.bins is None and init is None
+        lines = [*_summary(trained), *(_no_bins(trained) if guessed else []), *wrote]
+        print("\n".join(lines), file=sys.stderr)
         if page is not None:
             about = {
                 "source": source.title,
@@ -243,6 +245,19 @@ def run(
             }
             trained = replace(trained, warnings=list(map(as_options, trained.warnings)))
             page.write(trained, about)
+
+
+def _no_bins(trained: Trained) -> list[str]:
+    """Say that a stream has no bins, where its numbers are too many for the default."""
+    from crossview.data.encoding.encode import AUTO_BINS, MOST_BINNED, ViewEncoder
+
+    encoder = trained.fitted[0]
+    if trained.passes is None or not isinstance(encoder, ViewEncoder) or encoder.n_bins_:
+        return []
+    n = len(encoder.count_)
+    if n <= MOST_BINNED:
+        return []
+    return [f"no bins: {n:,} numbers are more than {MOST_BINNED}; with bins: --bins {AUTO_BINS}"]
 
 
 def _next_steps(model: str) -> dict[str, str]:
