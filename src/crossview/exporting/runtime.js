@@ -176,9 +176,11 @@ class Table {
           // by k + f, as Crossview has it
           if (k >= 0 && k < knots.length - 1) position += 1 / (knots[k + 1] - knots[k]) * (x - knots[k]);
           k = Math.floor(position);
-          found.set(first + k, 1 - (position - k));
-          if (position > k) found.set(first + k + 1, position - k);
-          at.push(first + k, first + k + 1);
+          const shares = [[first + k, 1 - (position - k)], [first + k + 1, position - k]];
+          for (const [knot, share] of shares.slice(0, position > k ? 2 : 1)) {
+            found.set(knot, share);
+            at.push(knot);
+          }
         }
       }
       trace?.({column: columns[one.column].name, at});
