@@ -17,12 +17,45 @@ VIEWS = {
     "text": ["words(msg)", "chars(msg)", "shape(msg)"],
     "dim": "dim_*",
 }
-WORDS = ["cheap", "flights", "Oslo", "bonn", "weather", "free", "WIN", "prize", "call", "now", "hello", "Straße", "ÄÖÜ", "naïve", "ΣΑΣ", "你好", "1234", "https://a.b", "www.x.de", ":-)", "a_b", "2½", "x²", "İce", "𝟘𝟙"]
+WORDS = [
+    "cheap",
+    "flights",
+    "Oslo",
+    "bonn",
+    "weather",
+    "free",
+    "WIN",
+    "prize",
+    "call",
+    "now",
+    "hello",
+    "Straße",
+    "ÄÖÜ",
+    "naïve",
+    "ΣΑΣ",
+    "你好",
+    "1234",
+    "https://a.b",
+    "www.x.de",
+    ":-)",
+    "a_b",
+    "2½",
+    "x²",
+    "İce",
+    "𝟘𝟙",
+]
 BLANKS = [" ", "  ", "\u2003", "\x1c", "\n", "\u00a0"]
 # quick, whatever is learned
 QUICK = {
-    "n_bags": 1, "max_iter": 8, "n_components": 2, "max_columns": 20, "n_iterations": 200,
-    "random_state": 0, "cv": 2, "max_categories": 3, "fourier_features": 3,
+    "n_bags": 1,
+    "max_iter": 8,
+    "n_components": 2,
+    "max_columns": 20,
+    "n_iterations": 200,
+    "random_state": 0,
+    "cv": 2,
+    "max_categories": 3,
+    "fourier_features": 3,
 }
 MEMBERS = {
     "classification": [

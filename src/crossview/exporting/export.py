@@ -49,8 +49,10 @@ def export(model: Any, path: str | os.PathLike[str]) -> Exported:
         A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
     path : path-like
         The file to write.  ``.py``: one file that needs Python 3.9 or newer and nothing else.
-        ``.js``: an ES module without dependencies, for browsers and Node.  ``.json``: the model
-        alone, which ``load`` of such a module reads.
+        ``.js``: an ES module without dependencies, for browsers and Node.  ``.html``: a page that
+        loads nothing, and says while one types what each view, column and word contributes; its
+        fields suggest categories of training.  ``.json``: the model alone, which ``load`` of such
+        a module reads.
 
     Returns
     -------

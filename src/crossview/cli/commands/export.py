@@ -22,10 +22,10 @@ def run(
     *,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Ends in .py, .js or .json."),
+        typer.Option("--output", "-o", metavar="FILE", help="Ends in .py, .js, .html or .json."),
     ],
 ) -> None:
-    """Write a model as Python, JavaScript or JSON, which score rows without Crossview.
+    """Write a model as Python, JavaScript or a page, which score rows without Crossview.
 
     A row is a mapping of columns to values, {"user__age": 31}, or of views to
     mappings, {"user": {"age": 31}}; what is absent is missing. Probabilities
@@ -33,8 +33,9 @@ def run(
 
     The .py file needs Python alone; with rows as JSON lines on stdin it prints
     an answer per line. The .js file is an ES module for browsers and Node, with
-    predict, predictProba, viewScores and explain. The .json file is the model
-    alone: load(model) of any such module reads it.
+    predict, predictProba, viewScores and explain. The .html file is a page that
+    explains a prediction while one types. The .json file is the model alone:
+    load(model) of any such module reads it.
     """
     from crossview.cli.opening import model_input
     from crossview.exporting.target import target_of
