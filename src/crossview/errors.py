@@ -69,8 +69,8 @@ class OneClassWarning(UserWarning):
     """
 
 
-class GuessedEncodingWarning(UserWarning):
-    """Warning that a text file is not UTF-8, and which encoding it is read in."""
+class GuessedFormatWarning(UserWarning):
+    """Warning of a guess about a text file: its encoding, or that a comma is its decimal point."""
 
 
 class FirstDownloadWarning(UserWarning):

@@ -40,7 +40,7 @@ from crossview.data.table_columns import (
     views_of_join,
 )
 from crossview.describing import describe as describing
-from crossview.errors import GuessedEncodingWarning, InputError, closest_names
+from crossview.errors import GuessedFormatWarning, InputError, closest_names
 from crossview.saving.files import is_pipe, naming
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
 
@@ -190,11 +190,11 @@ def _opened_once(source: str, name: str) -> Any:
 def _guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
     """Write what is guessed about a file as lines; a copy has the name of what it was made of."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", GuessedEncodingWarning)
+        warnings.simplefilter("always", GuessedFormatWarning)
         show_others = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any) -> None:
-            if not issubclass(category, GuessedEncodingWarning):
+            if not issubclass(category, GuessedFormatWarning):
                 show_others(message, category, *where)
                 return
             words = str(message).replace(copy, name) if copy else str(message)
