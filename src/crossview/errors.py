@@ -69,8 +69,11 @@ class OneClassWarning(UserWarning):
     """
 
 
-class GuessedFormatWarning(UserWarning):
-    """Warning of a guess about a text file: its encoding, or that a comma is its decimal point."""
+class GuessWarning(UserWarning):
+    """Warning of a guess, and how to change it.
+
+    The encoding or decimal point of a text file, or whether labels are classes or numbers.
+    """
 
 
 class FirstDownloadWarning(UserWarning):

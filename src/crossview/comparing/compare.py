@@ -55,7 +55,7 @@ def compare(
     time: str | None = None,
     weight: Any = None,
     progressive: bool = False,
-    task: str = "classification",
+    task: str | None = None,
     scoring: str | Scoring | None = None,
     rope: float = 0.01,
     seed: int = 0,
@@ -267,8 +267,8 @@ def compare(
     """
     start = clock.monotonic()
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
-    scoring.check_task(check_task(task))
-    _check_options(task, grid or {}, epochs, progressive)
+    if task is not None:
+        scoring.check_task(check_task(task))
     if progressive:
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
@@ -301,11 +301,13 @@ def compare(
         time=time,
         weight=weight,
     )
+    scoring.check_task(source.task)
+    _check_options(source.task, grid or {}, epochs, progressive)
     if ablate and source.layout.n_views == 1:
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
     if progressive:
         source.settle_bins(streamed=True)
-    predicted = make_problem(task, source.classes, scoring, class_rows=source.class_rows)
+    predicted = make_problem(source.task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     run.given_metric = scoring.metric is not None or scoring.cost is not None

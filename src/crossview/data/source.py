@@ -545,7 +545,7 @@ def open_table(
 
     Warns
     -----
-    GuessedFormatWarning
+    GuessWarning
         A file is not UTF-8, and which encoding it has is a guess, or a comma is the decimal point.
 
     Notes

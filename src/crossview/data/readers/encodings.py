@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.arrow import one_line, pyarrow
-from crossview.errors import GuessedFormatWarning, InputError
+from crossview.errors import GuessWarning, InputError
 from crossview.saving.files import process_folder
 
 __all__ = [
@@ -376,4 +376,4 @@ def _show(text: str) -> str:
 
 
 def _warn(words: str) -> None:
-    warnings.warn(words, GuessedFormatWarning, stacklevel=2)
+    warnings.warn(words, GuessWarning, stacklevel=2)

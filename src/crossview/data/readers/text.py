@@ -46,7 +46,7 @@ from crossview.data.readers.encodings import (
 )
 from crossview.data.readers.wide import WIDE, fits_types, read_wide
 from crossview.data.source import Batch
-from crossview.errors import GuessedFormatWarning, InputError
+from crossview.errors import GuessWarning, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -272,7 +272,7 @@ class CsvSource(_TextSource):
         if decimal == "," and self._format.decimal is None:
             warnings.warn(
                 f"{first}: read with a decimal comma; if that looks wrong, give decimal='.'",
-                GuessedFormatWarning,
+                GuessWarning,
                 stacklevel=2,
             )
         self._format = self._format._replace(
