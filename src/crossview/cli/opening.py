@@ -23,6 +23,7 @@ from crossview.cli.words import say
 from crossview.data import guessed_task
 from crossview.data.encoding.columns import match_names
 from crossview.data.encoding.view_columns import (
+    check_per,
     columns_of_views,
     match_ignored,
     plan_columns,
@@ -124,7 +125,8 @@ def opened(
     if model is not None and model == arguments.source == STANDARD:
         raise InputError("the model and the rows cannot both be read from standard input")
     aside = [name for name in in_no_view if name is not None]
-    keep = [name for name in named if name is not None]
+    per = getattr(arguments, "per", None)
+    keep = [name for name in (*named, per) if name is not None]
     with model_input(model) as model_file, standard_input(arguments.source, arguments) as file:
         table = open_source(
             file, arguments, ignored=aside, named=keep, label=label, model=model_file, learns=learns
@@ -285,14 +287,26 @@ def _check_table(
     if columns.label is not None and known is not None:
         check_label(table, columns.label, known.columns)
     elif columns.label is not None:
-        left_out = match_ignored(columns.ignored, table.column_names)
+        left_out, declared = _left_out(columns, table.column_names)
         views = without_ignored(columns.views, left_out, table.column_names)
         others = predictors(table, columns.label, views, [*ignored, *left_out])
         dates = dates_in_views(columns.kinds["date"], ignored)
-        plan_columns(others, views, columns.kinds | {"date": dates})
+        plan_columns(others, views, declared | {"date": dates})
     for name in ignored:
         if name not in table.column_names:
             raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
+
+
+def _left_out(
+    columns: SourceArguments, names: Sequence[str]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the columns that no view may name, and the kinds that are declared of the others."""
+    left_out, per = match_ignored(columns.ignored, names), getattr(columns, "per", None)
+    if per is None:
+        return left_out, columns.kinds
+    check_per(per, left_out, names)
+    kinds = {kind: [one for one in own if one != per] for kind, own in columns.kinds.items()}
+    return [*left_out, per], kinds
 
 
 def join(
@@ -378,7 +392,7 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
         return
     options: dict[str, Any] = {"views": columns.views, "task": task, "leaks": leaks}
     options["kinds"] = columns.kinds | found
-    options["ignore"] = [*rows.in_no_view, *columns.ignored]
+    options["ignore"] = [*rows.in_no_view, *_left_out(columns, table.column_names)[0]]
     description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
         say(f"warning: {warning}")
@@ -387,10 +401,10 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
 def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:
     """Say which strings are read as dates and as text; return all columns of these kinds."""
     columns = rows.arguments
-    left_out = match_ignored(columns.ignored, table.column_names)
+    left_out, declared = _left_out(columns, table.column_names)
     views = without_ignored(columns.views, left_out, table.column_names)
     names = predictors(table, columns.label, views, [*rows.in_no_view, *left_out]).column_names
-    kinds = columns.kinds | {"date": dates_in_views(columns.kinds["date"], rows.in_no_view)}
+    kinds = declared | {"date": dates_in_views(declared["date"], rows.in_no_view)}
     found = recognized(table, names, views, kinds)
     dates = {name: one for name, one in found.dates.items() if name not in kinds["date"]}
     if dates:

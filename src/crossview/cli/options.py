@@ -493,9 +493,14 @@ class EncodedSource(TableSource):
         "tf_idf",
         "scale_views",
         "bins",
+        "per",
+        "per_variance",
         *SourceArguments.LAST,
     )
-    _encoding = ("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins")
+    _encoding = (
+        *("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins"),
+        *("per", "per_variance"),
+    )
 
     hash_bits: Annotated[
         int,
@@ -533,6 +538,22 @@ class EncodedSource(TableSource):
             "folds tries both.",
         ),
     ] = None
+    per: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Whose row it is, such as a user: scores deviate from the shared ones by what "
+            "each user's rows say. The column is in no other view. compare says whether that is "
+            "better than the column as a category.",
+        ),
+    ] = None
+    per_variance: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER",
+            help="With --per: prior variance of a user's own weights, by that of the shared ones.",
+        ),
+    ] = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -545,7 +566,8 @@ class EncodedSource(TableSource):
 
     def encoding_parameters(self) -> dict[str, Any]:
         """Return the other parameters of `ViewEncoder`."""
-        own = {name: getattr(self, name) for name in ("hash_bits", "tf_idf", "scale_views")}
+        names = ("hash_bits", "tf_idf", "scale_views", "per", "per_variance")
+        own = {name: getattr(self, name) for name in names}
         bins = "auto" if self.bins is None else self.bins or None
         return {"ignore": self.ignored, "ngram_range": (1, self.ngrams), "bins": bins, **own}
 

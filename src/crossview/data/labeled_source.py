@@ -131,6 +131,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
     names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "dialect")
+    names += ("per", "per_variance")
     same |= {name: getattr(encoder, name) for name in names} | {"bins": encoder.n_bins_ or None}
     rows = rows.as_kinds(words, numbers)
     return LabeledSource(rows, y, views=encoder.specified_views(), recognize=(), **same, **options)

@@ -21,6 +21,7 @@ from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
 __all__ = [
     "KINDS",
     "check_columns",
+    "check_per",
     "columns_of_views",
     "declared_kinds",
     "match_ignored",
@@ -247,6 +248,14 @@ def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
     return list(found)
 
 
+def check_per(per: str, ignored: Collection[str], names: Sequence[str]) -> None:
+    """Raise an error where the column of the users is none, or is ignored."""
+    if per not in names:
+        raise InputError(f"per= names {per!r}, which is no column{closest_names(per, names)}")
+    if per in ignored:
+        raise InputError("is named in per= and ignore=; leave one of them out", column=per)
+
+
 def without_ignored(
     views: Mapping[str, Any] | None, ignored: Sequence[str], names: Sequence[str]
 ) -> dict[str, Any] | None:
@@ -279,6 +288,6 @@ def without_ignored(
             if not matching or not set(matching) <= set(ignored):
                 kept.append(item)
         if not kept:
-            raise InputError(f"view {view!r} has only columns of ignore=; leave the view out")
+            raise InputError(f"view {view!r} has only columns of ignore= or per=; leave the view out")
         left[view] = spec if kept == patterns else kept
     return left
