@@ -587,9 +587,11 @@ class ViewEncoder(ViewTransformer):
             if column.format and column.kind != "text":
                 check_format(column.format)
         check_columns(columns, header["feature_names_in"])
-        users = [column.name for column in columns if USER == column.kind or PERSONAL == column.view]
+        users = [column.name for column in columns if column.kind == USER]
         if users != ([] if self.per is None else [self.per]):
-            raise InputError(f"the encoder has per={self.per!r}, and the column of it is {users}")
+            raise InputError(f"the encoder has per={self.per!r}, and the users {users}")
+        if users and any((c.view == PERSONAL) != (c.kind == USER) for c in columns):
+            raise InputError(f"columns of the encoder are in the view {PERSONAL!r} that per= makes")
         n_bins = header["n_bins"]
         if n_bins != (self.bins or 0) and not (self.bins == "auto" and n_bins in (0, AUTO_BINS)):
             raise InputError(f"the encoder has bins={self.bins!r}, and its columns {n_bins}")
@@ -647,7 +649,7 @@ class ViewEncoder(ViewTransformer):
 
     @property
     def mean_norm_(self) -> np.ndarray:
-        """Mean norm of each view but that of ``per``, by which rows are divided if ``scale_views``."""
+        """Mean norm of each view but that of ``per``, by which its rows are divided."""
         check_is_fitted(self, "layout_")
         return self._scaler.mean_norm_
 

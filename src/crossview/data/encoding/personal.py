@@ -102,7 +102,7 @@ class PersonalView:
         given = prints, self._deviation, self._shift, learn, self._names, keys
         with np.errstate(over="ignore"):  # where the loops are not compiled
             cross_rows(rows, *given, (data, indices, indptr))
-        new = self._names.rows[self.n_names : int(self._names.count[0])]
+        new = self._names.rows[self.n_names : int(self._names.n_names[0])]
         if len(new):
             self._users += users.dictionary.take(integers(users.codes[new])).to_pylist()
         end = indptr[-1]
@@ -132,8 +132,8 @@ class PersonalView:
             single = self._single = _SingleRow(self.shared, 2 * len(row.columns), *given)
         with single.lock:
             columns, values = single.cross(row, self._print_of(user), learn=learn)
-            if learn and self._names.count[0] > self.n_names:
-                self._users += [user] * (int(self._names.count[0]) - self.n_names)
+            if learn and self._names.n_names[0] > self.n_names:
+                self._users += [user] * (int(self._names.n_names[0]) - self.n_names)
         return OneRow(self.layout, columns, values, [*row.present, True])
 
     def _prints(self, dictionary: Any) -> np.ndarray:
@@ -209,7 +209,7 @@ class PersonalView:
             raise InputError(wrong)
         names.number[:] = 0
         names.number[slots] = np.arange(1, n + 1)
-        names.prints[:n], names.features[:n], names.count[0] = pairs, features, n
+        names.prints[:n], names.features[:n], names.n_names[0] = pairs, features, n
         names.collides[:n] = state["personal.collides"]
         self._users = [users[k] for k in at.tolist()]
 
@@ -229,7 +229,9 @@ class _SingleRow:
         keys = np.empty(most, dtype=np.uint64)
         matrix = self._data, self._indices, self._ends
         self._loops = [
-            bind(cross_rows, self._row.rows, self._user, deviation, shift, learn, names, keys, matrix)
+            bind(
+                cross_rows, self._row.rows, self._user, deviation, shift, learn, names, keys, matrix
+            )
             for learn in (False, True)
         ]
 
