@@ -119,6 +119,7 @@ class ViewEncoder(ViewTransformer):
         are counted.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
+        Of the view ``personal`` 16 times as many.
     per : str, default=None
         A column that says whose row it is, such as a user or a machine.  It is in no other view:
         the last view, ``personal``, has the user himself, as a category, and each feature of the
@@ -293,7 +294,7 @@ class ViewEncoder(ViewTransformer):
         self._personal: PersonalView | None = None
         if (user := self._rows.plan.user) is not None:
             n_slots = 1 << min(self.hash_bits + MORE_BITS, MOST_BITS)
-            given = float(self.per_variance), self.remember_names
+            given = float(self.per_variance), self.remember_names << MORE_BITS
             self._personal = PersonalView(user, shared, n_slots, *given)
         self.layout_ = shared if self._personal is None else self._personal.layout
         self._single: SingleRows | None = None
