@@ -20,6 +20,7 @@ from crossview.catalog.readers import READERS
 from crossview.cli.loading import loading_meanwhile
 from crossview.cli.options import STANDARD, SourceArguments
 from crossview.cli.words import say
+from crossview.data import guessed_task
 from crossview.data.encoding.columns import match_names
 from crossview.data.encoding.view_columns import (
     check_per,
@@ -41,7 +42,7 @@ from crossview.data.table_columns import (
     views_of_join,
 )
 from crossview.describing import describe as describing
-from crossview.errors import GuessedEncodingWarning, InputError, closest_names
+from crossview.errors import GuessWarning, InputError, closest_names
 from crossview.saving.files import is_pipe, naming
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
 
@@ -151,7 +152,7 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
     Guesses about the source, which are warnings of the library, are a line each on stderr.
     """
     if source is None or (source != STANDARD and not is_pipe(source)):
-        with _guesses_as_lines():
+        with guesses_as_lines():
             yield source
         return
     name = "standard input" if source == STANDARD else source
@@ -160,7 +161,7 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
         with _opened_once(source, name) as stream, copy.open("wb") as file, naming(folder):
             shutil.copyfileobj(stream, file)
         try:
-            with _guesses_as_lines(str(copy), name):
+            with guesses_as_lines(str(copy), name):
                 yield str(copy)
         except InputError as error:
             if error.file != str(copy):
@@ -189,14 +190,14 @@ def _opened_once(source: str, name: str) -> Any:
 
 
 @contextmanager
-def _guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
+def guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
     """Write what is guessed about a file as lines; a copy has the name of what it was made of."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", GuessedEncodingWarning)
+        warnings.simplefilter("always", GuessWarning)
         show_others = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any) -> None:
-            if not issubclass(category, GuessedEncodingWarning):
+            if not issubclass(category, GuessWarning):
                 show_others(message, category, *where)
                 return
             words = str(message).replace(copy, name) if copy else str(message)
@@ -363,6 +364,17 @@ def check_columns_of_model(model: str, table: Any, missing_columns: str = "error
         table = open_table(table)
     if known is not None and isinstance(table, Source) and table.has_columns:
         columns_of_model(table, known.columns, missing_columns)
+
+
+def task_of(task: str | None, rows: Opened) -> str:
+    """Return the task; None: what the first labels of the rows say, in a line on stderr."""
+    table = rows.table
+    if task is None and isinstance(table, str):
+        table = open_source(table, rows.arguments)
+    if task is not None or not isinstance(table, Source):
+        return task or "classification"
+    with guesses_as_lines():
+        return guessed_task.task_of(None, table, rows.arguments.label)
 
 
 def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:

@@ -62,7 +62,7 @@ def compare(
     time: str | None = None,
     weight: Any = None,
     progressive: bool = False,
-    task: str = "classification",
+    task: str | None = None,
     scoring: str | Scoring | None = None,
     rope: float = 0.01,
     seed: int = 0,
@@ -276,9 +276,9 @@ def compare(
     """
     start = clock.monotonic()
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
-    scoring.check_task(check_task(task))
+    if task is not None:
+        scoring.check_task(check_task(task))
     progressive = progressive or encoder.per is not None
-    _check_options(task, grid or {}, epochs, progressive)
     if progressive:
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
@@ -305,11 +305,13 @@ def compare(
     rows = {"task": task, "unlabeled": True, "time": time, "weight": weight}
     rows["groups"] = groups if isinstance(groups, str) else None
     source = open_labeled(X, y, encoder=encoder, **rows)
+    scoring.check_task(source.task)
+    _check_options(source.task, grid or {}, epochs, progressive)
     if ablate and source.layout.n_views == 1:
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
     if progressive:
         source.settle_bins(streamed=True)
-    predicted = make_problem(task, source.classes, scoring, class_rows=source.class_rows)
+    predicted = make_problem(source.task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     run.given_metric = scoring.metric is not None or scoring.cost is not None
@@ -322,7 +324,7 @@ def compare(
 
             def open_as(use: str) -> LabeledSource:
                 own = encoder_of_users(encoder, use, names)
-                opened = open_labeled(X, y, encoder=own, **rows)
+                opened = open_labeled(X, y, encoder=own, **{**rows, "task": source.task})
                 opened.settle_bins(streamed=True)
                 return opened
 

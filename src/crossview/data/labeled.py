@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from crossview.batch import make_rows
-from crossview.catalog.names import check_task
 from crossview.data.arrow import integers, pyarrow, release_unused
 from crossview.data.encoding.columns import plain_kinds
 from crossview.data.encoding.dates import split_format
@@ -21,6 +20,7 @@ from crossview.data.encoding.encode import ViewEncoder, bins_of_stream
 from crossview.data.encoding.view_columns import split_form, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.data.guessed_task import task_of
 from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import (
     Classes,
@@ -161,7 +161,7 @@ class LabeledSource:
         source: Source,
         y: Any = None,
         *,
-        task: str = "classification",
+        task: str | None = None,
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
         weight: Any = None,
@@ -171,7 +171,8 @@ class LabeledSource:
         self.table = self.stream = source
         self.has_columns, self.in_memory = source.has_columns, source.in_memory
         self.ordered, self.weighted = source.ordered, source.weighted
-        self._numbers = check_task(task) == "regression"
+        self.task = task_of(task, source, y)
+        self._numbers = self.task == "regression"
         if self._numbers and classes is not None:
             raise InputError("classes are for classification; a number to predict has none")
         self._unlabeled = unlabeled and not self._numbers

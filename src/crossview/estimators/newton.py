@@ -33,6 +33,7 @@ from crossview.estimators.documentation import document_parameters, with_paramet
 from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Cosines, Table, ViewSum, split_by_view
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
@@ -439,6 +440,36 @@ class NewtonLearner(ViewLearner):
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = np.empty((len(rows.indptr) - 1, self._n_scores()))
         newton.score_rows(rows, self._newton(self._state).model(frozen=True), found)
+        return found
+
+    def _portable_scorer(self) -> ViewSum:
+        state = self._state
+        ptr, n_fourier = self._slots.ptr, len(state["omega"])
+        constant = state["b"][0].copy()
+        memory = Memory(*(state[name] for name in Memory._fields))
+        if label_memory.is_open(memory):  # the last labels are those of training
+            m = np.empty(len(state["V"]) - n_fourier)
+            label_memory.read(memory, m)
+            constant += m @ state["V"][n_fourier:]
+        found = ViewSum.linear(
+            split_by_view(state["W"], ptr),
+            np.zeros((self._slots.n_views, self._n_scores())),
+            constant=constant,
+            view_scores="alone",
+        )
+        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
+        if len(inputs) and n_fourier:
+            d = len(inputs)
+            scale = state["scale"][state["place"][inputs]]
+            slopes = state["omega"][:, :d].T / (scale[:, None] * np.sqrt(d))
+            order = np.argsort(inputs)
+            views = np.searchsorted(ptr, inputs[order], side="right") - 1
+            used = np.unique(views).tolist()
+            tables = [
+                Table(inputs[order][views == v] - ptr[v], slopes[order][views == v]) for v in used
+            ]
+            weights = np.sqrt(2.0) * state["V"][:n_fourier]
+            found.cosines = Cosines(used, tables, state["phase"], weights)
         return found
 
     def view_scores(self, X: Any) -> np.ndarray:

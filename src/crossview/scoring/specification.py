@@ -180,7 +180,10 @@ SHARED: dict[str, tuple[str, str]] = {
     ),
     "task": (
         '{"classification", "regression"}',
-        "Whether a class or a number is predicted.",
+        """
+        Whether a class or a number is predicted.  None: a number if the first labels have decimals
+        or take more than 100 values, and otherwise a class; a guess is a `GuessWarning`.
+        """,
     ),
     "scoring": (
         "str or Scoring",

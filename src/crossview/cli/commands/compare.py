@@ -51,7 +51,7 @@ def run(
     words: list[str],
     source: EncodedSource,
     *,
-    task: Task = "classification",
+    task: Task = None,
     scoring: ScoringArguments,
     budget: Annotated[
         str,
@@ -183,7 +183,7 @@ def run(
     Ctrl-C shows the table of the folds that are finished. A file of --json, given
     as SOURCE, is shown again without computing.
     """
-    from crossview.cli.opening import Opened, is_stored, opened
+    from crossview.cli.opening import Opened, is_stored, opened, task_of
 
     progressive = progressive or source.per is not None
     options = {
@@ -220,7 +220,7 @@ def run(
         known = [name for name in aside if name is not None]
         rows = Opened(columns, path, None, [path], known, given["weight"])
         return _run(rows, command, given, None, earlier, json, report, dask)
-    check_models(model or [], task, scoring.make().metric_of(task))
+    task = check_models(model or [], task, scoring.make())
     aside = [groups, time, weight]
     with opened(source, in_no_view=aside, weight=weight, learns=True) as rows:
         if add:
@@ -229,6 +229,7 @@ def run(
             )
         Report.parse(report, words, rows.inputs, [json])
         load_heavy()
+        options["task"] = task_of(task, rows)
         return _run(rows, command, options, model, None, json, report, dask)
 
 

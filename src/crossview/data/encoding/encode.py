@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.data.arrow import column_names, pyarrow
 from crossview.data.encoding.columns import USER, Column
 from crossview.data.encoding.dates import check_format, split_format
+from crossview.data.encoding.description import describe_encoder
 from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.one_row import SingleRows, first_row
 from crossview.data.encoding.personal import MORE_BITS, MOST_BITS, PERSONAL, PersonalView
@@ -42,6 +43,7 @@ from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.data.joining.side_by_side import side_by_side
 from crossview.data.readers.csv_format import check_dialect
 from crossview.errors import InputError
+from crossview.portable.encoding import TableEncoder
 from crossview.saving.schema import Array, check_header
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
 
@@ -653,6 +655,47 @@ class ViewEncoder(ViewTransformer):
         """Mean norm of each view but that of ``per``, by which its rows are divided."""
         check_is_fitted(self, "layout_")
         return self._scaler.mean_norm_
+
+    def portable(self) -> TableEncoder:
+        """Return the fitted encoder as data, for other programs.
+
+        Returns
+        -------
+        encoder : crossview.portable.encoding.TableEncoder
+            What `transform` does with a row.
+
+        Raises
+        ------
+        InputError
+            It has a view of ``per``, of which there is no such description.
+        """
+        check_is_fitted(self, "layout_")
+        if self.per is not None:
+            raise InputError(
+                f"a model with per={self.per!r} is not exported: its personal view has no portable "
+                "form; train one without per="
+            )
+        factors = 1.0 / self.mean_norm_ if self.scale_views else np.ones(self.layout_.n_views)
+        return describe_encoder(self._rows, factors)
+
+    def slot_names(self, view: str) -> dict[int, str]:
+        """Return the names of the slots of a view, as far as they are stored.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view.
+
+        Returns
+        -------
+        names : dict of int to str
+            By slot; the first name of a slot that rows had.
+        """
+        check_is_fitted(self, "layout_")
+        if self._personal is not None and view == PERSONAL:
+            slots = self._personal.named_slots().tolist()
+            return {slot: self._explain_personal(slot).name for slot in slots}
+        return dict(self._rows.slots.names[view])
 
     def feature_name(self, view: str, column: int) -> str:
         """Return the meaning of an output column.

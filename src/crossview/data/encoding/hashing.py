@@ -27,7 +27,7 @@ from crossview.saving.schema import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SlotTables", "bytes_of", "hash_strings", "same_strings", "split_name"]
+__all__ = ["SlotTables", "bytes_of", "hash_strings", "prefix_of", "same_strings", "split_name"]
 
 # between a column and what is hashed of it
 SEPARATORS = {"categorical": "=", "text": ":", "chars": "~"}
@@ -76,7 +76,7 @@ class _Hashing:
     def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
         import pyarrow as pa
 
-        prefix = column.name + _separator(column)
+        prefix = prefix_of(column)
         if column.kind == "categorical":
             codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
         else:
@@ -169,7 +169,7 @@ class SlotTables(_Hashing):
         """Return the slot and the fingerprint of a category or a word."""
         text = term.encode()
         bounds = np.array([0, len(text)], dtype=np.int64)
-        prefix = column.name + _separator(column)
+        prefix = prefix_of(column)
         hashes, prints = hash_strings(prefix, np.frombuffer(text, dtype=np.uint8), bounds)
         return int(hashes[0]) % self.n_slots, int(prints[0])
 
@@ -179,7 +179,7 @@ class SlotTables(_Hashing):
         known, stored = self.names[column.view], self._prints[column.view]
         if not stored[slot]:
             if len(known) < self.remember_names:
-                known[slot] = column.name + _separator(column) + term
+                known[slot] = prefix_of(column) + term
                 stored[slot] = print_
         elif stored[slot] != print_:
             self.collisions[column.view].add(slot)
@@ -331,6 +331,11 @@ def same_strings(a: pa.Array, b: pa.Array) -> bool:
     return bool(a.equals(b))
 
 
+def prefix_of(column: Column) -> str:
+    """Return what is before a category or a word of a column in the name that is hashed."""
+    return column.name + _separator(column)
+
+
 def _separator(column: Column) -> str:
     return SEPARATORS["chars" if column.format == "chars" else column.kind]
 
@@ -338,7 +343,7 @@ def _separator(column: Column) -> str:
 def split_name(name: str, columns: Iterable[Column]) -> tuple[str, str | None]:
     """Return the column of the table and the value that a slot is named after."""
     for column in sorted(columns, key=lambda column: -len(column.name)):
-        start = column.name + _separator(column)
+        start = prefix_of(column)
         if name.startswith(start):
             return column.name, name[len(start) :]
     return name, None

@@ -17,6 +17,7 @@ from crossview.data.arrow import integers
 from crossview.data.encoding.columns import Coded, Column
 from crossview.data.encoding.cross import CONSTANT, SlotNames, cross_rows, mix
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
+from crossview.data.encoding.one_row import MOST_KEPT
 from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
@@ -75,10 +76,11 @@ class PersonalView:
         )
         self._users: list[str] = []  # of each name
         self._recent: _Hashes | None = None
+        self._kept: dict[str, int] = {}
         self._single: _SingleRow | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_recent": None, "_single": None}  # they follow
+        return {**self.__dict__, "_recent": None, "_kept": {}, "_single": None}  # they follow
 
     @property
     def n_names(self) -> int:
@@ -145,9 +147,17 @@ class PersonalView:
         return recent.prints
 
     def _print_of(self, user: str) -> int:
-        text = user.encode()
-        bounds = np.array([0, len(text)], dtype=np.int64)
-        return int(hash_strings(self._prefix, np.frombuffer(text, dtype=np.uint8), bounds)[1][0])
+        """The fingerprint of a user; those of the last ones are kept."""
+        found = self._kept.get(user)
+        if found is None:
+            text = user.encode()
+            bounds = np.array([0, len(text)], dtype=np.int64)
+            data = np.frombuffer(text, dtype=np.uint8)
+            found = int(hash_strings(self._prefix, data, bounds)[1][0])
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[user] = found
+        return found
 
     # --- names -----------------------------------------------------------------------------
 

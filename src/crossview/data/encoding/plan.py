@@ -102,6 +102,10 @@ class Plan:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_recent": None}  # a cache
 
+    def n_numbers_of(self, column: Column) -> int:
+        """Return how many numbers a column becomes."""
+        return len(_numbers_of(column))
+
     def first_slot(self, view: str) -> int:
         """Return the column of the output at which the slots of a view start."""
         return self.layout.block(view).start + (2 + self.n_bins) * self._count(view)[0]

@@ -19,6 +19,7 @@ from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choos
 from crossview.batch import RowBuffers, entries_of, read_only, rows_at
 from crossview.errors import InputError, type_of
 from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
+from crossview.estimators.base.calibration import portable_calibration
 from crossview.estimators.base.nested import NestedLearners, named_entries
 from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.documentation import with_parameters
@@ -34,6 +35,8 @@ from crossview.estimators.stacking.experts import (
 from crossview.estimators.stacking.one_row import StackRow
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Member
+from crossview.portable.scoring import Stack as PortableStack
 from crossview.views import ViewLayout
 
 __all__ = ["Stacking", "WeightHistory"]
@@ -227,6 +230,23 @@ class Stacking(NestedLearners):
             here = positions[lo : lo + ROWS_AT_ONCE]
             out[here] = self._scores_of_block(rows_at(rows, here))
         return out
+
+    def _portable_scorer(self) -> PortableStack:
+        state, K, C = self._state, len(self._experts), self._n_inner_scores()
+        members = []
+        for k, expert in enumerate(self._experts):
+            calibrated = None
+            if self._n_calibrated() is not None:
+                calibrated = portable_calibration(state["calibrations"][k], C)
+            view = None if expert.view is None else self._slots.names.index(expert.view)
+            scorer = expert.learner._portable_scorer()
+            members.append(Member(expert.name, scorer, view, calibration=calibrated))
+        task = "numbers"
+        if self._n_calibrated() is not None:
+            task = "two classes" if C == 1 else "several classes"
+        return PortableStack(
+            *(task, members, state["omega"][:K], state["v"], self.stacking_decides_)
+        )
 
     def _scores_of_block(self, rows: Rows) -> np.ndarray:
         return self._combined(self._experts.scores(rows, self._n_inner_scores()))

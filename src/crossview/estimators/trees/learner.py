@@ -37,10 +37,12 @@ from crossview.estimators.trees.features import (
     Wanted,
     column_shares,
     features_of,
+    portable_features,
 )
 from crossview.estimators.trees.parameters import PARAMETERS
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
 
@@ -153,6 +155,29 @@ class TreesModel(ViewLearner):
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         baseline = np.tile(self._state["baseline"], (len(rows.indptr) - 1, 1))
         return self._add_scores(rows, self._trees_state(self._state).trees(), baseline)
+
+    def _portable_scorer(self) -> PortableTrees:
+        own = self._trees_state(self._state)
+        trees, features, ptr = own.trees(), own.features(), self._slots.ptr
+        is_own = bool(self.additive and hasattr(self, "classes_"))
+        views = features.views(ptr)[trees.feature[trees.roots]] if is_own else np.empty(0, np.intp)
+        largest = np.finfo(np.float64).max  # no row has more, and JSON has no infinity
+        return PortableTrees(
+            **portable_features(features, ptr),
+            roots=trees.roots,
+            outputs=trees.outputs,
+            feature=trees.feature,
+            threshold=np.clip(trees.threshold, -largest, largest),
+            left=trees.children[:, 0],
+            right=trees.children[:, 1],
+            missing_left=trees.missing_left.astype(np.uint8),
+            set_of=trees.set_of,
+            sets=trees.sets,
+            value=trees.value,
+            baseline=self._state["baseline"],
+            view_scores="own" if is_own else "alone",
+            tree_views=views,
+        )
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view.
