@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
 from crossview.comparing.budget.clock import Clock
@@ -332,7 +331,6 @@ def compare(
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )
-        _refuse_batch_learners(run.learners)
         return compare_stream(run, source, rope, observer)
     run.budget = math.inf if budget is None else budget
     resources = Resources(
@@ -381,13 +379,4 @@ def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
             raise InputError(
                 f"{name}= is for a comparison by folds; leave it out, or leave out "
                 "progressive and per="
-            )
-
-
-def _refuse_batch_learners(learners: Sequence[Learner]) -> None:
-    for learner in learners:
-        if not learner.streams:
-            raise InputError(
-                f"model {learner.name!r} needs all rows in memory and cannot learn from a stream; "
-                "compare it by folds, without progressive"
             )

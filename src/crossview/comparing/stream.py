@@ -94,6 +94,12 @@ class Stream:
     """
 
     def __init__(self, run: Run, source: LabeledSource) -> None:
+        for learner in run.learners:
+            if not learner.streams:
+                raise InputError(
+                    f"model {learner.name!r} needs all rows in memory and cannot learn from a "
+                    "stream; compare it by folds, without progressive"
+                )
         self.run, self.source = run, source
         self.models: list[_StreamedModel] = []
         self._encoder: Any = None if source.encoder is None else clone(source.encoder)
