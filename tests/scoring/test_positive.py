@@ -281,4 +281,4 @@ def test_f1_of_a_class_that_most_rows_are_of_is_no_default():
     assert given.metric["name"] == "f1"
     answer = compare(table, "y", models=["arow"], cv=3, baselines=())
     assert answer.metric == "macro_f1"
-    assert not {"--positive", "--metric"} & set(answer.train_options())
+    assert not {"--positive", "--metric"} & set(answer.train_options)

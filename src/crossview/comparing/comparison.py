@@ -20,6 +20,7 @@ from crossview.comparing.ranking import (
     ComparisonRow,
     LearningCurve,
     LeftOut,
+    PersonalGain,
     Ranking,
 )
 from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
@@ -30,7 +31,7 @@ from crossview.scoring.results import PlotMixin
 __all__ = ["Comparison", "ComparisonObserver"]
 
 # of the JSON form: a file of another one is refused
-FORMAT = 4
+FORMAT = 5
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
 
@@ -108,6 +109,10 @@ class Comparison(Ranking, PlotMixin):
         Those of the warnings that are about the folds.
     fingerprint : str
         Of the labels and the protocol: comparisons with the same have the same folds.
+    per : str or None
+        The column of users, where their deviations are compared.
+    gains : list of PersonalGain
+        What these gain with each learner, the best learner first.
     diagnostics : Diagnostics or None
         What pictures need of the recommended model; None where it was not kept.
     """
@@ -147,6 +152,8 @@ class Comparison(Ranking, PlotMixin):
     groups: str | None = None
     split_lines: list[str] = field(default_factory=list)
     fingerprint: str = ""
+    per: str | None = None
+    gains: list[PersonalGain] = field(default_factory=list)
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -163,7 +170,7 @@ class Comparison(Ranking, PlotMixin):
         if entry is None:
             return []
         options = ["--task", self.task] if self.task == "regression" else []
-        options += ["--model", row.model]
+        options += ["--model", row.learner]
         for member in row.members:
             setting = {k: v for k, v in member.setting.items() if k not in OF_COMPARE}
             words = member_in_words(member.model, member.weight, setting, member.epochs)

@@ -31,7 +31,7 @@ class SlotNames(NamedTuple):
     features: np.ndarray  # uint64 [name]: the feature
     rows: np.ndarray  # int64 [name]: the row of the batch that had it first
     collides: np.ndarray  # bool [name]: whether rows had another pair there
-    count: np.ndarray  # uint64 [1]: the number of names
+    n_names: np.ndarray  # uint64 [1]: the number of names
 
 
 @inlined_borrowing
@@ -66,10 +66,10 @@ def note_name(names, slot, pair, feature, i):
         if names.prints[known - ONE] != pair:
             names.collides[known - ONE] = True
         return
-    at = names.count[0]
+    at = names.n_names[0]
     if at < np.uint64(names.prints.shape[0]):
         names.prints[at], names.features[at], names.rows[at] = pair, feature, i
-        names.count[0] = at + ONE
+        names.n_names[0] = at + ONE
         names.number[slot] = at + ONE
 
 

@@ -25,8 +25,10 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["SingleRows", "first_row"]
+__all__ = ["MOST_KEPT", "SingleRows", "first_row"]
 
+# of Arrow's numbers
+LARGEST_INT = 1 << 63
 # values of a column whose slots, or dates whose numbers, are kept
 MOST_KEPT = 1 << 16
 # lists of names of columns whose places are kept
@@ -436,6 +438,8 @@ def _string(column: Column, value: Any) -> str | None:
         return value
     if _is_missing(value):
         return None
+    if type(value) is int and column.declared and -LARGEST_INT <= value < LARGEST_INT:
+        return str(value)
     coded = as_codes(column, _as_array(column, value))
     text: str = coded.dictionary[int(coded.codes[0])].as_py()
     return text

@@ -17,6 +17,7 @@ from crossview.data.arrow import integers
 from crossview.data.encoding.columns import Coded, Column
 from crossview.data.encoding.cross import CONSTANT, SlotNames, cross_rows, mix
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
+from crossview.data.encoding.one_row import MOST_KEPT
 from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
@@ -75,10 +76,11 @@ class PersonalView:
         )
         self._users: list[str] = []  # of each name
         self._recent: _Hashes | None = None
+        self._kept: dict[str, int] = {}
         self._single: _SingleRow | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_recent": None, "_single": None}  # they follow
+        return {**self.__dict__, "_recent": None, "_kept": {}, "_single": None}  # they follow
 
     @property
     def n_names(self) -> int:
@@ -102,7 +104,7 @@ class PersonalView:
         given = prints, self._deviation, self._shift, learn, self._names, keys
         with np.errstate(over="ignore"):  # where the loops are not compiled
             cross_rows(rows, *given, (data, indices, indptr))
-        new = self._names.rows[self.n_names : int(self._names.count[0])]
+        new = self._names.rows[self.n_names : int(self._names.n_names[0])]
         if len(new):
             self._users += users.dictionary.take(integers(users.codes[new])).to_pylist()
         end = indptr[-1]
@@ -132,8 +134,8 @@ class PersonalView:
             single = self._single = _SingleRow(self.shared, 2 * len(row.columns), *given)
         with single.lock:
             columns, values = single.cross(row, self._print_of(user), learn=learn)
-            if learn and self._names.count[0] > self.n_names:
-                self._users += [user] * (int(self._names.count[0]) - self.n_names)
+            if learn and self._names.n_names[0] > self.n_names:
+                self._users += [user] * (int(self._names.n_names[0]) - self.n_names)
         return OneRow(self.layout, columns, values, [*row.present, True])
 
     def _prints(self, dictionary: Any) -> np.ndarray:
@@ -145,9 +147,17 @@ class PersonalView:
         return recent.prints
 
     def _print_of(self, user: str) -> int:
-        text = user.encode()
-        bounds = np.array([0, len(text)], dtype=np.int64)
-        return int(hash_strings(self._prefix, np.frombuffer(text, dtype=np.uint8), bounds)[1][0])
+        """The fingerprint of a user; those of the last ones are kept."""
+        found = self._kept.get(user)
+        if found is None:
+            text = user.encode()
+            bounds = np.array([0, len(text)], dtype=np.int64)
+            data = np.frombuffer(text, dtype=np.uint8)
+            found = int(hash_strings(self._prefix, data, bounds)[1][0])
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[user] = found
+        return found
 
     # --- names -----------------------------------------------------------------------------
 
@@ -209,7 +219,7 @@ class PersonalView:
             raise InputError(wrong)
         names.number[:] = 0
         names.number[slots] = np.arange(1, n + 1)
-        names.prints[:n], names.features[:n], names.count[0] = pairs, features, n
+        names.prints[:n], names.features[:n], names.n_names[0] = pairs, features, n
         names.collides[:n] = state["personal.collides"]
         self._users = [users[k] for k in at.tolist()]
 
