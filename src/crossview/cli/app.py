@@ -13,6 +13,7 @@ from crossview.cli.commands import (
     datasets,
     describe,
     evaluate,
+    export,
     inspect,
     predict,
     replay,
@@ -50,6 +51,18 @@ def crossview_command(
         typer.echo(context.get_help())
 
 
-VERBS = (describe, compare, train, predict, evaluate, inspect, serve, replay, convert, datasets)
+VERBS = (
+    describe,
+    compare,
+    train,
+    predict,
+    evaluate,
+    inspect,
+    serve,
+    replay,
+    export,
+    convert,
+    datasets,
+)
 for module in VERBS:
     app.command(module.__name__.rpartition(".")[2])(as_callback(module.run))
