@@ -8,6 +8,7 @@ import typer
 
 import crossview
 from crossview.cli.commands import (
+    card,
     compare,
     convert,
     datasets,
@@ -50,6 +51,18 @@ def crossview_command(
         typer.echo(context.get_help())
 
 
-VERBS = (describe, compare, train, predict, evaluate, inspect, serve, replay, convert, datasets)
+VERBS = (
+    describe,
+    compare,
+    train,
+    predict,
+    evaluate,
+    inspect,
+    card,
+    serve,
+    replay,
+    convert,
+    datasets,
+)
 for module in VERBS:
     app.command(module.__name__.rpartition(".")[2])(as_callback(module.run))

@@ -22,6 +22,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "CARD",
     "COMPARISON",
     "CSV",
     "DESCRIPTION",
@@ -116,6 +117,7 @@ def _is_report(file: Path) -> bool:
     return b'<meta name="generator" content="crossview">' in _start(file)
 
 
+CARD = Kind("a model card of crossview", lambda file: b"library_name: crossview" in _start(file))
 MODEL = Kind("a model file", _is_model)
 COMPARISON = Kind("a comparison", _is_comparison)
 DESCRIPTION = Kind("a description", _is_description)
