@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ from crossview import __version__, load, model_card, predict, save
 from crossview.errors import InputError
 
 try:
-    from mlflow import pyfunc
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own type hints, while it loads
+        pyfunc = import_module("mlflow.pyfunc")
     from mlflow.models import Model, ModelSignature, infer_signature
     from mlflow.models.model import ModelInfo
     from mlflow.tracking.artifact_utils import _download_artifact_from_uri
