@@ -42,6 +42,7 @@ PUBLIC: dict[str, str] = {
     "convert": "crossview.converting.convert",
     "describe": "crossview.describing.describe",
     "evaluate": "crossview.evaluating.evaluate",
+    "export": "crossview.exporting.export",
     "join_tables": "crossview.data.joining.join",
     "load": "crossview.saving.model_files",
     "load_libffm": "crossview.data.readers.load_rows",

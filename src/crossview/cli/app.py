@@ -14,6 +14,7 @@ from crossview.cli.commands import (
     datasets,
     describe,
     evaluate,
+    export,
     inspect,
     predict,
     replay,
@@ -61,6 +62,7 @@ VERBS = (
     card,
     serve,
     replay,
+    export,
     convert,
     datasets,
 )

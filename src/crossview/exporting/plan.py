@@ -112,5 +112,5 @@ def _describe_encoders(
                 f"{type(encoder).__name__} has no portable form; train on a table, or on views of "
                 "numbers"
             )
-        factors = [f / norm for f, norm in zip(factors, encoder.mean_norm_.tolist(), strict=True)]
+        factors = [a * b for a, b in zip(factors, encoder.factors().tolist(), strict=True)]
     return NumberEncoder(model.views, model.widths, factors), {}

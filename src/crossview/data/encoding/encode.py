@@ -585,7 +585,7 @@ class ViewEncoder(ViewTransformer):
             What `transform` does with a row.
         """
         check_is_fitted(self, "layout_")
-        factors = 1.0 / self.mean_norm_ if self.scale_views else np.ones(self.layout_.n_views)
+        factors = self._scaler.factors() if self.scale_views else np.ones(self.layout_.n_views)
         return describe_encoder(self._rows, factors)
 
     def slot_names(self, view: str) -> dict[int, str]:
