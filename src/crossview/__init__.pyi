@@ -55,6 +55,7 @@ from crossview.merging import merge as merge
 from crossview.pipeline import Pipeline as Pipeline
 from crossview.pipeline import make_pipeline as make_pipeline
 from crossview.predicting.predict import predict as predict
+from crossview.reporting.card import model_card as model_card
 from crossview.reporting.displays.comparison import ComparisonDisplay as ComparisonDisplay
 from crossview.reporting.displays.contributions import ViewContributionDisplay as ViewContributionDisplay
 from crossview.reporting.displays.cumulative import CumulativeErrorDisplay as CumulativeErrorDisplay

@@ -50,6 +50,7 @@ PUBLIC: dict[str, str] = {
     "load_vw": "crossview.data.readers.load_rows",
     "make_pipeline": "crossview.pipeline",
     "merge": "crossview.merging",
+    "model_card": "crossview.reporting.card",
     "open_rows": "crossview.data.source",
     "open_table": "crossview.data.source",
     "predict": "crossview.predicting.predict",
