@@ -156,10 +156,10 @@ def choose_positive(classes: Any, class_rows: Any = None) -> tuple[int, str]:
     """Return which of two classes is the positive one, and what says so.
 
     That is the class that is called 1, true, yes or the like, in any case; not if both are, and 1
-    only beside 0 or -1.  If the other class is the rare one, measures of the named class alone
-    are high without any model, and those that count both classes are better.  Where no name says it, it is the rarer class, if it has less than 40 % of
-    the rows.  Where neither speaks, it is the second one, which is a guess: measures that need no
-    positive class are better there.
+    only beside 0 or -1. If the other class is the rare one, measures of the named class alone are
+    high without any model, and those that count both classes are better. Where no name says it, it
+    is the rarer class, if it has less than 40 % of the rows. Where neither speaks, it is the second
+    one, which is a guess: measures that need no positive class are better there.
 
     Parameters
     ----------
@@ -191,9 +191,8 @@ def choose_positive(classes: Any, class_rows: Any = None) -> tuple[int, str]:
     if named[0] != named[1]:
         others = a if named[1] else b
         return int(named[1]), "majority" if 0 < others < MOST_OF_RARER * (a + b) else "name"
-    if class_rows is not None:
-        if min(a, b) < MOST_OF_RARER * (a + b):
-            return int(b < a), "rarer"
+    if class_rows is not None and min(a, b) < MOST_OF_RARER * (a + b):
+        return int(b < a), "rarer"
     return 1, "guess"
 
 
