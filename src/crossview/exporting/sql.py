@@ -78,11 +78,20 @@ def sql_query(
         raise InputError(f"the dialect {dialect!r} is none of {', '.join(DIALECTS)}")
     query = _Query(dialect)
     answers = lower(plan, query)
-    names = [*keep, "prediction", *(name for name, _ in answers.numbers)]
+    own = [("prediction", *answers.prediction)]
+    classes = [str(label) for label in plan.model.classes or []]
+    if answers.scores is not None:
+        of_two = len(classes) == 2
+        names = ["score"] if of_two else [f"score_{label}" for label in classes]
+        own += zip(names, answers.scores, strict=True)
+    if answers.probabilities is not None:
+        names = [f"probability_{label}" for label in classes]
+        own += zip(names, answers.probabilities, strict=True)
+    views = [f"view_{view}" for view in plan.model.views]
+    own += zip(views, answers.view_scores, strict=True)
+    names = [*keep, *(name for name, _ in own)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two columns of the answer are called {twice[0]!r}; keep no such column")
-    own = [("prediction", query.element(answers.prediction))]
-    own += [(name, query.element(a)) for name, a in answers.numbers]
     return query.text(_table_name(table, dialect), list(keep), own)
 
 
@@ -384,11 +393,6 @@ class _Query(Operations):
             else one
             for one in a
         ]
-
-    def element(self, a: Vector) -> Element:
-        """Return the only element of a vector."""
-        (one,) = a
-        return one
 
     def _kept(self, expression: Any, layer: int) -> _Expression:
         """Return an expression as a column of a layer."""

@@ -187,10 +187,16 @@ class _View:
 
 @dataclass
 class Answers:
-    """What a program returns, under the names that `crossview.predict` gives it."""
+    """What a program returns; what is not defined is None.
+
+    ``prediction`` is a label or a number, and ``view_scores`` is missing where a view is; with
+    several classes they are those of the predicted class.
+    """
 
     prediction: Any
-    numbers: list[tuple[str, Vector]]
+    scores: Vector | None
+    probabilities: Vector | None
+    view_scores: Vector
 
 
 def lower(plan: Plan, ops: Operations) -> Answers:
@@ -216,30 +222,21 @@ class _Lowering:
             mean, scale = (0.0, 1.0) if model.units is None else map(float, model.units)
             prediction = self._scaled(scores, scale, [mean])
             own = [self._scaled(one, scale, [mean]) for one in own]
-            return Answers(prediction, self._named_views(views, own))
-        names, numbers = [str(label) for label in model.classes], []
-        index = self._index(scores)
-        if model.n_scores == 1 and len(names) == 2:
-            numbers.append(("score", scores))
-        else:
-            numbers += [
-                (f"score_{names[k]}", ops.take(scores, [k])) for k in range(model.n_scores)
-            ]
+            return Answers(prediction, None, None, self._of_views(views, own))
+        index, p = self._index(scores), None
         if model.calibration is not None:
-            p = ops.keep(self._probabilities(scores, model.calibration, len(names)))
-            numbers += [(f"probability_{name}", ops.take(p, [c])) for c, name in enumerate(names)]
-            if model.threshold is not None and len(names) == 2:
+            p = ops.keep(self._probabilities(scores, model.calibration, len(model.classes)))
+            if model.threshold is not None and len(model.classes) == 2:
                 above = ops.binary("less", ops.constant([model.threshold]), ops.take(p, [1]))
                 index = ops.where(above, self.one, self.zero)
         if model.n_scores > 1:
             own = [self._pick(one, index) for one in own]
-        return Answers(ops.label(index, model.classes), numbers + self._named_views(views, own))
+        label = ops.label(index, model.classes)
+        return Answers(label, scores, p, self._of_views(views, own))
 
-    def _named_views(
-        self, views: Sequence[_View], scores: Sequence[Vector]
-    ) -> list[tuple[str, Vector]]:
-        pairs = zip(self.plan.model.views, views, scores, strict=True)
-        return [(f"view_{v}", self.ops.where(x.present, s, self.nothing)) for v, x, s in pairs]
+    def _of_views(self, views: Sequence[_View], scores: Sequence[Vector]) -> Vector:
+        pairs = zip(views, scores, strict=True)
+        return self.ops.join([self.ops.where(x.present, s, self.nothing) for x, s in pairs])
 
     def _index(self, scores: Vector) -> Vector:
         """Return the position of the predicted class, without a threshold."""
@@ -417,7 +414,10 @@ class _Lowering:
         circles = []
         for step, n in steps:
             angle = ops.keep(ops.mul(step, c(2.0 * math.pi / n)))
-            circles += [ops.unary("sin", angle), self._cosine(angle)]
+            for circle in (ops.unary("sin", angle), self._cosine(angle)):
+                # as the encoder rounds them, so that trees see equal numbers
+                rounded = ops.unary("floor", ops.add(ops.mul(circle, c(1e12)), c(0.5)))
+                circles.append(ops.div(rounded, c(1e12)))
         days = ops.div(seconds, c(SECONDS_OF_DAY))
         return ops.keep(ops.join([days, year, *circles]))
 
