@@ -89,12 +89,18 @@ export function load(description) {
 function prepared(part) {
   if (Array.isArray(part)) return typeof part[0] === "object" && !Array.isArray(part[0]) ? part.map(prepared) : part;
   if (part === null || typeof part !== "object") return part;
-  const {columns, values} = part;
-  if (columns && values && Object.keys(part).length === 2) {
+  const {columns, values, step = 1, ...others} = part;
+  if (columns && values && !Object.keys(others).length) {
     const width = columns.length ? values.length / columns.length : 0;
-    return {at: new Map(columns.map((c, i) => [c, i * width])), values, width};
+    return {at: new Map(places(columns).map((c, i) => [c, i * width])), values: values.map((x) => step * x), width};
   }
   return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, prepared(value)]));
+}
+
+/** Columns from the steps between them. */
+function places(steps) {
+  let at = 0;
+  return steps.map((step) => (at += step));
 }
 
 /* --- from a row to the columns of views: a Map, or null where the view is missing --- */
@@ -136,7 +142,7 @@ class Table {
       }
     });
     for (const view of encoder.views) {
-      for (const one of view.hashed) one.idf = new Map((one.slots ?? []).map((slot, i) => [slot, one.df[i]]));
+      for (const one of view.hashed) one.idf = new Map(places(one.slots ?? []).map((slot, i) => [slot, one.df[i]]));
     }
   }
 
@@ -176,9 +182,11 @@ class Table {
           // by k + f, as Crossview has it
           if (k >= 0 && k < knots.length - 1) position += 1 / (knots[k + 1] - knots[k]) * (x - knots[k]);
           k = Math.floor(position);
-          found.set(first + k, 1 - (position - k));
-          if (position > k) found.set(first + k + 1, position - k);
-          at.push(first + k, first + k + 1);
+          const shares = [[first + k, 1 - (position - k)], [first + k + 1, position - k]];
+          for (const [knot, share] of shares.slice(0, position > k ? 2 : 1)) {
+            found.set(knot, share);
+            at.push(knot);
+          }
         }
       }
       trace?.({column: columns[one.column].name, at});

@@ -12,6 +12,7 @@ import re
 import sys
 import unicodedata
 from datetime import date, datetime, timezone
+from itertools import accumulate
 
 LARGEST = 1e100
 DAY, SECOND = 86_400_000_000, 1_000_000  # microseconds
@@ -24,14 +25,18 @@ class Model:
     def __init__(self, description):
         if description.get("crossview") != 1:
             raise ValueError("this is no model of crossview, or of a later version")
-        self._model = model = _prepared(description["model"])
+        self._model = model = prepared(description["model"])
         self._encoder = _ENCODERS[description["encoder"]["kind"]](description["encoder"])
         self._scorer, self.views = model["scorer"], model["views"]
         self.classes = model.get("classes")
 
+    def encode(self, row):
+        """Return the columns of each view that are not 0; None: it is missing."""
+        return self._encoder.encode(row)
+
     def scores(self, row):
         """Return the scores: one for two classes or numbers, else one per class."""
-        return _score(self._scorer, self._encoder.encode(row))
+        return score(self._scorer, self._encoder.encode(row))
 
     def predict(self, row):
         """Return the predicted class, or number."""
@@ -44,7 +49,7 @@ class Model:
     def answer(self, row):
         """Return prediction, probabilities and scores of the views, as JSON has them."""
         views = self._encoder.encode(row)
-        scores = _score(self._scorer, views)
+        scores = score(self._scorer, views)
         found = {"prediction": self._decide(scores)}
         if "calibration" in self._model:
             p = self._probabilities(scores)
@@ -67,7 +72,7 @@ class Model:
                 answer[name] = None
                 continue
             alone = [x if u == v else None for u, x in enumerate(views)]
-            scores = found[v] if found else _score(self._scorer, alone)
+            scores = found[v] if found else score(self._scorer, alone)
             scores = [self._in_units(s) for s in scores]
             answer[name] = scores[0] if len(scores) == 1 else scores
         return answer
@@ -81,7 +86,7 @@ class Model:
             raise ValueError("the model has no probabilities")
         if len(self.classes) == 1:
             return [1.0]
-        return _probabilities(scores, self._model["calibration"])
+        return probabilities(scores, self._model["calibration"])
 
     def _decide(self, scores):
         if self.classes is None:
@@ -101,17 +106,19 @@ def _label(label):
     return label if isinstance(label, str) else json.dumps(label)
 
 
-def _prepared(part):
+def prepared(part):
     """Return a description with tables as mappings of columns to rows of values."""
     if isinstance(part, list):
-        return [_prepared(one) for one in part] if part and isinstance(part[0], dict) else part
+        return [prepared(one) for one in part] if part and isinstance(part[0], dict) else part
     if not isinstance(part, dict):
         return part
-    if set(part) == {"columns", "values"}:
-        columns, values = part["columns"], part["values"]
+    if {"columns", "values"} <= set(part) <= {"columns", "values", "step"}:
+        columns, values = list(accumulate(part["columns"])), part["values"]
+        if "step" in part:
+            values = [value * part["step"] for value in values]
         width = len(values) // len(columns) if columns else 0
         return {c: values[i * width : (i + 1) * width] for i, c in enumerate(columns)}
-    return {key: _prepared(value) for key, value in part.items()}
+    return {key: prepared(value) for key, value in part.items()}
 
 
 # --- from a row to the columns of views -------------------------------------------------------
@@ -151,7 +158,7 @@ class _Table:
         self._kept = {}
         for view in self._views:
             for one in view["hashed"]:
-                one["idf"] = dict(zip(one.get("slots", ()), one.get("df", ())))
+                one["idf"] = dict(zip(accumulate(one.get("slots", ())), one.get("df", ())))
         # a column may be in several views
         self._flat, self._groups = {}, {}
         for c, column in enumerate(self._columns):
@@ -443,7 +450,8 @@ def _hash(text):
 # --- from the columns of views to scores -------------------------------------------------------
 
 
-def _score(node, views):
+def score(node, views):
+    """Return the scores of a row, whose views are mappings of columns to values, or None."""
     return _SCORERS[node["kind"]](node, views)
 
 
@@ -614,7 +622,8 @@ def _own_of_trees(node, views):
     return found
 
 
-def _probabilities(scores, calibration):
+def probabilities(scores, calibration):
+    """Return the probabilities of all classes from calibrated scores."""
     slope, offset = calibration["slope"], calibration["offset"]
     z = [slope * s + b for s, b in zip(scores, offset)]
     if len(z) == 1:
@@ -632,22 +641,40 @@ def _softmax(z):
 
 
 def _member(node, views):
-    """Return what a member of a stack or blend says; None if it sees nothing."""
+    """Return what a member of a stack or blend says."""
     v = node.get("view")
     if v is not None:
         views = [views[v]]
-    scores = _score(node["scorer"], views)
+    return says(node, score(node["scorer"], views))
+
+
+def says(node, scores):
+    """Return what a member says with these scores: probabilities, or a number."""
     if "calibration" in node:
-        return _probabilities(scores, node["calibration"])
+        return probabilities(scores, node["calibration"])
     if "units" in node:
         return [node["units"][0] + node["units"][1] * scores[0]]
     return scores
 
 
+def _says(node, views):
+    """Return what each member says of a row; None where it sees nothing."""
+    return [
+        None if m.get("view") is not None and views[m["view"]] is None else _member(m, views)
+        for m in node["members"]
+    ]
+
+
 def _blend(node, views):
+    return combine(node, [_member(member, views) for member in node["members"]])
+
+
+def combine(node, found):
+    """Return the scores of a stack or blend, from what its members say; None: nothing."""
+    if node["kind"] == "stack":
+        return _STACKS[node["task"]](node, found)
     z = list(node["intercept"])
-    for w, member in zip(node["weights"], node["members"]):
-        own = _member(member, views)
+    for w, own in zip(node["weights"], found):
         if node["task"] == "classes":
             logs = [math.log(max(p, 1e-4)) for p in own]
             own = [one - logs[0] for one in logs[1:]]
@@ -666,11 +693,7 @@ LEAST = 1e-6
 
 
 def _stack(node, views):
-    found = [
-        None if m.get("view") is not None and views[m["view"]] is None else _member(m, views)
-        for m in node["members"]
-    ]
-    return _STACKS[node["task"]](node, found)
+    return combine(node, _says(node, views))
 
 
 def _mixed(node, found, nothing):

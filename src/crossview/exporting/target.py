@@ -25,6 +25,7 @@ class Target(NamedTuple):
 TARGETS = {
     ".py": Target("Python", "crossview.exporting.python:python_file"),
     ".js": Target("JavaScript", "crossview.exporting.javascript:javascript_module"),
+    ".html": Target("page", "crossview.exporting.page:page"),
     ".json": Target("JSON", "crossview.exporting.javascript:json_file"),
 }
 
