@@ -17,7 +17,7 @@ from crossview.data.source import open_rows as open_rows
 from crossview.data.source import open_table as open_table
 from crossview.describing.describe import describe as describe
 from crossview.errors import FirstDownloadWarning as FirstDownloadWarning
-from crossview.errors import GuessedEncodingWarning as GuessedEncodingWarning
+from crossview.errors import GuessWarning as GuessWarning
 from crossview.errors import InputError as InputError
 from crossview.errors import LabelOrderWarning as LabelOrderWarning
 from crossview.errors import LeakWarning as LeakWarning

@@ -17,7 +17,7 @@ PUBLIC: dict[str, str] = {
     "CumulativeErrorDisplay": "crossview.reporting.displays.cumulative",
     "ExpertWeightsDisplay": "crossview.reporting.displays.experts",
     "FirstDownloadWarning": "crossview.errors",
-    "GuessedEncodingWarning": "crossview.errors",
+    "GuessWarning": "crossview.errors",
     "InputError": "crossview.errors",
     "KernelSearchCV": "crossview.estimators.kernel.search",
     "LabelOrderWarning": "crossview.errors",

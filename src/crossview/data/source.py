@@ -514,7 +514,8 @@ def open_table(
     null : sequence of str, default=None
         Of CSV: fields that are missing values, such as NA, besides empty ones.  None: no others.
     decimal : {".", ","}, default=None
-        Of CSV: what stands before the decimals of a number.  None: a point.
+        Of CSV: what stands before the decimals of a number.  None: a point, or with a warning a
+        comma, where another character divides the fields and the numbers of the first rows have it.
     delimiter : str, default=None
         Of CSV: what divides two fields.  None: what DuckDB sees between those of the first rows;
         where these differ in length or have odd quotes, a comma, or what the first line has
@@ -544,8 +545,8 @@ def open_table(
 
     Warns
     -----
-    GuessedEncodingWarning
-        A file is not UTF-8, and which encoding it has is a guess.
+    GuessWarning
+        A file is not UTF-8, and which encoding it has is a guess, or a comma is the decimal point.
 
     Notes
     -----

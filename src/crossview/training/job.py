@@ -59,7 +59,7 @@ def new_job(
     model: str,
     settings: Mapping[str, Any],
     encoder: ViewEncoder,
-    task: str,
+    task: str | None,
     scoring: Scoring,
     seed: int,
     *,
@@ -73,11 +73,12 @@ def new_job(
     """
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         encoder.set_params(scale_views=False)
-    baseline = _baseline(model, task)
-    unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
-    unlabeled = unlabeled or baseline is not None
+    unlabeled = model.startswith(BASELINE)
+    unlabeled = unlabeled or any(one.name == model and one.in_memory for one in LEARNERS)
     source = open_labeled(X, y, encoder=encoder, task=task, unlabeled=unlabeled, **of_rows)
-    entry = baseline or find_learner(model, task, source.layout.names)
+    task = source.task
+    scoring.check_task(task)
+    entry = _baseline(model, task) or find_learner(model, task, source.layout.names)
     rows = source.class_rows if class_rows is None else class_rows
     problem = make_problem(task, source.classes, scoring, class_rows=rows)
     if task == "classification":

@@ -25,8 +25,10 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["SingleRows", "first_row"]
+__all__ = ["MOST_KEPT", "SingleRows", "first_row"]
 
+# of Arrow's numbers
+LARGEST_INT = 1 << 63
 # values of a column whose slots, or dates whose numbers, are kept
 MOST_KEPT = 1 << 16
 # lists of names of columns whose places are kept
@@ -122,12 +124,14 @@ class SingleRows:
 
     def __init__(self, encoder: RowEncoder, others: Iterable[str]) -> None:
         self._encoder, plan = encoder, encoder.plan
+        self._user = plan.user
         self._layout = plan.layout
         self._names = list(dict.fromkeys(column.name for column in plan.columns))
         self._places = {name: place for place, name in enumerate(self._names)}
         self._groups: dict[str, dict[Any, int]] = {view: {} for view in self._layout.names}
         for column in plan.columns:
-            own, place = self._groups[column.view], self._places[column.name]
+            own = self._groups.setdefault(column.view, {})
+            place = self._places[column.name]
             own[column.name.removeprefix(f"{column.view}__")] = own[column.name] = place
             prefix, mark, rest = column.name.partition("__")
             if mark:  # views may be declared by globs across prefixes
@@ -172,8 +176,11 @@ class SingleRows:
         first_bin = start + 2 * len(own)
         return _View(numbers, start, first_bin, plan.first_slot(view), hashed)
 
-    def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> OneRow:
-        """Return a row of views; ``learn``: by the statistics up to and including itself."""
+    def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> tuple[OneRow, str | None]:
+        """Return a row of views, and its user, if the encoder knows any.
+
+        ``learn``: by the statistics up to and including itself.
+        """
         encoder = self._encoder
         # 1. all cells are read before anything changes
         cells = self._cells(x)
@@ -183,6 +190,9 @@ class SingleRows:
                 self._terms(one, cells[at])
                 for one, at in zip(self._hashed, self._hashed_at, strict=True)
             ]
+            user = None
+            if self._user is not None:
+                user = _string(self._user, cells[self._places[self._user.name]])
         except InputError as error:  # there is only one row, so its number says nothing
             raise InputError(error.message, column=error.column) from None
         # 2. names, moments and bins
@@ -196,7 +206,7 @@ class SingleRows:
             numbers = standardized if encoder.standardizes else numbers
         # 3. slots and words
         slots = self._slots(terms, learn=learn)
-        return self._assemble(numbers, positions, slots)
+        return self._assemble(numbers, positions, slots), user
 
     # --- cells -----------------------------------------------------------------------------
 
@@ -315,12 +325,10 @@ class SingleRows:
 
     def _terms(self, one: _Hashed, value: Any) -> list[str] | None:
         """Return what is hashed of a cell; None where it is missing."""
-        if type(value) is not str:
-            if _is_missing(value):
-                return None
-            coded = as_codes(one.column, _as_array(one.column, value))
-            value = coded.dictionary[int(coded.codes[0])].as_py()
-        return [value] if one.terms is None else one.terms(value)
+        text = _string(one.column, value)
+        if text is None:
+            return None
+        return [text] if one.terms is None else one.terms(text)
 
     # --- what they become ------------------------------------------------------------------
 
@@ -422,6 +430,19 @@ class SingleRows:
         for slot in sorted(cells):
             columns.append(first + slot)
             values.append(cells[slot])
+
+
+def _string(column: Column, value: Any) -> str | None:
+    """Return a cell as the string that a table has of it; None where it is missing."""
+    if type(value) is str:
+        return value
+    if _is_missing(value):
+        return None
+    if type(value) is int and column.declared and -LARGEST_INT <= value < LARGEST_INT:
+        return str(value)
+    coded = as_codes(column, _as_array(column, value))
+    text: str = coded.dictionary[int(coded.codes[0])].as_py()
+    return text
 
 
 def _is_missing(value: Any) -> bool:

@@ -1,0 +1,122 @@
+"""The features of a row crossed with its user, hashed into slots of a view of their own.
+
+K. Weinberger, A. Dasgupta, J. Langford, A. Smola, J. Attenberg, "Feature Hashing for Large Scale
+Multitask Learning", ICML 2009.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crossview._jit import borrowing, inlined_borrowing
+from crossview.kernels.rows import ONE, ZERO, Rows
+from crossview.kernels.text.names import FACTOR, GOLDEN, SHIFT
+
+__all__ = ["CONSTANT", "SlotNames", "cross_rows", "mix"]
+
+# the feature of the user himself: column c of a row is feature c + 1
+CONSTANT = ZERO
+HALF = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+THREE = np.uint64(3)
+
+
+class SlotNames(NamedTuple):
+    """What the first slots of a view stand for, in the order in which rows had them."""
+
+    number: np.ndarray  # uint32 [slot]: 1 + the position of its name below, or 0
+    prints: np.ndarray  # uint64 [name]: of the pair of user and feature
+    features: np.ndarray  # uint64 [name]: the feature
+    rows: np.ndarray  # int64 [name]: the row of the batch that had it first
+    collides: np.ndarray  # bool [name]: whether rows had another pair there
+    n_names: np.ndarray  # uint64 [1]: the number of names
+
+
+@inlined_borrowing
+def mix(user, feature):
+    """Return 64 bits of a pair; the first ones are its slot."""
+    h = (user ^ ((feature + ONE) * GOLDEN)) * FACTOR
+    h = (h ^ (h >> SHIFT)) * GOLDEN
+    return h ^ (h >> HALF)
+
+
+@inlined_borrowing
+def sort_keys(keys, n):
+    """Sort ``keys[:n]`` (Shell 1959, with the gaps of Knuth 1973)."""
+    gap = ONE
+    while gap * THREE < n:
+        gap = gap * THREE + ONE
+    while gap > ZERO:
+        for k in range(gap, n):
+            key, at = keys[k], k
+            while at >= gap and keys[at - gap] > key:
+                keys[at] = keys[at - gap]
+                at -= gap
+            keys[at] = key
+        gap //= THREE
+
+
+@inlined_borrowing
+def note_name(names, slot, pair, feature, i):
+    """Remember what a slot stands for, or that it stands for several pairs."""
+    known = names.number[slot]
+    if known:
+        if names.prints[known - ONE] != pair:
+            names.collides[known - ONE] = True
+        return
+    at = names.n_names[0]
+    if at < np.uint64(names.prints.shape[0]):
+        names.prints[at], names.features[at], names.rows[at] = pair, feature, i
+        names.n_names[0] = at + ONE
+        names.number[slot] = at + ONE
+
+
+@borrowing
+def cross_rows(
+    rows: Rows,
+    users: np.ndarray,
+    deviation: float,
+    shift: np.uint64,
+    learn: bool,
+    names: SlotNames,
+    keys: np.ndarray,
+    matrix: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    """Write each row as CSR, and after it what it becomes for its user.
+
+    Feature c of user u is 1 for the user himself, and else ``deviation`` x_c; its slot is the first
+    bits of the pair (u, c), ``shift`` fewer than 64.  Two in a slot are added.  ``users`` are
+    fingerprints, 0 where the user is missing.  ``learn`` names the slots.  ``keys`` has room for
+    the features of the longest row.
+    """
+    x, j, indptr, _, ptr, _ = rows
+    data, indices, ends = matrix
+    first, q = ptr[-1], ZERO
+    for i in range(np.uint64(users.shape[0])):
+        lo, hi, user = indptr[i], indptr[i + ONE], users[i]
+        for p in range(lo, hi):
+            data[q], indices[q] = x[p], j[p]
+            q += ONE
+        if user != ZERO:
+            n = hi - lo + ONE
+            for k in range(n):
+                feature = CONSTANT if k == ZERO else np.uint64(j[lo + k - ONE]) + ONE
+                pair = mix(user, feature)
+                slot = pair >> shift
+                keys[k] = (slot << HALF) | k
+                if learn:
+                    note_name(names, slot, pair, feature, i)
+            sort_keys(keys, n)
+            before = LOW  # no slot
+            for at in range(n):
+                slot, k = keys[at] >> HALF, keys[at] & LOW
+                value = 1.0 if k == ZERO else deviation * x[lo + k - ONE]
+                if slot == before:
+                    data[q - ONE] += value
+                else:
+                    data[q], indices[q] = value, first + slot
+                    q += ONE
+                before = slot
+        ends[i + ONE] = q
