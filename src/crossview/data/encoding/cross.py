@@ -14,7 +14,7 @@ from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import ONE, ZERO, Rows
 from crossview.kernels.text.names import FACTOR, GOLDEN, SHIFT
 
-__all__ = ["CONSTANT", "SlotNames", "cross_rows", "mix"]
+__all__ = ["CONSTANT", "SlotNames", "cross_rows", "find_place", "mix", "place_names"]
 
 # the feature of the user himself: column c of a row is feature c + 1
 CONSTANT = ZERO
@@ -26,7 +26,7 @@ THREE = np.uint64(3)
 class SlotNames(NamedTuple):
     """What the first slots of a view stand for, in the order in which rows had them."""
 
-    number: np.ndarray  # uint32 [slot]: 1 + the position of its name below, or 0
+    table: np.ndarray  # uint64: slot << 32 | 1 + name, by a hash of the slot; 0 where there is none
     prints: np.ndarray  # uint64 [name]: of the pair of user and feature
     features: np.ndarray  # uint64 [name]: the feature
     rows: np.ndarray  # int64 [name]: the row of the batch that had it first
@@ -59,18 +59,36 @@ def sort_keys(keys, n):
 
 
 @inlined_borrowing
+def find_place(table, slot):
+    """Return where a slot is in the table of names, or the empty place where it would be."""
+    last = np.uint64(table.shape[0]) - ONE
+    place = (slot * GOLDEN >> HALF) & last
+    while table[place] != ZERO and table[place] >> HALF != slot:
+        place = (place + ONE) & last
+    return place
+
+
+@borrowing
+def place_names(names: SlotNames, shift: np.uint64) -> None:
+    """Write the table of names whose fingerprints are known; two of a slot are one."""
+    names.table[:] = ZERO
+    for at in range(names.n_names[0]):
+        slot = names.prints[at] >> shift
+        names.table[find_place(names.table, slot)] = (slot << HALF) | (at + ONE)
+
+
+@inlined_borrowing
 def note_name(names, slot, pair, feature, i):
     """Remember what a slot stands for, or that it stands for several pairs."""
-    known = names.number[slot]
-    if known:
+    place = find_place(names.table, slot)
+    known, at = names.table[place] & LOW, names.n_names[0]
+    if known != ZERO:
         if names.prints[known - ONE] != pair:
             names.collides[known - ONE] = True
-        return
-    at = names.n_names[0]
-    if at < np.uint64(names.prints.shape[0]):
+    elif at < np.uint64(names.prints.shape[0]):
         names.prints[at], names.features[at], names.rows[at] = pair, feature, i
         names.n_names[0] = at + ONE
-        names.number[slot] = at + ONE
+        names.table[place] = (slot << HALF) | (at + ONE)
 
 
 @borrowing
