@@ -21,6 +21,8 @@ CONSTANT = ZERO
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 THREE = np.uint64(3)
+# keys that are sorted by counting
+FEW = np.uint64(48)
 
 
 class SlotNames(NamedTuple):
@@ -44,17 +46,30 @@ def mix(user, feature):
 
 @inlined_borrowing
 def sort_keys(keys, n):
-    """Sort ``keys[:n]`` (Shell 1959, with the gaps of Knuth 1973)."""
+    """Sort ``keys[0, :n]``, which all differ; the result is in ``keys[1]``.
+
+    A few by counting those below each, which is quadratic and has no branch; many as Shell (1959),
+    with the gaps of Knuth (1973).
+    """
+    if n <= FEW:
+        for a in range(n):
+            rank = ZERO
+            for b in range(n):
+                rank += np.uint64(keys[0, b] < keys[0, a])
+            keys[1, rank] = keys[0, a]
+        return
+    for a in range(n):
+        keys[1, a] = keys[0, a]
     gap = ONE
     while gap * THREE < n:
         gap = gap * THREE + ONE
     while gap > ZERO:
         for k in range(gap, n):
-            key, at = keys[k], k
-            while at >= gap and keys[at - gap] > key:
-                keys[at] = keys[at - gap]
+            key, at = keys[1, k], k
+            while at >= gap and keys[1, at - gap] > key:
+                keys[1, at] = keys[1, at - gap]
                 at -= gap
-            keys[at] = key
+            keys[1, at] = key
         gap //= THREE
 
 
@@ -106,8 +121,8 @@ def cross_rows(
 
     Feature c of user u is 1 for the user himself, and else ``deviation`` x_c; its slot is the first
     bits of the pair (u, c), ``shift`` fewer than 64.  Two in a slot are added.  ``users`` are
-    fingerprints, 0 where the user is missing.  ``learn`` names the slots.  ``keys`` has room for
-    the features of the longest row.
+    fingerprints, 0 where the user is missing.  ``learn`` names the slots.  ``keys`` has two
+    lines with room for the features of the longest row.
     """
     x, j, indptr, _, ptr, _ = rows
     data, indices, ends = matrix
@@ -123,13 +138,14 @@ def cross_rows(
                 feature = CONSTANT if k == ZERO else np.uint64(j[lo + k - ONE]) + ONE
                 pair = mix(user, feature)
                 slot = pair >> shift
-                keys[k] = (slot << HALF) | k
+                keys[0, k] = np.int64((slot << HALF) | k)  # signed ones are compared many at once
                 if learn:
                     note_name(names, slot, pair, feature, i)
             sort_keys(keys, n)
             before = LOW  # no slot
             for at in range(n):
-                slot, k = keys[at] >> HALF, keys[at] & LOW
+                key = np.uint64(keys[1, at])
+                slot, k = key >> HALF, key & LOW
                 value = 1.0 if k == ZERO else deviation * x[lo + k - ONE]
                 if slot == before:
                     data[q - ONE] += value

@@ -109,7 +109,7 @@ class PersonalView:
         data, indices = np.empty(most), np.empty(most, dtype=np.int32)
         indptr = np.zeros(n_rows + 1, dtype=np.int32)
         longest = int(np.diff(X.matrix.indptr).max(initial=0))
-        keys = np.empty(longest + 1, dtype=np.uint64)
+        keys = np.empty((2, longest + 1), dtype=np.int64)
         given = prints, self._deviation, self._shift, learn, self._names, keys
         with np.errstate(over="ignore"):  # where the loops are not compiled
             cross_rows(rows, *given, (data, indices, indptr))
@@ -248,7 +248,7 @@ class _SingleRow:
         self._user = np.zeros(1, dtype=np.uint64)
         self._data, self._indices = np.empty(2 * most), np.empty(2 * most, dtype=np.int32)
         self._ends = np.zeros(2, dtype=np.int32)
-        keys = np.empty(most, dtype=np.uint64)
+        keys = np.empty((2, most), dtype=np.int64)
         matrix = self._data, self._indices, self._ends
         self._loops = [
             bind(
