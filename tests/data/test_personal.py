@@ -19,7 +19,8 @@ from crossview import (
 )
 from reference.crossing import cross
 
-TEXTS = ["cheap flights to Oslo", "weather in Bonn", "rain, rain and rain", "x"]
+LONG = " ".join(f"word{k}" for k in range(80))  # whose features are sorted in another way
+TEXTS = ["cheap flights to Oslo", "weather in Bonn", "rain, rain and rain", "x", LONG]
 VIEWS = {"a": ["age", "size"], "b": ["genre", "title"]}
 
 
@@ -142,7 +143,7 @@ def test_slots_of_several_pairs_are_marked():
 
 def test_new_and_missing_users_have_the_shared_score():
     table = make_table()
-    trained = train(table, "label", encoder=make_encoder(hash_bits=12), model="arow:diagonal")
+    trained = train(table, "label", encoder=make_encoder(hash_bits=16), model="arow:diagonal")
     rows = table.drop_columns(["label", "user"]).slice(0, 50)
 
     def scores(user):
