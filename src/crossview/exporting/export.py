@@ -161,7 +161,9 @@ def export(
     content = unpruned = _content(target, plan, options)
     ran: Difference | None = difference
     if target.answers is not None:
-        ran = _difference_of_content(target, content, plan, whole, given)
+        found = load_object(target.answers)(plan, content, given, **options)
+        there = answers(whole, plan, given)
+        ran = None if found is None else difference_of(found, there, target.tolerance)
     pruned = smaller(plan, given, labels) if prune else None
     if pruned is not None:
         content = _content(target, plan, options)
@@ -183,16 +185,3 @@ def _options(target: Target, given: dict[str, Any]) -> dict[str, Any]:
 def _content(target: Target, plan: Plan, options: dict[str, Any]) -> bytes:
     found: str | bytes = load_object(target.path)(plan, **options)
     return found.encode() if isinstance(found, str) else found
-
-
-def _difference_of_content(
-    target: Target, content: bytes, plan: Plan, fitted: Any, rows: list[dict[str, Any]]
-) -> Difference | None:
-    """Return how far what was written is from the model; None where it cannot run here."""
-    assert target.answers is not None
-    found = load_object(target.answers)(content, plan, rows)
-    return (
-        None
-        if found is None
-        else difference_of(found, answers(fitted, plan, rows), target.tolerance)
-    )

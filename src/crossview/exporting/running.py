@@ -33,24 +33,21 @@ def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
     return pa.table(columns)
 
 
-def answers_of_sql(content: bytes, plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
+def answers_of_sql(
+    plan: Plan, content: bytes, rows: Sequence[dict[str, Any]], **options: Any
+) -> Any:
     """Return the numbers of each row from a query for DuckDB; None for another database."""
     import duckdb
 
-    from crossview.exporting.sql import FIRST_LINE, TABLE
+    from crossview.exporting.sql import TABLE, sql_query
 
-    query = content.decode()
-    first, _, rest = query.partition("\n")
-    if first != FIRST_LINE.format("duckdb") or find_spec("pyarrow") is None:
+    if options.get("dialect", "duckdb") != "duckdb":
         return None
-    table = rows_as_table(plan, rows)
+    query = sql_query(plan) if options.keys() & {"table", "keep"} else content.decode()
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
-        connection.register("crossview_rows", table)
-        position = "SELECT *, row_number() OVER () AS crossview_at FROM crossview_rows"
-        connection.execute(f'CREATE TABLE "{TABLE}" AS {position}')
-        return _by_name(plan, connection.execute(rest).fetchnumpy())
-    return None
+        connection.register(TABLE, rows_as_table(plan, rows))
+        return _by_name(plan, connection.execute(query).fetchnumpy())
 
 
 def _by_name(plan: Plan, found: dict[str, Any]) -> list[list[float]]:
@@ -61,11 +58,13 @@ def _by_name(plan: Plan, found: dict[str, Any]) -> list[list[float]]:
         names = [f"probability_{label}" for label in model.classes]
     else:
         names = ["score"] if len(model.classes) == 2 else [f"score_{c}" for c in model.classes]
-    columns = [np.ma.filled(np.ma.asarray(found[name], dtype=float), np.nan) for name in names]
+    columns: list[np.ndarray] = [
+        np.ma.filled(np.ma.asarray(found[name], dtype=float), np.nan) for name in names
+    ]
     return np.column_stack(columns).tolist()
 
 
-def answers_of_onnx(content: bytes, plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
+def answers_of_onnx(plan: Plan, content: bytes, rows: Sequence[dict[str, Any]]) -> Any:
     """Return the numbers of each row from a graph; None where there is no onnxruntime."""
     if find_spec("onnxruntime") is None:
         return None

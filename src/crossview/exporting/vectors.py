@@ -704,7 +704,7 @@ class _Lowering:
         return found
 
     def _tree_sums(self, node: Trees, views: Sequence[_View | None]) -> Vector:
-        """Return the sums over the trees; of views with scores of their own, one after the other."""
+        """Return the sums over the trees; where views have scores of their own, by view."""
         K = len(node.baseline)
         outputs, width = node.outputs, K
         if len(node.tree_views):
