@@ -14,7 +14,7 @@ import crossview
 from crossview import InputError, Pipeline, ViewEncoder, export, predict, train
 from crossview.exporting.plan import make_plan
 from crossview.exporting.running import onnx_inputs
-from exported_models import QUICK, learners, make_rows, targets
+from benchmarks.exported_models import learners, make_rows, targets
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
@@ -29,17 +29,6 @@ from exporting.databases import postgres, postgres_binaries, run_duckdb, run_sql
 VIEWS = {"user": ["age", "city", "since", "vip"], "dim": "dim_*"}
 # of float64, where what is left is the order of sums; and of the float32 of trees in ONNX
 TOLERANCE, TOLERANCE_OF_ONNX = 1e-9, 1e-5
-MEMBERS = {
-    "classification": [
-        ("pa", crossview.PassiveAggressiveClassifier()),
-        ("user", crossview.AROWClassifier(), "user"),
-        ("trees", crossview.MultiViewTreesClassifier(n_bags=1, max_iter=5, n_components=2)),
-    ],
-    "regression": [
-        ("ridge", crossview.MultiViewRidge()),
-        ("user", crossview.MultiViewMachineRegressor(n_epochs=3), "user"),
-    ],
-}
 SCHEMA = pa.Table.from_pylist(make_rows(20, 0, whole=True)).schema
 
 
@@ -61,12 +50,9 @@ def cases():
         one = ViewEncoder(VIEWS, date=["since"], hash_bits=18, bins=bins)
         encoded[bins] = one, one.fit_transform(first)
     found = {}
-    for at, entry, quick in learners():
+    for at, entry, quick in learners(VIEWS):
         n_classes = 2 + at % 2 if entry.task == "classification" else 0
         encoder, X = encoded[4 if at % 3 else None]
-        if "members" in quick:
-            quick["members"] = MEMBERS[entry.task]
-        entry = entry.for_views(list(VIEWS))
         learner = entry.make(random_state=0, **quick)
         fitted = learner.fit(X, targets(rows, entry.task, n_classes))
         model = Pipeline([("encoder", encoder), ("model", fitted)])
@@ -253,4 +239,3 @@ def test_columns_to_keep_and_the_table_are_named(tmp_path):
     assert [row.pop("no") for row in found] == list(range(40))
     check(found, trained.fitted, table)
     assert {type(row["prediction"]) for row in found} == {bool}
-    assert QUICK

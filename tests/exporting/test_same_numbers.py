@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.exported_models import cases, difference, encoder, expected, make_rows
 from crossview import FactorizationMachineClassifier, InputError, Pipeline, export
 from crossview.data.encoding.text import characters_of, word_analyzer
 from crossview.estimators.base import ViewLearner
 from crossview.exporting.checking import as_program
 from crossview.exporting.javascript import minified, source_of
 from crossview.exporting.plan import make_plan
-from exported_models import cases, difference, encoder, expected, make_rows
 
 HERE = Path(__file__).parent
 # of float64: what is left is the order of sums
@@ -163,6 +163,6 @@ def test_a_learner_without_a_portable_form_is_named(tmp_path):
 def _table(rows):
     import pyarrow as pa
 
-    from exported_models import SCHEMA
+    from benchmarks.exported_models import SCHEMA
 
     return pa.Table.from_pylist(rows, schema=SCHEMA)

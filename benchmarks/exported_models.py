@@ -1,4 +1,4 @@
-"""Every learner of the catalog on tables with all kinds of columns, for tests and benchmarks."""
+"""Every learner of the catalog on a table with all kinds of columns, for tests and benchmarks."""
 
 import inspect
 import math
@@ -119,23 +119,23 @@ def targets(rows, task, n_classes):
     return np.digitize(z, np.quantile(z, np.arange(1, n_classes) / n_classes))
 
 
-def encoder(bins=None):
+def encoder(bins=None, hash_bits=8):
     return ViewEncoder(
         VIEWS,
         text=["msg"],
         date=["since"],
-        hash_bits=8,
+        hash_bits=hash_bits,
         bins=bins,
         ngram_range=(1, 2),
     )
 
 
-def learners():
+def learners(views=tuple(VIEWS)):
     """Each entry of the catalog with what it needs to learn these views quickly."""
     for at, entry in enumerate(LEARNERS):
         if entry.name == "view:NAME":
             continue
-        entry = entry.for_views(list(VIEWS))
+        entry = entry.for_views(list(views))
         known = inspect.signature(load_object(entry.path)).parameters
         quick = {name: value for name, value in QUICK.items() if name in known}
         if "max_iter" in quick and "n_bags" not in known:
