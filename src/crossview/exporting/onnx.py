@@ -33,10 +33,8 @@ MARK = "a model that Crossview exported"
 CODES = 256
 # a protocol buffer has at most as many bytes
 MOST_BYTES = 2**31 - 1
-_BINARY = {
-    **{"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min"},
-    **{"less": "Less", "or": "Or", "and": "And"},
-}
+_BINARY = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min"}
+_BINARY |= {"less": "Less", "or": "Or", "and": "And"}
 _UNARY = {"exp": "Exp", "log": "Log", "sin": "Sin", "floor": "Floor", "abs": "Abs"}
 _UNARY |= {"not": "Not", "missing": "IsNaN"}
 
@@ -169,9 +167,7 @@ class _Graph(Operations):
         known = [value for value in values if value]
         code = self._encoded(x, known or ["\\0"], list(range(max(len(known), 1))), len(known))
         flat = self._node("Reshape", [code, self._array(np.array([-1]))])
-        is_missing = self._node(
-            "Cast", [self._encoded(x, [""], [1], 0)], to=TensorProto.BOOL
-        )
+        is_missing = self._node("Cast", [self._encoded(x, [""], [1], 0)], to=TensorProto.BOOL)
         return (flat, known), _Tensor(is_missing, 1)
 
     def _encoded(self, x: str, keys: list[str], values: list[int], default: int) -> str:
@@ -272,7 +268,9 @@ class _Graph(Operations):
         features, at = self._with_sets(features, trees)
         known: dict[str, list[Any]] = {name: [] for name in _NODES}
         leaves: dict[str, list[Any]] = {"treeids": [], "nodeids": [], "ids": [], "weights": []}
-        for t, (root, output) in enumerate(zip(trees.roots.tolist(), outputs.tolist(), strict=True)):
+        for t, (root, output) in enumerate(
+            zip(trees.roots.tolist(), outputs.tolist(), strict=True)
+        ):
             stack, ids = [root], {root: 0}
             while stack:
                 node = stack.pop()
@@ -312,7 +310,7 @@ class _Graph(Operations):
         return _Tensor(self._node("Cast", [made], to=TensorProto.DOUBLE), width)
 
     def _with_sets(self, features: Vector, trees: Trees) -> tuple[Vector, dict[int, Any]]:
-        """Return features with one for each set, 0 to the left, and those of the nodes with sets."""
+        """Return features with one for each set, 0 to the left, and where those of nodes are."""
         nodes = np.flatnonzero((trees.left != 0) & (trees.set_of != 0)).tolist()
         by_feature: dict[int, list[int]] = {}
         for node in nodes:

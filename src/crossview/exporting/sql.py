@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, some_names
+from crossview.errors import InputError
 from crossview.exporting.plan import Plan
-from crossview.exporting.vectors import Operations, Vector, lower
+from crossview.exporting.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column
 from crossview.portable.scoring import Trees
 
@@ -38,6 +38,7 @@ DIALECTS = {
     "snowflake": 10_000,
 }
 TABLE = "rows_to_score"
+FIRST_LINE = "-- a model that Crossview exported, for {}"
 ISO = "%Y-%m-%d"
 # terms between two parentheses: a sum must not be as deep as it is long
 TERMS = 32
@@ -432,7 +433,9 @@ class _Query(Operations):
                     needed |= reads
             if level == 1:
                 used = set(" ".join(text for text, _ in own.values()).split("crossview_values_"))
-                joined = self._joins({int(part.split(".")[0]) for part in used if part[:1].isdigit()})
+                joined = self._joins(
+                    {int(part.split(".")[0]) for part in used if part[:1].isdigit()}
+                )
                 needed |= {self.categories[i].column for i in joined}
             selects.append((level, lines))
         selects.reverse()
@@ -463,7 +466,7 @@ class _Query(Operations):
         last = [f"  k{i} AS {quoted[name]}" for i, name in enumerate(keep)] + final
         whole = ",\n".join(ctes)
         return (
-            f"-- a model that Crossview exported, for {self.dialect}\n"
+            f"{FIRST_LINE.format(self.dialect)}\n"
             f"WITH {whole}\nSELECT\n" + ",\n".join(last) + f"\nFROM crossview_{selects[-1][0]}\n"
         )
 
@@ -494,7 +497,10 @@ class _Query(Operations):
             lines = ",\n".join(
                 "  STRUCT("
                 + ", ".join(
-                    [f"{value} AS v", *(f"{c} AS {w}" for c, w in zip(cells, one.weights, strict=True))]
+                    [
+                        f"{value} AS v",
+                        *(f"{c} AS {w}" for c, w in zip(cells, one.weights, strict=True)),
+                    ]
                 )
                 + ")"
                 for value, cells in rows
@@ -618,8 +624,16 @@ def _label(label: Any, dialect: str) -> Any:
     if isinstance(label, str):
         return exp.Literal.string(label)
     if isinstance(label, bool):
-        return exp.Literal(this=str(int(label)), is_string=False) if dialect == "sqlite" else exp.Boolean(this=label)
-    return _number(label) if isinstance(label, float) else exp.Literal(this=str(label), is_string=False)
+        return (
+            exp.Literal(this=str(int(label)), is_string=False)
+            if dialect == "sqlite"
+            else exp.Boolean(this=label)
+        )
+    return (
+        _number(label)
+        if isinstance(label, float)
+        else exp.Literal(this=str(label), is_string=False)
+    )
 
 
 def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) -> Any:
@@ -661,11 +675,3 @@ def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) ->
 
 def _leaf(value: Any) -> Any:
     return _number(value) if isinstance(value, float) else value
-
-
-def format_of(pattern: str) -> str:
-    """Return the format of dates whose portable pattern this is."""
-    text = pattern.removeprefix(r"[\t\n\f\r ]*").removesuffix(r"[\t\n\f\r ]*")
-    text = text.partition("(?:[T ]")[0]
-    text = re.sub(r"\(\?P<(\w)>(?:[^()]|\([^()]*\))*\)", r"%\1", text)
-    return re.sub(r"\\(.)", r"\1", text)
