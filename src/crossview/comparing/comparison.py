@@ -80,7 +80,7 @@ class Comparison(Ranking, PlotMixin):
         The metric for which each model got its own threshold, the best on rows that it did not
         learn: the metric itself, or macro_f1 if it does not depend on a threshold.  None: they got
         none.
-    positive_by : {"given", "name", "rarer", "guess"} or None
+    positive_by : {"given", "name", "majority", "rarer", "guess"} or None
         What chose the positive class: ``positive=``, what it is called, its rows, or nothing.
     class_rows : list of int or None
         Number of labeled rows of each class.
@@ -190,13 +190,14 @@ class Comparison(Ranking, PlotMixin):
         two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
         guessed = self.positive_by == "guess"
         # train places the threshold for its metric, too
-        default = SYMMETRIC if two and guessed else TASKS[self.task][0]
+        both = guessed or self.positive_by == "majority"
+        default = SYMMETRIC if two and both else TASKS[self.task][0]
         if entry.trained_for_metric or (two and self.metric != default):
             options += ["--metric", self.metric]
         # train reads the name as well, and needs no guess for a metric of both classes
         fixed = fixed or bool(row.members)
         needed = not guessed or fixed or metric_of(self.metric).scope == "class"
-        if two and needed and self.positive_by != "name":
+        if two and needed and self.positive_by not in ("name", "majority"):
             options += ["--positive", str(self.positive)]
         if two and row.members and not math.isnan(row.threshold):
             options += ["--threshold", f"{row.threshold:.4g}"]

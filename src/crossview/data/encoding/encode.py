@@ -675,7 +675,7 @@ class ViewEncoder(ViewTransformer):
                 f"a model with per={self.per!r} is not exported: its personal view has no portable "
                 "form; train one without per="
             )
-        factors = 1.0 / self.mean_norm_ if self.scale_views else np.ones(self.layout_.n_views)
+        factors = self._scaler.factors() if self.scale_views else np.ones(self.layout_.n_views)
         return describe_encoder(self._rows, factors)
 
     def slot_names(self, view: str) -> dict[int, str]:
