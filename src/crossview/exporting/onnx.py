@@ -169,9 +169,7 @@ class _Graph(Operations):
         known = [value for value in values if value]
         code = self._encoded(x, known or ["\\0"], list(range(max(len(known), 1))), len(known))
         flat = self._node("Reshape", [code, self._array(np.array([-1]))])
-        is_missing = self._node(
-            "Cast", [self._encoded(x, [""], [1], 0)], to=TensorProto.BOOL
-        )
+        is_missing = self._node("Cast", [self._encoded(x, [""], [1], 0)], to=TensorProto.BOOL)
         return (flat, known), _Tensor(is_missing, 1)
 
     def _encoded(self, x: str, keys: list[str], values: list[int], default: int) -> str:
@@ -272,7 +270,9 @@ class _Graph(Operations):
         features, at = self._with_sets(features, trees)
         known: dict[str, list[Any]] = {name: [] for name in _NODES}
         leaves: dict[str, list[Any]] = {"treeids": [], "nodeids": [], "ids": [], "weights": []}
-        for t, (root, output) in enumerate(zip(trees.roots.tolist(), outputs.tolist(), strict=True)):
+        for t, (root, output) in enumerate(
+            zip(trees.roots.tolist(), outputs.tolist(), strict=True)
+        ):
             stack, ids = [root], {root: 0}
             while stack:
                 node = stack.pop()

@@ -432,7 +432,9 @@ class _Query(Operations):
                     needed |= reads
             if level == 1:
                 used = set(" ".join(text for text, _ in own.values()).split("crossview_values_"))
-                joined = self._joins({int(part.split(".")[0]) for part in used if part[:1].isdigit()})
+                joined = self._joins(
+                    {int(part.split(".")[0]) for part in used if part[:1].isdigit()}
+                )
                 needed |= {self.categories[i].column for i in joined}
             selects.append((level, lines))
         selects.reverse()
@@ -494,7 +496,10 @@ class _Query(Operations):
             lines = ",\n".join(
                 "  STRUCT("
                 + ", ".join(
-                    [f"{value} AS v", *(f"{c} AS {w}" for c, w in zip(cells, one.weights, strict=True))]
+                    [
+                        f"{value} AS v",
+                        *(f"{c} AS {w}" for c, w in zip(cells, one.weights, strict=True)),
+                    ]
                 )
                 + ")"
                 for value, cells in rows
@@ -618,8 +623,16 @@ def _label(label: Any, dialect: str) -> Any:
     if isinstance(label, str):
         return exp.Literal.string(label)
     if isinstance(label, bool):
-        return exp.Literal(this=str(int(label)), is_string=False) if dialect == "sqlite" else exp.Boolean(this=label)
-    return _number(label) if isinstance(label, float) else exp.Literal(this=str(label), is_string=False)
+        return (
+            exp.Literal(this=str(int(label)), is_string=False)
+            if dialect == "sqlite"
+            else exp.Boolean(this=label)
+        )
+    return (
+        _number(label)
+        if isinstance(label, float)
+        else exp.Literal(this=str(label), is_string=False)
+    )
 
 
 def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) -> Any:

@@ -256,7 +256,9 @@ class _Lowering:
         """Return the score at a position."""
         ops, K = self.ops, self.ops.width(scores)
         away = ops.unary("abs", ops.sub(index, ops.constant(np.arange(float(K)))))
-        return ops.total(ops.where(ops.binary("less", away, ops.constant([0.5])), scores, self.zero))
+        return ops.total(
+            ops.where(ops.binary("less", away, ops.constant([0.5])), scores, self.zero)
+        )
 
     def _scaled(self, a: Vector, scale: float, offset: Any) -> Vector:
         ops = self.ops
@@ -664,15 +666,17 @@ class _Lowering:
             chosen[place, np.arange(len(columns))] = 1.0
             table = Table(distinct, chosen)
             del order
-            missing_with(
-                x, lambda x, t=table, n=len(columns): self._linear(x, t, n), len(columns)
-            )
+            missing_with(x, lambda x, t=table, n=len(columns): self._linear(x, t, n), len(columns))
             at = at if len(positions) else at
-        order = [
-            position
-            for v in range(len(views))
-            for position in np.flatnonzero(node.numbers[:, 0] == v).tolist()
-        ] if len(node.numbers) else []
+        order = (
+            [
+                position
+                for v in range(len(views))
+                for position in np.flatnonzero(node.numbers[:, 0] == v).tolist()
+            ]
+            if len(node.numbers)
+            else []
+        )
         n_coded, n = len(node.coded), len(node.numbers)
         for one in node.components:
             width = one.loadings.values.shape[1]
@@ -704,7 +708,9 @@ class _Lowering:
         ops, found = self.ops, self.ops.constant(default)
         for column, row in zip(columns.tolist(), values, strict=True):
             if column < x.n_dense:
-                is_there = ops.binary("less", self.zero, ops.unary("abs", ops.take(x.dense, [column])))
+                is_there = ops.binary(
+                    "less", self.zero, ops.unary("abs", ops.take(x.dense, [column]))
+                )
                 found = ops.where(is_there, ops.constant(row), found)
         slots = dict(zip(columns.tolist(), values, strict=True))
         for category, _, names in x.categories:
@@ -775,7 +781,9 @@ class _Lowering:
             elif node.task == "several classes":
                 own = self._floored(own)
             answers.append((ops.keep(own), None if x is None else x.present))
-        nothing = {"two classes": [0.5], "numbers": [0.0]}.get(node.task, [1.0 / n_classes] * n_classes)
+        nothing = {"two classes": [0.5], "numbers": [0.0]}.get(
+            node.task, [1.0 / n_classes] * n_classes
+        )
         mixture = self._mixture(node, answers, nothing)
         if not node.stacks:
             if node.task == "numbers":
