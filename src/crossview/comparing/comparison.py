@@ -111,6 +111,8 @@ class Comparison(Ranking, PlotMixin):
         Of the labels and the protocol: comparisons with the same have the same folds.
     per : str or None
         The column of users, where their deviations are compared.
+    category_views : dict of str to columns
+        Views to name, so that this column is in one as a category: none where one has it.
     gains : list of PersonalGain
         What these gain with each learner, the best learner first.
     diagnostics : Diagnostics or None
@@ -153,6 +155,7 @@ class Comparison(Ranking, PlotMixin):
     split_lines: list[str] = field(default_factory=list)
     fingerprint: str = ""
     per: str | None = None
+    category_views: dict[str, Any] = field(default_factory=dict)
     gains: list[PersonalGain] = field(default_factory=list)
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 

@@ -145,8 +145,8 @@ def cross_rows(
             before = LOW  # no slot
             for at in range(n):
                 key = np.uint64(keys[1, at])
-                slot, k = key >> HALF, key & LOW
-                value = 1.0 if k == ZERO else deviation * x[lo + k - ONE]
+                slot, own = key >> HALF, key & LOW
+                value = 1.0 if own == ZERO else deviation * x[lo + own - ONE]
                 if slot == before:
                     data[q - ONE] += value
                 else:
