@@ -29,12 +29,15 @@ from starlette.routing import Route
 
 from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
+from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.folder import Folder
 from crossview.serving.live import Answer, LiveModel
 from crossview.serving.log import OWN_ID, Log, Prediction, own_id
 from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.page import PAGE, PAGE_HEADERS
 from crossview.serving.requests import (
+    Explanation,
+    InvocationsRequest,
     LabelRequest,
     LearnRequest,
     PredictRequest,
@@ -45,6 +48,7 @@ from crossview.serving.requests import (
     read_body,
     read_row,
     refusal_of,
+    rows_of,
 )
 from crossview.serving.scores import Point
 from crossview.serving.writer import (
@@ -163,6 +167,10 @@ class Serving:
             Route("/", self.page, methods=["GET"]),
             self._route("/events", self.events, "operator", "GET"),
             self._route("/predict", self.predict, "predict"),
+            self._route("/invocations", self.invocations, "predict"),
+            Route("/openapi.json", self.document, methods=["GET"]),
+            Route("/docs", self.document_page, methods=["GET"]),
+            self._route("/ping", self.ready, None, "GET"),
             self._route("/label", self.label, "label"),
             self._route("/learn", self.learn, "label"),
             self._route("/snapshot", self.snapshot, "operator"),
@@ -379,7 +387,7 @@ class Serving:
                 response = Response(status_code=400)
             took = time.perf_counter() - began
             self._metrics.observe(path, response.status_code, took)
-            if path == "/predict":
+            if path in ("/predict", "/invocations"):
                 self.monitor.add_seconds(took)
             return response
 
@@ -411,13 +419,16 @@ class Serving:
     async def predict(self, request: Request) -> Response:
         """``POST /predict``."""
         asked = decoded(await read_body(request), PredictRequest)
-        durable = request.query_params.get("durable", "0") not in ("0", "false", "")
+        durable, explained = _switch(request, "durable"), _switch(request, "explain")
         if asked.rows is msgspec.UNSET:
             rows, ids = [asked.row], [asked.id]
         else:
             rows, ids = asked.rows, [None] * len(asked.rows)
         self._check_room(len(rows))
+        if explained and len(rows) > ROWS_AT_ONCE:
+            raise RefusedError(413, f"explain=1 is for at most {ROWS_AT_ONCE} rows; send several")
         found = await self._predicted(rows, ids)
+        reasons = [self._explained(one) if explained else None for one in found]
         entry = Entry([one for one in found if isinstance(one, Prediction)])
         if entry.predictions:
             if durable or asked.id is not None:
@@ -425,11 +436,42 @@ class Serving:
             else:
                 self.writer.add(entry)
         answers = [self._answered(one, entry) for one in found]
+        for answer, reason in zip(answers, reasons, strict=True):
+            if reason is not None and not isinstance(answer, RefusedError):
+                answer["explanation"] = reason
         if asked.rows is msgspec.UNSET:
             if isinstance(answers[0], RefusedError):
                 raise answers[0]
             return as_json(answers[0])
         return _many("predictions", answers)
+
+    def _explained(self, one: Prediction | RefusedError) -> Explanation | None:
+        """Return why a row was predicted so, by the model that has done so."""
+        if isinstance(one, RefusedError):
+            return None
+        try:
+            return self.live.explain(msgspec.json.decode(one.row))
+        except InputError as error:
+            raise refusal_of(error) from None
+
+    async def invocations(self, request: Request) -> Response:
+        """``POST /invocations``: all rows, or none."""
+        rows = rows_of(decoded(await read_body(request), InvocationsRequest))
+        self._check_room(len(rows))
+        found = await self._predicted(rows, [None] * len(rows))
+        good = []
+        for number, one in enumerate(found):
+            if isinstance(one, RefusedError):
+                raise RefusedError(one.status, one.message, **one.where, row=number)
+            good.append(one)
+        if good:
+            self.writer.add(Entry(good))
+        answer = {
+            "predictions": [msgspec.Raw(one.prediction.encode()) for one in good],
+            "ids": [one.id for one in good],
+            "probabilities": [msgspec.Raw(one.probabilities.encode()) for one in good],
+        }
+        return as_json(answer)
 
     async def _predicted(
         self, rows: Sequence[msgspec.Raw], ids: Sequence[str | None]
@@ -607,6 +649,14 @@ class Serving:
         """``GET /``: the page, which has no numbers yet."""
         return Response(PAGE, media_type="text/html", headers=PAGE_HEADERS)
 
+    async def document(self, request: Request) -> Response:
+        """``GET /openapi.json``."""
+        return Response(DOCUMENT, media_type="application/json")
+
+    async def document_page(self, request: Request) -> Response:
+        """``GET /docs``."""
+        return Response(DOCUMENT_PAGE, media_type="text/html", headers=DOCUMENT_HEADERS)
+
     async def events(self, request: Request) -> Response:
         """``GET /events``: what the page shows, again and again, as server-sent events."""
         if self._streams >= MOST_STREAMS:
@@ -752,6 +802,14 @@ async def _no_endpoint(request: Request, error: Any) -> Response:
     """Answer a request of a path, or by a method, that there is not."""
     words = f"there is no {request.method} {request.url.path}"
     return as_json({"error": words}, error.status_code, **(error.headers or {}))
+
+
+def _switch(request: Request, name: str) -> bool:
+    """Return whether a parameter of the query is set."""
+    value = request.query_params.get(name, "0")
+    if value not in ("0", "1"):
+        raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
+    return value == "1"
 
 
 def _is_here(host: str | None) -> bool:

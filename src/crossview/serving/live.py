@@ -13,8 +13,10 @@ import msgspec
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
+from crossview.scoring.weights import ColumnNames
 from crossview.serving.beginning import FEWEST_LABELS, Beginning
 from crossview.serving.log import Label, Labeled, Prediction
+from crossview.serving.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow
 
@@ -22,6 +24,8 @@ __all__ = ["Answer", "LiveModel", "class_name"]
 
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
+# columns of an explanation
+MOST_EXPLAINED = 20
 
 
 class Answer(NamedTuple):
@@ -219,6 +223,42 @@ class LiveModel:
             except InputError:
                 continue
         return OneRow.join(found, self.learner.layout_)
+
+    def explain(self, row: Any) -> Explanation | None:
+        """Return what views and columns contribute to the score of a row.
+
+        None before there is a model.
+
+        Raises
+        ------
+        InputError
+            The row cannot be read, or the learner has no weights of columns.
+        """
+        if not self.is_fitted:
+            return None
+        if not self._encoders:
+            raise InputError("explain=1 needs a model with an encoder")
+        learner = self.learner
+        X = self._encode(row).as_views()
+        found = learner.contributions(X)
+        names, views = ColumnNames.of_model(learner, self._encoders[0]), {}
+        listed: list[Contribution] = []
+        for v, view in enumerate(X.layout.names):
+            start, stop = X.layout.ptr[v], X.layout.ptr[v + 1]
+            own = [
+                (int(j - start), float(x))
+                for j, x in zip(found.indices, found.data, strict=True)
+                if start <= j < stop
+            ]
+            views[view] = sum((x for _, x in own), 0.0)
+            texts = names.texts(view, [j for j, _ in own])
+            listed += [Contribution(text, x) for text, (_, x) in zip(texts, own, strict=True)]
+        listed.sort(key=lambda one: -abs(one.contribution))
+        classes = self.classes
+        of = None
+        if classes is not None:
+            of = classes[-1] if len(classes) == 2 else learner.predict_one(self._encode(row))
+        return Explanation(of, views, listed[:MOST_EXPLAINED])
 
     # --- learning ------------------------------------------------------------------------------
 
