@@ -26,8 +26,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from crossview.data.server_log import Log
 from crossview.serving.folder import replay
-from crossview.serving.log import Log
 
 CLIENTS = 3
 

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import time
 
+import pyarrow as pa
 import pytest
 
 import crossview
@@ -235,4 +236,47 @@ def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monke
     ):
         status, _, err = run(capsys, "serve", *argv, "--data", words[2:9], "--port", "0")
         assert (status, len(err)) == (2, 1), err
+        assert words in err[0]
+
+
+# --- the log as a table -------------------------------------------------------------------------
+
+
+def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
+    rows, labels = make_rows(80)
+    folder = tmp_path / "d"
+    with serving(folder, model_file, wait=0.3, no_label="skip", tend_seconds=0.05) as server:
+        sent = [{"row": r, "label": y} for r, y in zip(rows[:76], labels, strict=False)]
+        server.post("/learn", sent)
+        found = server.post("/predict?durable=1", {"rows": rows[76:]})["predictions"]
+        wait_until(lambda: server.learned()["labels"] == 80)
+        server.post("/label", {"id": found[1]["id"], "label": "click"})
+        server.post("/predict?durable=1", {"rows": rows[:3]})  # without a label
+        # it is read while the server runs
+        order = [*range(76), 76, 78, 79, 77]
+        last = [*labels[:76], "skip", "skip", "skip", "click"]
+        batches = [batch.X for batch in crossview.open_table(folder)]
+        table = pa.Table.from_batches(batches).to_pandas()
+        assert len(table) == 80
+        ages = [rows[i].get("user", {}).get("age") for i in order]
+        assert [None if age != age else age for age in table["user__age"]] == ages
+        assert table["label"].tolist() == last
+        crossview.save(server.serving.live.model, tmp_path / "now.safetensors")
+    out = tmp_path / "t.safetensors"
+    for argv in (
+        ["describe", folder, "--label", "label"],
+        ["train", folder, "--label", "label", "--in-order", "--model", "pa:squared", "-o", out],
+        ["evaluate", tmp_path / "now.safetensors", folder, "--label", "label", "--no-views"],
+    ):
+        status, printed, err = run(capsys, *argv)
+        assert status == 0, err
+        assert any("80" in line for line in [*printed, *err])
+    with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
+        server.post("/learn", sent[:3])
+    for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):
+        if name == "empty":
+            with serving(tmp_path / name, model_file):
+                pass
+        status, _, err = run(capsys, "describe", tmp_path / name)
+        assert (status, len(err)) == (2, 1)
         assert words in err[0]

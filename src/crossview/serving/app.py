@@ -27,12 +27,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from crossview.data.server_log import OWN_ID, Log, Prediction, own_id
 from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
 from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.folder import Folder
 from crossview.serving.live import Answer, LiveModel
-from crossview.serving.log import OWN_ID, Log, Prediction, own_id
 from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.page import PAGE, PAGE_HEADERS
 from crossview.serving.requests import (

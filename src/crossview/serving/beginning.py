@@ -17,8 +17,8 @@ from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.one_row import first_row
 from crossview.errors import InputError
-from crossview.pipeline import Pipeline, make_pipeline
 from crossview.saving.files import replacing
+from crossview.saving.pipelines import pipeline
 from crossview.saving.schema import check_header
 
 __all__ = ["FEWEST_LABELS", "Beginning"]
@@ -52,12 +52,12 @@ class Beginning:
     kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignore: Sequence[str] = ()
 
-    def make(self) -> Pipeline:
+    def make(self) -> Any:
         """Return the model that `train` begins with, too, with nothing learned."""
         kinds: dict[str, Any] = {kind: list(names) for kind, names in self.kinds.items() if names}
         encoder = ViewEncoder(self.views, **kinds)
         encoder.check_params()
-        return make_pipeline(encoder, find_learner(MODEL, self.task, ()).make(random_state=0))
+        return pipeline(encoder, find_learner(MODEL, self.task, ()).make(random_state=0))
 
     @property
     def info(self) -> dict[str, Any]:

@@ -16,12 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from crossview.data.server_log import LOG, Log, Snapshot
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_header import read_header
 from crossview.serving.beginning import Beginning
 from crossview.serving.live import LiveModel
-from crossview.serving.log import LOG, Log, Snapshot
 
 __all__ = ["FIRST", "Folder", "Replayed", "catch_up", "replay"]
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from crossview.data.server_log import Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.scoring.weights import ColumnNames
 from crossview.serving.beginning import FEWEST_LABELS, Beginning
-from crossview.serving.log import Label, Labeled, Prediction
 from crossview.serving.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow

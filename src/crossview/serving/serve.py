@@ -83,9 +83,9 @@ def serve(
             raise InputError(f"serve needs {name}: pip install crossview[serve]") from None
     import uvicorn
 
+    from crossview.data.server_log import LOG
     from crossview.serving.app import Serving, Settings
     from crossview.serving.folder import Folder, catch_up
-    from crossview.serving.log import LOG
 
     if no_label is not None and wait is None:
         raise InputError("no_label= is about rows that have waited; give wait=, too")

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from crossview.errors import InputError
-from crossview.serving.log import (
+from crossview.data.server_log import (
     ASSUMED,
     CAME,
     LATE,
@@ -25,6 +24,7 @@ from crossview.serving.log import (
     Prediction,
     Snapshot,
 )
+from crossview.errors import InputError
 
 __all__ = ["CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN", "Entry", "NotWrittenError", "Writer"]
 

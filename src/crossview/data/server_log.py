@@ -393,6 +393,16 @@ class Log:
         labels, _, checksum = known.partition(" ")
         return int(labels), checksum
 
+    def first_label(self) -> int:
+        """Return the number of the first label that was not removed."""
+        return int(self.about().get("removed labels", 0)) + 1
+
+    def corrected(self) -> set[int]:
+        """Return the positions of predictions whose label came after one was assumed."""
+        with self._as_input():
+            rows = self.connection.execute("SELECT prediction FROM labels WHERE kind = ?", (LATE,))
+            return {position for (position,) in rows}
+
     def oldest_label(self) -> Label | None:
         """Return the first label that was not removed."""
         with self._as_input():
