@@ -40,6 +40,7 @@ from crossview.scoring.drift import scores_of_views
 from crossview.scoring.metrics import Tally, decide, least_rows
 from crossview.scoring.problems import Classification, Scored, join
 from crossview.scoring.progressive import LabelOrder
+from crossview.scoring.results import memory_note
 from crossview.scoring.significance import Posterior, jackknife_posterior
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
@@ -105,6 +106,9 @@ def compare_stream(
             test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
             folds=0,
             warnings=leaks.found,
+            memory_lines=[
+                f"{model.name}: {line}" for model in models for line in memory_note(model.model)
+            ],
         )
 
     def score_last(end: LabeledEnd) -> None:
