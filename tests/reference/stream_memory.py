@@ -59,8 +59,8 @@ def combined(scores, numbers, y, opens, bound):
     W[1 : 1 + C] = np.eye(C)
     variance = np.where((np.arange(len(W)) > 0) & (np.arange(len(W)) <= C), 0.01, 1.0)
     inverse = np.diag(1 / variance)
-    losses, rows, out = np.zeros(2), 0, scores.copy()
-    for t in np.flatnonzero(opens):
+    losses, out, between = np.zeros(2), scores.copy(), int(0.25 / (1 - 0.999))
+    for rows, t in enumerate(np.flatnonzero(opens), start=1):
         s = F[t] @ W
         if losses[1] < losses[0]:
             if C == 1:
@@ -77,9 +77,7 @@ def combined(scores, numbers, y, opens, bound):
             slope, h = p - np.eye(C)[y[t]], max(0.5 * (p * (1 - p)).sum(), 0.01)
         new = inverse + h * np.outer(F[t], F[t])
         W = W - np.outer(np.linalg.solve(new, F[t]), slope)
-        rows += 1
         inverse = 0.999 * new
-        between = int(0.25 / (1 - 0.999))
         if rows % between == 0:  # all features are in all rows
             inverse += (1 - 0.999**between) * np.eye(len(W))
     return out

@@ -16,8 +16,8 @@ __all__ = [
     "PlotMixin",
     "SaysMetric",
     "decision_words",
-    "metric_words",
     "memory_note",
+    "metric_words",
     "one_class_warning",
     "positive_note",
 ]

@@ -589,9 +589,7 @@ class ViewEncoder(ViewTransformer):
             if column.format and column.kind != "text":
                 check_format(column.format)
         check_columns(columns, header["feature_names_in"])
-        users = [
-            column.name for column in columns if USER == column.kind or PERSONAL == column.view
-        ]
+        users = [column.name for column in columns if USER == column.kind or PERSONAL == column.view]
         if users != ([] if self.per is None else [self.per]):
             raise InputError(f"the encoder has per={self.per!r}, and the column of it is {users}")
         n_bins = header["n_bins"]

@@ -174,7 +174,9 @@ class SingleRows:
         first_bin = start + 2 * len(own)
         return _View(numbers, start, first_bin, plan.first_slot(view), hashed)
 
-    def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> tuple[OneRow, str | None]:
+    def encode(
+        self, x: Mapping[str, Any], *, learn: bool = False
+    ) -> tuple[OneRow, str | None]:
         """Return a row of views, and its user, if the encoder knows any.
 
         ``learn``: by the statistics up to and including itself.

@@ -229,9 +229,7 @@ class _SingleRow:
         keys = np.empty(most, dtype=np.uint64)
         matrix = self._data, self._indices, self._ends
         self._loops = [
-            bind(
-                cross_rows, self._row.rows, self._user, deviation, shift, learn, names, keys, matrix
-            )
+            bind(cross_rows, self._row.rows, self._user, deviation, shift, learn, names, keys, matrix)
             for learn in (False, True)
         ]
 

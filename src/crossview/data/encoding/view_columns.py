@@ -288,8 +288,6 @@ def without_ignored(
             if not matching or not set(matching) <= set(ignored):
                 kept.append(item)
         if not kept:
-            raise InputError(
-                f"view {view!r} has only columns of ignore= or per=; leave the view out"
-            )
+            raise InputError(f"view {view!r} has only columns of ignore= or per=; leave the view out")
         left[view] = spec if kept == patterns else kept
     return left

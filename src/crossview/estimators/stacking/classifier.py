@@ -49,9 +49,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         while a Markov chain of the labels predicts the next one better than the frequencies of the
         classes do, by 0.01 nats a row and three standard errors, from row 2,000 on, and where that
         lowered the log loss on the last rows; see ``memory_gain_``.  This is so in
-        `score_then_learn`, and in the ``fit`` of rows in their order.  `predict` and the like are of
-        rows whose last labels are not known, and what they say does not depend on ``memory``.  At
-        most 32 numbers are remembered, and nothing is of more than 20 classes.
+        `score_then_learn`.  `predict` and the like are of rows whose last labels are not known, and
+        what they say does not depend on ``memory``.  At most 32 numbers are remembered, and nothing
+        is of more than 20 classes.
     calibration : {"sigmoid", "none"}, default="none"
         Whether to calibrate the combination, too.  The experts always are, and the combination
         minimizes the log loss, so that "none" gives probabilities.

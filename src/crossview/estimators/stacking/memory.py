@@ -9,6 +9,7 @@ import numpy as np
 from crossview.algorithms import label_memory, stream_memory
 from crossview.algorithms.label_memory import Memory
 from crossview.algorithms.newton import Newton
+from crossview.algorithms.stacking.stack import STACKING, choose
 from crossview.algorithms.stream_memory import StreamMemory
 from crossview.errors import InputError
 from crossview.estimators.base import Models, Schema, State, StatePart
@@ -121,7 +122,7 @@ class MemoryState(StatePart):
     def remembers(self) -> bool:
         """Whether the memory changes the score of the next row."""
         is_open = bool(self.gate[label_memory.OPEN])
-        return is_open and stream_memory.choose(self._of("losses")) == stream_memory.STACKING
+        return bool(is_open and choose(self._of("losses")) == STACKING)
 
     def for_loops(self) -> StreamMemory:
         """Return the arrays for the loop."""
