@@ -50,10 +50,12 @@ from crossview.estimators.svm.measure import Measure as Measure
 from crossview.estimators.trees.learner import MultiViewTreesClassifier as MultiViewTreesClassifier
 from crossview.estimators.trees.learner import MultiViewTreesRegressor as MultiViewTreesRegressor
 from crossview.evaluating.evaluate import evaluate as evaluate
+from crossview.exporting.export import export as export
 from crossview.merging import merge as merge
 from crossview.pipeline import Pipeline as Pipeline
 from crossview.pipeline import make_pipeline as make_pipeline
 from crossview.predicting.predict import predict as predict
+from crossview.reporting.card import model_card as model_card
 from crossview.reporting.displays.comparison import ComparisonDisplay as ComparisonDisplay
 from crossview.reporting.displays.contributions import ViewContributionDisplay as ViewContributionDisplay
 from crossview.reporting.displays.cumulative import CumulativeErrorDisplay as CumulativeErrorDisplay

@@ -251,7 +251,7 @@ def test_labels_that_cannot_be_learned_are_counted(model_file):
     for row, label in zip(rows, labels, strict=True):
         with contextlib.suppress(InputError):
             model.learn_one(row, label)
-    assert (live.served.labels, live.served.refused, live.served.scored) == (12, 2, 12)
+    assert (live.served.labels, live.served.refused, live.served.total.n) == (12, 2, 12)
     assert live.predict(rows[:1])[0].probabilities == model.predict_proba_one(rows[0])
 
 

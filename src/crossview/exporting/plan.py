@@ -9,8 +9,8 @@ parts, and each writer of a language reads no more than them:
 - ``model``: a `Model`, from the columns of views to scores, probabilities and the prediction.  Its
   five kinds of scorers are described in `crossview.portable.scoring`.
 
-``plan.to_dict()`` is both as JSON has them.  Tables of columns are then ``{"columns": [...],
-"values": [...]}`` with all rows of values in one list.
+``plan.to_dict()`` is both as JSON has them; `crossview.portable.as_json` says how tables are
+written.
 
 ``plan.names[view][slot]`` are names of slots as training saw them first, such as ``city=Oslo``, for
 programs that look categories up and hash nothing; they are not part of ``to_dict``.
@@ -112,5 +112,5 @@ def _describe_encoders(
                 f"{type(encoder).__name__} has no portable form; train on a table, or on views of "
                 "numbers"
             )
-        factors = [f / norm for f, norm in zip(factors, encoder.mean_norm_.tolist(), strict=True)]
+        factors = [a * b for a, b in zip(factors, encoder.factors().tolist(), strict=True)]
     return NumberEncoder(model.views, model.widths, factors), {}

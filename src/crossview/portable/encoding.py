@@ -9,7 +9,8 @@ missing.  A view without any cell is missing.  Each view has these columns, wher
 - ``n + c``: 1 where the number is missing and ``says_missing`` is True, else 0;
 - ``2 n + c B + k``: the shares of the two knots around x, if there are two: with
   ``knots[k] <= x < knots[k+1]``, ``f = (x - knots[k]) / (knots[k+1] - knots[k])`` at k + 1 and
-  1 - f at k; below the first and above the last knot it is 1 at that knot;
+  1 - f at k, where f is what ``k + f`` leaves of it; below the first and above the last knot it is
+  1 at that knot;
 - ``first_slot + slot``: for each column in ``hashed``, 1 at the slot of the category, or the weight
   of each term of a text (`Hashed`); what shares a slot is added.  The slot of a name is
   ``abs(int32(murmur3_x86_32(prefix + name, seed=0))) % n_slots``, of UTF-8.

@@ -45,6 +45,7 @@ class Table:
 
     columns: np.ndarray  # int (n,)
     values: np.ndarray  # float (n, width)
+    step: float | None = None  # of which all values are multiples, if they are
 
     @classmethod
     def of(cls, values: np.ndarray) -> Self:

@@ -79,8 +79,12 @@ def positive_note(
     >>> positive_note("f1", ["no", "yes"], "yes", "name")
     []
     """
-    if by not in ("rarer", "guess"):
+    if by not in ("majority", "rarer", "guess"):
         return []
+    if by == "majority":
+        what = f"{positive!r} has more than 60 % of the rows, so both classes count the same"
+        takes = f"--positive {shlex.quote(str(positive))} takes f1 of it"
+        return [f"{what}; {takes}"] if metric == SYMMETRIC else []
     first, second = classes
     other = shlex.quote(str(second if positive == first else first))
     if by == "rarer":

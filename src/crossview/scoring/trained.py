@@ -59,7 +59,7 @@ class Trained(SaysMetric, PlotMixin):
         it is not defined.
     positive : label or None
         With two classes: the one that metric and threshold are about.
-    positive_by : {"given", "name", "rarer", "guess"} or None
+    positive_by : {"given", "name", "majority", "rarer", "guess"} or None
         What chose it: ``positive=``, what it is called, its rows, or nothing; see `train`.
     threshold : float or None
         The probability of the positive class above which it is predicted; None: a score above 0

@@ -24,13 +24,15 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from crossview.errors import InputError
 from crossview.serving.folder import Folder
 from crossview.serving.live import Answer, LiveModel
 from crossview.serving.log import OWN_ID, Log, Prediction, own_id
+from crossview.serving.monitor import HOUR, Monitor
+from crossview.serving.page import PAGE, PAGE_HEADERS
 from crossview.serving.requests import (
     LabelRequest,
     LearnRequest,
@@ -43,6 +45,7 @@ from crossview.serving.requests import (
     read_row,
     refusal_of,
 )
+from crossview.serving.scores import Point
 from crossview.serving.writer import CONFLICT, KNOWN, NEW, UNKNOWN, Entry, NotWrittenError, Writer
 
 __all__ = ["Serving", "Settings"]
@@ -53,6 +56,9 @@ MOST_LABELS, MOST_SECONDS = 256, 0.02
 SECONDS_AT_ONCE = 0.005
 # rows of one request that are predicted before others have their turn
 ROWS_AT_ONCE = 64
+# between two looks at the newest rows, and pages that are open at a time
+SECONDS_TO_LOOK = 2.0
+MOST_STREAMS = 20
 STATUS = {NEW: 200, KNOWN: 200, CONFLICT: 409, UNKNOWN: 404}
 WORDS = {
     CONFLICT: "has another label already, or another row",
@@ -121,9 +127,14 @@ class Serving:
         self._new_labels = asyncio.Event()
         self._alone = asyncio.Lock()  # learning, and writing the model
         self._in_snapshot = live.served.labels
-        self._snapshot_time = time.monotonic()
+        self._snapshot_time = self._began = time.monotonic()
         self._metrics = Metrics(self)
+        self.monitor = Monitor(live)
+        self._streams = 0
+        self.is_ending = False
         routes = [
+            Route("/", self.page, methods=["GET"]),
+            self._route("/events", self.events, "operator", "GET"),
             self._route("/predict", self.predict, "predict"),
             self._route("/label", self.label, "label"),
             self._route("/learn", self.learn, "label"),
@@ -147,13 +158,15 @@ class Serving:
         written = Log(self.folder.path)
         most = self.settings.most_waiting
         self.writer = Writer(written, *self.counts, self._on_commit, most)
-        learning = asyncio.create_task(self._learn_forever())
+        tasks = [asyncio.create_task(one()) for one in (self._learn_forever, self._look_forever)]
         try:
             yield
         finally:
-            learning.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await learning
+            self.is_ending = True
+            for task in tasks:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
             if self.broken is None:
                 await self._write_snapshot()
             await self.writer.close()
@@ -189,12 +202,25 @@ class Serving:
             began = time.perf_counter()
             for record in records:
                 live.learn([record])
+                label = record.label
+                self.monitor.add_label(record.of, label.label, label.time)
                 took = time.perf_counter() - began
                 if took >= SECONDS_AT_ONCE:
                     self._metrics.learning.observe(took)
                     await asyncio.sleep(0)
                     began = time.perf_counter()
             if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
+                return
+
+    async def _look_forever(self) -> None:
+        """Look at the newest rows now and then, while nothing is learned."""
+        while True:
+            await asyncio.sleep(SECONDS_TO_LOOK)
+            try:
+                async with self._alone:
+                    await asyncio.to_thread(self.monitor.look)
+            except Exception as error:  # numbers for the operator are worth no outage
+                self._say(f"warning: the views of new rows are not known: {error}")
                 return
 
     async def _snapshot_if_due(self) -> None:
@@ -249,7 +275,10 @@ class Serving:
                 response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except ClientDisconnect:
                 response = Response(status_code=400)
-            self._metrics.observe(path, response.status_code, time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._metrics.observe(path, response.status_code, took)
+            if path == "/predict":
+                self.monitor.add_seconds(took)
             return response
 
         return Route(path, endpoint, methods=[method])
@@ -326,7 +355,9 @@ class Serving:
                 if isinstance(answer, InputError):
                     texts[i] = refusal_of(answer)
                 else:
-                    texts[i] = self._record(ids[lo + i], texts[i][0], answer)
+                    record = self._record(ids[lo + i], texts[i][0], answer)
+                    self.monitor.add_row(texts[i][1], record)
+                    texts[i] = record
             found += texts
         return found
 
@@ -409,8 +440,9 @@ class Serving:
     def numbers(self) -> dict[str, Any]:
         """Return counts and means, of the log and of this process."""
         served = self.live.served
-        scored = max(served.scored, 1)
+        total, hour = served.total.means(), self.hour().means()
         is_classifier = self.live.classes is not None
+        loss = "log_loss" if is_classifier else "squared_error"
         return {
             "model": served.labels,
             "predictions": self.writer.n_predictions,
@@ -422,13 +454,62 @@ class Serving:
             "commits": self.writer.n_commits,
             "snapshot": self._in_snapshot,
             "classes": self.live.classes,
-            "scored": served.scored,
-            "log_loss" if is_classifier else "squared_error": (
-                served.loss / scored if served.scored else None
-            ),
-            "accuracy": served.correct / scored if is_classifier and served.scored else None,
+            "scored": served.total.n,
+            loss: total["loss"],
+            f"{loss}_first_model": total["first_loss"],
+            f"{loss}_last_hour": hour["loss"],
+            f"{loss}_first_model_last_hour": hour["first_loss"],
+            "accuracy": total["accuracy"] if is_classifier else None,
+            "accuracy_first_model": total["first_accuracy"] if is_classifier else None,
+            "warnings": len(self.monitor.warnings(self.hour())),
+            "new_columns": len(self.monitor.new_columns()),
             "ready": self._unready() is None,
         }
+
+    def hour(self) -> Point:
+        """Return the scores of the last hour."""
+        return self.live.served.since(time.time_ns() // 1000 - HOUR)
+
+    def shown(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        served, hour = self.live.served, self.hour()
+        warnings = self.monitor.warnings(hour)
+        if (why := self._unready()) is not None:
+            warnings.insert(0, why)
+        return {
+            **self.numbers(),
+            **self.monitor.page(),
+            "time": time.time_ns() // 1000,
+            "seconds": time.monotonic() - self._began,
+            "loss": "squared error" if self.live.classes is None else "log loss",
+            "hour": hour.means(),
+            "total": served.total.means(),
+            "curve": [{"time": one.time, **one.means()} for one in served.full_curve()],
+            "warnings": warnings,
+        }
+
+    async def page(self, request: Request) -> Response:
+        """``GET /``: the page, which has no numbers yet."""
+        return Response(PAGE, media_type="text/html", headers=PAGE_HEADERS)
+
+    async def events(self, request: Request) -> Response:
+        """``GET /events``: what the page shows, again and again, as server-sent events."""
+        if self._streams >= MOST_STREAMS:
+            raise RefusedError(429, f"{MOST_STREAMS} pages look already; close one")
+
+        async def stream() -> AsyncIterator[bytes]:
+            self._streams += 1
+            try:
+                while not self.is_ending:
+                    yield b"data: " + msgspec.json.encode(self.shown()) + b"\n\n"
+                    for _ in range(5):
+                        if not self.is_ending:
+                            await asyncio.sleep(0.2)
+            finally:
+                self._streams -= 1
+
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(stream(), media_type="text/event-stream", headers=headers)
 
     async def stats(self, request: Request) -> Response:
         """``GET /stats``."""
@@ -510,10 +591,25 @@ class Metrics:
             "log_loss": "Mean log loss of predictions whose label came.",
             "squared_error": "Mean squared error of predictions whose target came.",
             "accuracy": "Share of predictions that were right, of those whose label came.",
+            "log_loss_first_model": "Log loss of the first model, frozen, on the same rows.",
+            "squared_error_first_model": "Squared error of the first model, frozen.",
+            "accuracy_first_model": "Accuracy of the first model, frozen.",
+            "log_loss_last_hour": "Log loss of the labels of the last hour.",
+            "log_loss_first_model_last_hour": "The same of the first model, frozen.",
+            "squared_error_last_hour": "Squared error of the labels of the last hour.",
+            "squared_error_first_model_last_hour": "The same of the first model, frozen.",
+            "warnings": "Lines of warnings on the page.",
+            "new_columns": "Columns of the last minute that the model does not have.",
             "ready": "Whether requests are taken.",
         }
         self._gauges = {name: (text, more) for name, text in gauges.items()}
         self._made: dict[str, Gauge] = {}
+        views = {
+            "view_share": "Share of the view in the score, of the newest rows.",
+            "view_missing": "Share of the newest rows in which the view is missing.",
+            "view_drift": "Population stability index of the view since training.",
+        }
+        self._views = {name: Gauge(name, text, ["view"], **more) for name, text in views.items()}
         self._serving = serving
 
     def observe(self, path: str, status: int, seconds: float) -> None:
@@ -529,6 +625,11 @@ class Metrics:
                     text, more = self._gauges[name]
                     self._made[name] = Gauge(name, text, **more)
                 self._made[name].set(value)
+        for view in self._serving.monitor.views:
+            for name, gauge in self._views.items():
+                value = view.get(name.removeprefix("view_"))
+                if value is not None:
+                    gauge.labels(view["view"]).set(value)
         return generate_latest(self._registry)
 
 

@@ -91,7 +91,8 @@ class Folder:
             raise InputError(
                 f"is not the model that {LOG} goes on from; restore a copy", file=str(self.first)
             )
-        return LiveModel.load(self.first)
+        live, live.first = LiveModel.load(self.first), LiveModel.load(self.first)
+        return live
 
     def newest_model(self, log: Log, say: Callable[[str], None]) -> LiveModel:
         """Return the model of the newest sound snapshot, or the first one."""
@@ -107,9 +108,11 @@ class Folder:
                 live = LiveModel.load(file)
                 if live.served.labels != labels:
                     raise InputError("is not the snapshot that its name says", file=str(file))
-                return live
             except InputError as error:
                 say(f"warning: {error}; went on from an older one")
+                continue
+            live.first = self.first_model(log).first
+            return live
         return self.first_model(log)
 
     def snapshot_files(self) -> list[tuple[int, Path]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -14,10 +13,11 @@ import msgspec
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
-from crossview.saving.schema import check_header
 from crossview.serving.log import Label, Labeled, Prediction
+from crossview.serving.scores import Score, Served
+from crossview.views import MultiView, OneRow
 
-__all__ = ["Answer", "LiveModel", "Served", "class_name"]
+__all__ = ["Answer", "LiveModel", "class_name"]
 
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
@@ -28,31 +28,6 @@ class Answer(NamedTuple):
 
     prediction: Any
     probabilities: dict[str, float] | None
-
-
-@dataclass
-class Served:
-    """Counts of what was learned, each a function of the log.
-
-    Attributes
-    ----------
-    labels : int
-        The number of the last label that was looked at.
-    refused : int
-        Labels of rows that could not be learned.
-    scored : int
-        Labels whose row was predicted, before it was learned, by a model that had a class.
-    loss : float
-        The sum of the losses of these predictions: log loss, or the squared error of numbers.
-    correct : int
-        How many of them were right; of numbers 0.
-    """
-
-    labels: int = 0
-    refused: int = 0
-    scored: int = 0
-    loss: float = 0.0
-    correct: int = 0
 
 
 def class_name(label: Any) -> str:
@@ -69,6 +44,11 @@ class LiveModel:
         It learns single rows.
     info : dict
         The metadata of its file.
+
+    Attributes
+    ----------
+    first : LiveModel or None
+        The model before the first label, which learns nothing more and is scored beside this one.
 
     Raises
     ------
@@ -92,7 +72,9 @@ class LiveModel:
                     f"reads rows by {type_of(step)}, which takes no single rows of names and "
                     "values; train the model on a table"
                 )
-        self.served = _served(info)
+        known = info.get("served")
+        self.served = Served() if known is None else Served.from_json(known)
+        self.first: LiveModel | None = None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -106,7 +88,7 @@ class LiveModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, from which `load` goes on."""
-        save(self.model, path, info={**self.info, "served": asdict(self.served)})
+        save(self.model, path, info={**self.info, "served": self.served.to_json()})
 
     @property
     def is_fitted(self) -> bool:
@@ -146,6 +128,32 @@ class LiveModel:
             return error
         return Answer(decided, {class_name(label): value for label, value in p.items()})
 
+    # --- rows as views --------------------------------------------------------------------------
+
+    @property
+    def column_names(self) -> Collection[str] | None:
+        """The columns that the model has or has seen; None if it takes all names."""
+        if not (self._encoders and self.is_fitted):
+            return None
+        return frozenset(map(str, self._encoders[0].feature_names_in_))
+
+    def as_views(self, rows: Iterable[Any]) -> MultiView | None:
+        """Return rows as the learner reads them; those that it cannot read are left out.
+
+        None without an encoder, where the learner reads names.
+        """
+        if not (self._encoders and self.is_fitted):
+            return None
+        found = []
+        for x in rows:
+            try:
+                for step in self._encoders:
+                    x = step.transform_one(x)
+            except InputError:
+                continue
+            found.append(x)
+        return OneRow.join(found, self.learner.layout_)
+
     # --- learning ------------------------------------------------------------------------------
 
     def check_label(self, label: Any, *, new_classes: bool) -> None:
@@ -172,19 +180,30 @@ class LiveModel:
                 self.served.refused += 1
 
     def _count(self, record: Labeled, label: Any) -> None:
-        """Score what was predicted."""
+        """Score what was predicted, and what the first model predicts."""
         served = self.served
         served.labels = record.label.sequence
-        predicted, p = _decoded(record.of.prediction), _decoded(record.of.probabilities)
-        if predicted is None:
+        answer = Answer(_decoded(record.of.prediction), _decoded(record.of.probabilities))
+        score = self._score(answer, label)
+        if score is None:
             return
+        first = None
+        if self.first is not None:
+            (found,) = self.first.predict([_decoded(record.of.row)])
+            first = None if isinstance(found, InputError) else self._score(found, label)
+        served.add(record.label.time, score, first)
+
+    def _score(self, answer: Answer, label: Any) -> Score | None:
+        """Return how an answer turned out; None where there was none."""
+        predicted, p = answer
+        if predicted is None:
+            return None
         if self.classes is None:
-            served.loss += (predicted - float(label)) ** 2
-        else:
-            served.correct += predicted == label
-            if p is not None:
-                served.loss -= math.log(max(p.get(class_name(label), 0.0), LEAST_PROBABILITY))
-        served.scored += 1
+            return Score((predicted - float(label)) ** 2, False, 0.0)
+        if p is None:
+            return Score(0.0, predicted == label, 0.0)
+        loss = -math.log(max(p.get(class_name(label), 0.0), LEAST_PROBABILITY))
+        return Score(loss, predicted == label, p.get(class_name(predicted), 0.0))
 
     def warm_up(self) -> None:
         """Predict and learn with a copy, so that what is compiled at the first use is compiled."""
@@ -199,13 +218,3 @@ class LiveModel:
 
 def _decoded(text: str) -> Any:
     return msgspec.json.decode(text)
-
-
-def _served(info: Mapping[str, Any]) -> Served:
-    """Return the counts of a model file."""
-    known = info.get("served")
-    if known is None:
-        return Served()
-    entries = {"labels": int, "refused": int, "scored": int, "loss": float, "correct": int}
-    check_header(known, entries, "serving")
-    return Served(**known)

@@ -104,7 +104,7 @@ def serve(
             lifespan="on",
             timeout_graceful_shutdown=5,
         )
-        server = _server(config)
+        server = _server(config, serving)
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
         try:
@@ -120,7 +120,7 @@ def serve(
         say(f"ended; {serving.live.served.labels:,} labels learned")
 
 
-def _server(config: Any) -> Any:
+def _server(config: Any, serving: Any) -> Any:
     """Return a server of uvicorn that ends in order also if it is told to while it starts."""
     import uvicorn
 
@@ -128,6 +128,7 @@ def _server(config: Any) -> Any:
         early = False
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            serving.is_ending = True  # streams of events end, for which it would wait
             if self.started:
                 super().handle_exit(sig, frame)
             else:

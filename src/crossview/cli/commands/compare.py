@@ -185,6 +185,7 @@ def run(
     """
     from crossview.cli.opening import Opened, is_stored, opened, task_of
 
+    progressive = progressive or source.per is not None
     options = {
         "task": task,
         **asdict(scoring),
@@ -406,7 +407,7 @@ def _command(
     answer: Comparison, row: ComparisonRow, rows: Opened, given: Mapping[str, Any]
 ) -> tuple[str, str]:
     """Return which rows a model is trained on, and the command."""
-    columns, entry = rows.arguments, answer.entry(row)
+    columns, entry = _columns_of_user(answer, row, rows), answer.entry(row)
     source = columns.source
     assert entry is not None
     options, which = list(columns.options), "all rows"
@@ -431,6 +432,28 @@ def _command(
     sources = [] if source is None else [source]
     command = ["crossview", "train", *sources, *options, *of_answer, "-o", "MODEL"]
     return which, shlex.join(command)
+
+
+def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> EncodedSource:
+    """Return the columns with that of users as a model uses it."""
+    from crossview.data.encoding.view_columns import view_for
+    from crossview.data.source import open_table
+
+    columns: EncodedSource = rows.arguments
+    if answer.per is None or row.user == "per":
+        return columns
+    if row.user == "without":
+        return replace(columns, per=None, ignore=[*(columns.ignore or []), answer.per])
+    names = open_table(rows.table, **columns.reading).column_names
+    aside = (columns.label, *rows.in_no_view)
+    added = view_for(columns.views, [name for name in names if name not in aside], answer.per)
+    view = [f"{name}={one if isinstance(one, str) else one[0]}" for name, one in added.items()]
+    return replace(
+        columns,
+        per=None,
+        categorical=[*(columns.categorical or []), answer.per],
+        view=[*(columns.view or []), *view] or None,
+    )
 
 
 def _is_in_view(name: str, rows: Opened) -> bool:

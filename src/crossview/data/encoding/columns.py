@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "USER",
     "LARGEST",
+    "USER",
     "Batch",
     "Coded",
     "Column",

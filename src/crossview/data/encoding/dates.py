@@ -286,9 +286,13 @@ def find_formats(
 
 @functools.cache
 def _cycle(n: int) -> np.ndarray:
-    """Sine and cosine of n steps around a circle."""
+    """Sine and cosine of n steps around a circle.
+
+    They are rounded, so that two months with one sine have the same number, which trees do not
+    split, and that other programs have it too, whatever their last bits are.
+    """
     angles = np.arange(n) * (2.0 * np.pi / n)
-    return np.stack([np.sin(angles), np.cos(angles)], axis=1)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=1).round(12)
 
 
 def date_numbers(times: np.ndarray) -> np.ndarray:

@@ -121,6 +121,7 @@ class ViewEncoder(ViewTransformer):
         are counted.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
+        Of the view ``personal`` 16 times as many.
     per : str, default=None
         A column that says whose row it is, such as a user or a machine.  It is in no other view:
         the last view, ``personal``, has the user himself, as a category, and each feature of the
@@ -295,7 +296,7 @@ class ViewEncoder(ViewTransformer):
         self._personal: PersonalView | None = None
         if (user := self._rows.plan.user) is not None:
             n_slots = 1 << min(self.hash_bits + MORE_BITS, MOST_BITS)
-            given = float(self.per_variance), self.remember_names
+            given = float(self.per_variance), self.remember_names << MORE_BITS
             self._personal = PersonalView(user, shared, n_slots, *given)
         self.layout_ = shared if self._personal is None else self._personal.layout
         self._single: SingleRows | None = None
@@ -589,9 +590,11 @@ class ViewEncoder(ViewTransformer):
             if column.format and column.kind != "text":
                 check_format(column.format)
         check_columns(columns, header["feature_names_in"])
-        users = [column.name for column in columns if USER == column.kind or PERSONAL == column.view]
+        users = [column.name for column in columns if column.kind == USER]
         if users != ([] if self.per is None else [self.per]):
-            raise InputError(f"the encoder has per={self.per!r}, and the column of it is {users}")
+            raise InputError(f"the encoder has per={self.per!r}, and the users {users}")
+        if users and any((c.view == PERSONAL) != (c.kind == USER) for c in columns):
+            raise InputError(f"columns of the encoder are in the view {PERSONAL!r} that per= makes")
         n_bins = header["n_bins"]
         if n_bins != (self.bins or 0) and not (self.bins == "auto" and n_bins in (0, AUTO_BINS)):
             raise InputError(f"the encoder has bins={self.bins!r}, and its columns {n_bins}")
@@ -649,7 +652,7 @@ class ViewEncoder(ViewTransformer):
 
     @property
     def mean_norm_(self) -> np.ndarray:
-        """Mean norm of each view but that of ``per``, by which rows are divided if ``scale_views``."""
+        """Mean norm of each view but that of ``per``, by which its rows are divided."""
         check_is_fitted(self, "layout_")
         return self._scaler.mean_norm_
 
@@ -660,9 +663,19 @@ class ViewEncoder(ViewTransformer):
         -------
         encoder : crossview.portable.encoding.TableEncoder
             What `transform` does with a row.
+
+        Raises
+        ------
+        InputError
+            It has a view of ``per``, of which there is no such description.
         """
         check_is_fitted(self, "layout_")
-        factors = 1.0 / self.mean_norm_ if self.scale_views else np.ones(self.layout_.n_views)
+        if self.per is not None:
+            raise InputError(
+                f"a model with per={self.per!r} is not exported: its personal view has no portable "
+                "form; train one without per="
+            )
+        factors = self._scaler.factors() if self.scale_views else np.ones(self.layout_.n_views)
         return describe_encoder(self._rows, factors)
 
     def slot_names(self, view: str) -> dict[int, str]:
@@ -679,6 +692,9 @@ class ViewEncoder(ViewTransformer):
             By slot; the first name of a slot that rows had.
         """
         check_is_fitted(self, "layout_")
+        if self._personal is not None and view == PERSONAL:
+            slots = self._personal.named_slots().tolist()
+            return {slot: self._explain_personal(slot).name for slot in slots}
         return dict(self._rows.slots.names[view])
 
     def feature_name(self, view: str, column: int) -> str:

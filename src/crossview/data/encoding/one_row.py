@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,10 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["SingleRows", "first_row"]
+__all__ = ["MOST_KEPT", "SingleRows", "first_row"]
 
+# of Arrow's numbers
+LARGEST_INT = 1 << 63
 # values of a column whose slots, or dates whose numbers, are kept
 MOST_KEPT = 1 << 16
 # lists of names of columns whose places are kept
@@ -53,12 +55,20 @@ def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
                 )
             continue
         if isinstance(value, Mapping):
-            for name, cell in value.items():
-                own = str(name)
+            for own, cell in _fields(value):
                 flat[own if own.startswith(f"{key}__") else f"{key}__{own}"] = cell
         else:
             flat[str(key)] = value
     return flat | dict.fromkeys(name for name in named if name not in flat)
+
+
+def _fields(own: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """The fields of a view; those of an object in it are ``object__field``."""
+    for name, cell in own.items():
+        if isinstance(cell, Mapping):
+            yield from ((f"{name}__{field}", value) for field, value in _fields(cell))
+        else:
+            yield str(name), cell
 
 
 def _items(x: Any) -> Iterable[tuple[Any, Any]]:
@@ -174,9 +184,7 @@ class SingleRows:
         first_bin = start + 2 * len(own)
         return _View(numbers, start, first_bin, plan.first_slot(view), hashed)
 
-    def encode(
-        self, x: Mapping[str, Any], *, learn: bool = False
-    ) -> tuple[OneRow, str | None]:
+    def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> tuple[OneRow, str | None]:
         """Return a row of views, and its user, if the encoder knows any.
 
         ``learn``: by the statistics up to and including itself.
@@ -256,9 +264,11 @@ class SingleRows:
                         f"{key!r} is {type_of(value)}; give a mapping of its columns to "
                         f"values, such as {{{next(iter(own))!r}: ...}}, or None"
                     )
-                for name, cell in value.items():
+                for name, cell in _fields(value):
                     place = own.get(name)
                     if place is None:
+                        if cell is None and any(field.startswith(f"{name}__") for field in own):
+                            continue  # an object that is missing
                         unknown.append(f"{key}__{name}" if name not in self._unused else str(name))
                     else:
                         cells[place] = cell
@@ -268,7 +278,7 @@ class SingleRows:
                     column=str(key),
                 )
             elif isinstance(value, Mapping):
-                unknown += [f"{key}__{name}" for name in value]
+                unknown += [f"{key}__{name}" for name, _ in _fields(value)]
             else:
                 unknown.append(str(key))
         if unknown:
@@ -438,6 +448,8 @@ def _string(column: Column, value: Any) -> str | None:
         return value
     if _is_missing(value):
         return None
+    if type(value) is int and column.declared and -LARGEST_INT <= value < LARGEST_INT:
+        return str(value)
     coded = as_codes(column, _as_array(column, value))
     text: str = coded.dictionary[int(coded.codes[0])].as_py()
     return text

@@ -15,8 +15,17 @@ from crossview._jit import bind
 from crossview.batch import MAX_INT32, RowBuffers, make_rows
 from crossview.data.arrow import integers
 from crossview.data.encoding.columns import Coded, Column
-from crossview.data.encoding.cross import CONSTANT, SlotNames, cross_rows, mix
+from crossview.data.encoding.cross import (
+    CONSTANT,
+    LOW,
+    SlotNames,
+    cross_rows,
+    find_place,
+    mix,
+    place_names,
+)
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
+from crossview.data.encoding.one_row import MOST_KEPT
 from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
@@ -65,8 +74,9 @@ class PersonalView:
         self._deviation = math.sqrt(variance)
         self._shift = np.uint64(64 - (n_slots.bit_length() - 1))
         self._prefix = f"{column.name}="
+        places = 1 << (2 * remember_names).bit_length()  # less than half of them are taken
         self._names = SlotNames(
-            np.zeros(n_slots, dtype=np.uint32),
+            np.zeros(places, dtype=np.uint64),
             np.zeros(remember_names, dtype=np.uint64),
             np.zeros(remember_names, dtype=np.uint64),
             np.zeros(remember_names, dtype=np.int64),
@@ -75,10 +85,11 @@ class PersonalView:
         )
         self._users: list[str] = []  # of each name
         self._recent: _Hashes | None = None
+        self._kept: dict[str, int] = {}
         self._single: _SingleRow | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_recent": None, "_single": None}  # they follow
+        return {**self.__dict__, "_recent": None, "_kept": {}, "_single": None}  # they follow
 
     @property
     def n_names(self) -> int:
@@ -98,11 +109,11 @@ class PersonalView:
         data, indices = np.empty(most), np.empty(most, dtype=np.int32)
         indptr = np.zeros(n_rows + 1, dtype=np.int32)
         longest = int(np.diff(X.matrix.indptr).max(initial=0))
-        keys = np.empty(longest + 1, dtype=np.uint64)
+        keys = np.empty((2, longest + 1), dtype=np.int64)
         given = prints, self._deviation, self._shift, learn, self._names, keys
         with np.errstate(over="ignore"):  # where the loops are not compiled
             cross_rows(rows, *given, (data, indices, indptr))
-        new = self._names.rows[self.n_names : int(self._names.count[0])]
+        new = self._names.rows[self.n_names : int(self._names.n_names[0])]
         if len(new):
             self._users += users.dictionary.take(integers(users.codes[new])).to_pylist()
         end = indptr[-1]
@@ -132,8 +143,8 @@ class PersonalView:
             single = self._single = _SingleRow(self.shared, 2 * len(row.columns), *given)
         with single.lock:
             columns, values = single.cross(row, self._print_of(user), learn=learn)
-            if learn and self._names.count[0] > self.n_names:
-                self._users += [user] * (int(self._names.count[0]) - self.n_names)
+            if learn and self._names.n_names[0] > self.n_names:
+                self._users += [user] * (int(self._names.n_names[0]) - self.n_names)
         return OneRow(self.layout, columns, values, [*row.present, True])
 
     def _prints(self, dictionary: Any) -> np.ndarray:
@@ -145,9 +156,17 @@ class PersonalView:
         return recent.prints
 
     def _print_of(self, user: str) -> int:
-        text = user.encode()
-        bounds = np.array([0, len(text)], dtype=np.int64)
-        return int(hash_strings(self._prefix, np.frombuffer(text, dtype=np.uint8), bounds)[1][0])
+        """The fingerprint of a user; those of the last ones are kept."""
+        found = self._kept.get(user)
+        if found is None:
+            text = user.encode()
+            bounds = np.array([0, len(text)], dtype=np.int64)
+            data = np.frombuffer(text, dtype=np.uint8)
+            found = int(hash_strings(self._prefix, data, bounds)[1][0])
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[user] = found
+        return found
 
     # --- names -----------------------------------------------------------------------------
 
@@ -156,7 +175,9 @@ class PersonalView:
 
         The column is None for the user himself; there is no name of a slot that was not stored.
         """
-        at = int(self._names.number[slot]) - 1
+        with np.errstate(over="ignore"):
+            place = find_place(self._names.table, np.uint64(slot))
+        at = int(self._names.table[place] & LOW) - 1
         if at < 0:
             return None
         feature = int(self._names.features[at])
@@ -202,15 +223,16 @@ class PersonalView:
             raise InputError(wrong)
         prints = np.array([self._print_of(user) for user in users], dtype=np.uint64)
         features = np.asarray(state["personal.feature"]).astype(np.uint64)
-        pairs = getattr(mix, "py_func", mix)(prints[at], features)  # as NumPy takes arrays
+        with np.errstate(over="ignore"):
+            pairs = getattr(mix, "py_func", mix)(prints[at], features)  # as NumPy takes arrays
         names = self._names
         slots = (pairs >> self._shift).astype(np.int64)
         if len(set(slots.tolist())) != n:
             raise InputError(wrong)
-        names.number[:] = 0
-        names.number[slots] = np.arange(1, n + 1)
-        names.prints[:n], names.features[:n], names.count[0] = pairs, features, n
+        names.prints[:n], names.features[:n], names.n_names[0] = pairs, features, n
         names.collides[:n] = state["personal.collides"]
+        with np.errstate(over="ignore"):
+            place_names(names, self._shift)
         self._users = [users[k] for k in at.tolist()]
 
 
@@ -226,10 +248,12 @@ class _SingleRow:
         self._user = np.zeros(1, dtype=np.uint64)
         self._data, self._indices = np.empty(2 * most), np.empty(2 * most, dtype=np.int32)
         self._ends = np.zeros(2, dtype=np.int32)
-        keys = np.empty(most, dtype=np.uint64)
+        keys = np.empty((2, most), dtype=np.int64)
         matrix = self._data, self._indices, self._ends
         self._loops = [
-            bind(cross_rows, self._row.rows, self._user, deviation, shift, learn, names, keys, matrix)
+            bind(
+                cross_rows, self._row.rows, self._user, deviation, shift, learn, names, keys, matrix
+            )
             for learn in (False, True)
         ]
 

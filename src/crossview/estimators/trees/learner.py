@@ -50,6 +50,8 @@ __all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]
 
 # numbers of a dense matrix that are scored at a time
 ENTRIES_AT_ONCE = 4_000_000
+# of features that other programs compute
+ROUNDING = 1e-12
 
 
 class _TreesState(StatePart):
@@ -161,13 +163,19 @@ class TreesModel(ViewLearner):
         trees, features, ptr = own.trees(), own.features(), self._slots.ptr
         is_own = bool(self.additive and hasattr(self, "classes_"))
         views = features.views(ptr)[trees.feature[trees.roots]] if is_own else np.empty(0, np.intp)
-        largest = np.finfo(np.float64).max  # no row has more, and JSON has no infinity
+        # a threshold may be a value that rows have, which other programs compute with other
+        # rounding; sums of components have more of it.  JSON has no infinity
+        first, end = features.ends[1:3]
+        is_sum = (trees.feature >= first) & (trees.feature < end)
+        largest = np.finfo(np.float64).max
+        threshold = np.clip(trees.threshold, -largest / 2, largest / 2)
+        threshold = threshold + ROUNDING * (np.abs(threshold) + is_sum)
         return PortableTrees(
             **portable_features(features, ptr),
             roots=trees.roots,
             outputs=trees.outputs,
             feature=trees.feature,
-            threshold=np.clip(trees.threshold, -largest, largest),
+            threshold=threshold,
             left=trees.children[:, 0],
             right=trees.children[:, 1],
             missing_left=trees.missing_left.astype(np.uint8),
