@@ -8,6 +8,7 @@ import typer
 
 import crossview
 from crossview.cli.commands import (
+    card,
     compare,
     convert,
     datasets,
@@ -58,6 +59,7 @@ VERBS = (
     predict,
     evaluate,
     inspect,
+    card,
     serve,
     replay,
     export,

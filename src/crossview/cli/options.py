@@ -4,7 +4,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -12,7 +12,7 @@ import typer
 
 from crossview.catalog.learners import describe_models, find_learner, model_names
 from crossview.catalog.metrics import describe_metrics, metric_names
-from crossview.catalog.names import TASKS
+from crossview.catalog.names import TASKS, check_task
 from crossview.catalog.readers import READERS
 from crossview.catalog.settings import literal_value
 from crossview.cli.words import declare
@@ -28,6 +28,7 @@ __all__ = [
     "TableSource",
     "as_callback",
     "check_models",
+    "parse_columns",
     "parse_seconds",
 ]
 
@@ -57,10 +58,11 @@ ModelFile = Annotated[
     str, typer.Argument(metavar="MODEL", help="A file that `train` wrote, or - for stdin.")
 ]
 Task = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME",
-        help="classification, or regression where the column to predict holds numbers.",
+        help="classification, or regression to predict a number. By default what the labels say: "
+        "a number if they have decimals or more than 100 values.",
         autocompletion=starting_with(list(TASKS)),
     ),
 ]
@@ -446,16 +448,8 @@ class TableSource(SourceArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        views: dict[str, list[str]] = {}
-        for option in ("view", *KINDS):
-            for value in getattr(self, option) or []:
-                name, patterns, format = _columns_of(option, value)
-                if name is not None:
-                    group = views.setdefault(name, [])
-                    group += [pattern for pattern in patterns if pattern not in group]
-                if option in KINDS:
-                    self.kinds[option] += [f"{p}={format}" if format else p for p in patterns]
-        self.views = views or None
+        given = {option: getattr(self, option) or [] for option in ("view", *KINDS)}
+        self.views, self.kinds = parse_columns(given)
         self.ignored = [name.strip() for one in self.ignore or [] for name in one.split(",")]
 
     def arguments(self) -> dict[str, Any]:
@@ -492,9 +486,14 @@ class EncodedSource(TableSource):
         "tf_idf",
         "scale_views",
         "bins",
+        "per",
+        "per_variance",
         *SourceArguments.LAST,
     )
-    _encoding = ("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins")
+    _encoding = (
+        *("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins"),
+        *("per", "per_variance"),
+    )
 
     hash_bits: Annotated[
         int,
@@ -532,6 +531,22 @@ class EncodedSource(TableSource):
             "folds tries both.",
         ),
     ] = None
+    per: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Whose row it is, such as a user: scores deviate from the shared ones by what "
+            "each user's rows say. The column is in no other view. compare says whether that is "
+            "better than the column as a category.",
+        ),
+    ] = None
+    per_variance: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER",
+            help="With --per: prior variance of a user's own weights, by that of the shared ones.",
+        ),
+    ] = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -544,9 +559,27 @@ class EncodedSource(TableSource):
 
     def encoding_parameters(self) -> dict[str, Any]:
         """Return the other parameters of `ViewEncoder`."""
-        own = {name: getattr(self, name) for name in ("hash_bits", "tf_idf", "scale_views")}
+        names = ("hash_bits", "tf_idf", "scale_views", "per", "per_variance")
+        own = {name: getattr(self, name) for name in names}
         bins = "auto" if self.bins is None else self.bins or None
         return {"ignore": self.ignored, "ngram_range": (1, self.ngrams), "bins": bins, **own}
+
+
+def parse_columns(
+    given: Mapping[str, Sequence[str]],
+) -> tuple[dict[str, list[str]] | None, dict[str, list[str]]]:
+    """Return the views and the kinds of columns that --view, --text and so on say."""
+    views: dict[str, list[str]] = {}
+    kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for option, values in given.items():
+        for value in values:
+            name, patterns, format = _columns_of(option, value)
+            if name is not None:
+                group = views.setdefault(name, [])
+                group += [pattern for pattern in patterns if pattern not in group]
+            if option in KINDS:
+                kinds[option] += [f"{p}={format}" if format else p for p in patterns]
+    return views or None, kinds
 
 
 def _columns_of(option: str, value: str) -> tuple[str | None, list[str], str]:
@@ -660,17 +693,34 @@ def _declared(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:
 
 
 def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
-    """Return a time such as 60s, 5min, 2h or 90 in seconds; 0 only where it may be."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
+    """Return a time such as 60s, 5min, 2h, 7d or 90 in seconds; 0 only where it may be."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?\s*", text)
     if found is None or not (zero or float(found[1]) > 0.0):
         raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
-    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
+    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}[found[2] or "s"]
 
 
 def check_models(
-    models: Sequence[str], task: str, metric: str, settings: dict[str, Any] | None = None
-) -> None:
-    """Raise an error for a model or a parameter that does not exist."""
-    for model in models:
-        if not model.startswith(("view:", "baseline:")):  # they depend on the rows
-            find_learner(model, task, ["NAME"]).for_metric(metric).check_settings(settings or {})
+    models: Sequence[str],
+    task: str | None,
+    scoring: Scoring,
+    settings: dict[str, Any] | None = None,
+) -> str | None:
+    """Raise an error for a model, a metric or a parameter that does not exist.
+
+    Returns the task; None if there is more than one to which all of them belong.
+    """
+    possible, errors = [], []
+    for one in [task] if task else TASKS:
+        try:
+            scoring.check_task(check_task(one))
+            for model in models:
+                if not model.startswith(("view:", "baseline:")):  # they depend on the rows
+                    learner = find_learner(model, one, ["NAME"]).for_metric(scoring.metric_of(one))
+                    learner.check_settings(settings or {})
+            possible.append(one)
+        except InputError as error:
+            errors.append(error)
+    if not possible:
+        raise errors[0]
+    return possible[0] if len(possible) == 1 else None

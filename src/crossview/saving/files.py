@@ -22,6 +22,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "CARD",
     "COMPARISON",
     "CSV",
     "DESCRIPTION",
@@ -123,6 +124,7 @@ def _is_exported(file: Path) -> bool:
     return any(mark in start for mark in marks)
 
 
+CARD = Kind("a model card of crossview", lambda file: b"library_name: crossview" in _start(file))
 MODEL = Kind("a model file", _is_model)
 EXPORTED = Kind("an exported model", _is_exported)
 COMPARISON = Kind("a comparison", _is_comparison)

@@ -27,7 +27,7 @@ from crossview.saving.schema import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SlotTables", "hash_strings", "prefix_of", "split_name"]
+__all__ = ["SlotTables", "bytes_of", "hash_strings", "prefix_of", "same_strings", "split_name"]
 
 # between a column and what is hashed of it
 SEPARATORS = {"categorical": "=", "text": ":", "chars": "~"}
@@ -83,7 +83,7 @@ class _Hashing:
             ngrams = (self.ngram_range[0], self.ngram_range[1])
             terms, codes, indptr = split_terms(dictionary.to_pylist(), column.format, ngrams)
             dictionary = labels_as(terms, pa.large_string())
-        hashes, prints = hash_strings(prefix, *_bytes_of(dictionary))
+        hashes, prints = hash_strings(prefix, *bytes_of(dictionary))
         slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)
         return _Words(prefix, dictionary, slots, prints, codes, indptr)
 
@@ -149,7 +149,7 @@ class SlotTables(_Hashing):
         unnamed: dict[str, list[_Unnamed]] = defaultdict(list)
         for column, one in zip(columns, coded, strict=True):
             table, words = self._tables.get(column), None
-            if table is None or not _same(table.dictionary, one.dictionary):
+            if table is None or not same_strings(table.dictionary, one.dictionary):
                 words = self._hash(column, one.dictionary)
                 learned = np.append(np.zeros(len(one.dictionary), dtype=bool), True)  # null
                 table = _Table(one.dictionary, self._content(column, words), learned)
@@ -301,7 +301,7 @@ def hash_strings(
     return hashes, prints
 
 
-def _bytes_of(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+def bytes_of(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the text of Arrow strings without null, and where each begins."""
     import pyarrow as pa
 
@@ -322,7 +322,7 @@ def _prints_of(names: Iterable[str]) -> np.ndarray:
     return hash_strings("", text, np.cumsum([0, *map(len, encoded)]))[1]
 
 
-def _same(a: pa.Array, b: pa.Array) -> bool:
+def same_strings(a: pa.Array, b: pa.Array) -> bool:
     """Return whether two dictionaries are equal; the same memory is not read."""
     if len(a) == len(b) and a.offset == b.offset and a.type == b.type:
         places = [[buffer and buffer.address for buffer in x.buffers()] for x in (a, b)]
