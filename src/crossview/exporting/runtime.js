@@ -485,8 +485,8 @@ function features(node, views) {
     found.push(entries(views[one.view]).reduce((code, [c]) => one.at.get(c) ?? code, NaN));
   }
   for (const [v, column] of node.numbers) found.push(views[v] ? views[v].get(column) ?? 0 : NaN);
-  for (const {view, loadings} of node.components) {
-    const own = zeros(loadings.width);
+  for (const {view, width, loadings} of node.components) {
+    const own = zeros(width);
     if (views[view]) add(loadings, views[view], own);
     found.push(...(views[view] ? own : own.fill(NaN)));
   }

@@ -590,7 +590,7 @@ def _features(node, views):
     for v, column in node["numbers"]:
         found.append(math.nan if views[v] is None else views[v].get(column, 0.0))
     for one in node["components"]:
-        width = len(next(iter(one["loadings"].values()), ()))
+        width = one["width"]
         own = [0.0] * width if views[one["view"]] is not None else [math.nan] * width
         if width and views[one["view"]] is not None:
             _add(one["loadings"], views[one["view"]], own)

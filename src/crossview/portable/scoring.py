@@ -206,7 +206,8 @@ class Components:
     """Features: ``loadings'x`` of the columns of a view."""
 
     view: int
-    loadings: Table  # width n_components
+    width: int  # number of components
+    loadings: Table  # of this width
 
 
 @dataclass

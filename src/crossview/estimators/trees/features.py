@@ -185,7 +185,7 @@ def portable_features(features: Features, ptr: np.ndarray) -> dict[str, Any]:
     for v in features.wide_views.tolist():
         own = of_view == v
         table = Table(features.wide_columns[own] - ptr[v], features.loadings[own])
-        components.append(Components(v, table))
+        components.append(Components(v, features.loadings.shape[1], table))
     for group, v in enumerate(features.slot_views.tolist()):
         own = features.slot_groups == group
         each = np.column_stack([features.statistics[own], features.slot_rows[own]])
