@@ -187,6 +187,25 @@ def test_a_graph_says_what_it_is(cases, tmp_path):
         export(model, tmp_path / "other.onnx")
 
 
+def test_statistics_of_categories_are_compared_to_the_last_bit():
+    """What is looked up has no rounding: a threshold may be a bit below the mean of all rows."""
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in rng.integers(0, 40, 300)]
+    table = pa.table({"v__c": names, "v__x": rng.normal(size=300)})
+    encoder = ViewEncoder()
+    learner = crossview.MultiViewTreesClassifier(n_bags=1, max_iter=5, max_categories=3)
+    learner.fit(encoder.fit_transform(table), rng.integers(0, 2, 300))
+    plan = make_plan(Pipeline([("encoder", encoder), ("model", learner)]))
+    scorer = plan.model.scorer
+    first = len(scorer.coded) + len(scorer.numbers)
+    looked_up = (scorer.feature >= first) & (scorer.left != 0)
+    trees = learner._trees_state(learner._state).trees()
+    assert looked_up.any()
+    assert (scorer.threshold[looked_up] == trees.threshold[looked_up]).all()
+    others = ~looked_up & (scorer.left != 0) & (scorer.threshold != 0)
+    assert (scorer.threshold[others] > trees.threshold[others]).all()
+
+
 def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):
     rows = make_rows(40, 0, whole=True)
     table = pa.Table.from_pylist(rows, schema=SCHEMA)

@@ -92,10 +92,10 @@ def export(
         Whether to drop members, columns, document frequencies and digits that do not matter: the
         log loss of ``rows``, or of numbers the squared error, grows by at most 0.1 %.  Give rows
         that the model has not learned.
-    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}, default="duckdb"
-        Of SQL.
-    table : str, default="rows_to_score"
-        Of SQL: the table that has the columns of the model.
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}, default=None
+        Of SQL.  None: DuckDB.
+    table : str, default=None
+        Of SQL: the table that has the columns of the model.  None: ``rows_to_score``.
     keep : sequence of str, default=()
         Of SQL: columns of the table that the query returns too, such as an id.
 
