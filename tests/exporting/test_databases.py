@@ -8,10 +8,12 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import crossview
 from benchmarks.exported_models import learners, make_rows, targets
+from command_line import run
 from crossview import InputError, Pipeline, ViewEncoder, export, predict, train
 from crossview.exporting.plan import make_plan
 from crossview.exporting.running import onnx_inputs
@@ -235,6 +237,35 @@ def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):
     query = sql_query(make_plan(dated))
     table = table.append_column("when", when)
     check(run_duckdb(query, table), dated.fitted, table)
+
+
+def test_categories_in_one_slot_are_told_apart_by_the_rows_that_have_them(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    c, n = rng.integers(0, 12, 200), rng.integers(0, 9, 200)
+    columns = {"v__c": [f"c{i}" for i in c], "v__n": [str(i) for i in n]}
+    table = pa.table({**columns, "y": (c + n) % 3 == 0})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    settings = {"n_bags": 1, "max_iter": 8, "max_categories": 3}
+    trained = train(table, "y", model="trees", encoder=ViewEncoder(hash_bits=4), settings=settings)
+    file = tmp_path / "m.safetensors"
+    crossview.save(trained.fitted, file, info=trained.info)
+    words = [
+        "export",
+        file,
+        "--rows",
+        tmp_path / "t.parquet",
+        "--categories",
+        tmp_path / "t.parquet",
+    ]
+    for name in ("m.sql", "m.onnx"):
+        status, _, err = run(capsys, *words[:4], "-o", tmp_path / name)
+        assert status == 0
+        assert "a slot that another one had first; --categories" in err[-1]
+        status, _, err = run(capsys, *words, "-o", tmp_path / name)
+        assert "scores as the model to within" in err[-1]
+    check(run_duckdb((tmp_path / "m.sql").read_text(), table), trained.fitted, table)
+    status, _, err = run(capsys, *words, "-o", tmp_path / "m.py")
+    assert (status, "hashes them itself" in err[-1]) == (2, True)
 
 
 def test_columns_to_keep_and_the_table_are_named(tmp_path):
