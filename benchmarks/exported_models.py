@@ -130,12 +130,12 @@ def encoder(bins=None, hash_bits=8):
     )
 
 
-def learners():
+def learners(views=tuple(VIEWS)):
     """Each entry of the catalog with what it needs to learn these views quickly."""
     for at, entry in enumerate(LEARNERS):
         if entry.name == "view:NAME":
             continue
-        entry = entry.for_views(list(VIEWS))
+        entry = entry.for_views(list(views))
         known = inspect.signature(load_object(entry.path)).parameters
         quick = {name: value for name, value in QUICK.items() if name in known}
         if "max_iter" in quick and "n_bags" not in known:

@@ -26,8 +26,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from crossview.data.server_log import Log
 from crossview.serving.folder import replay
-from crossview.serving.log import Log
 
 CLIENTS = 3
 
@@ -163,9 +163,9 @@ def kill_and_check(
             lost.append(f"prediction {id_}")
     for id_, label in memory.labels.items():
         known = log.find(id_)
-        if known is None or known[1] != label:
+        if known is None or known[1] is None or known[1].label != label:
             lost.append(f"label {id_}")
-    n_predictions, n_labels = log.counts()
+    n_predictions, n_labels, _ = log.counts()
     log.close()
     assert not lost, (len(lost), lost[:5])
     assert len(memory.labels) <= n_labels == found.labels

@@ -12,9 +12,9 @@ import pytest
 import crossview
 from command_line import run
 from crossview import InputError
+from crossview.data.server_log import Label, Labeled, Log, Prediction
 from crossview.serving.folder import Folder, replay
 from crossview.serving.live import LiveModel
-from crossview.serving.log import Label, Labeled, Log, Prediction
 from crossview.serving.serve import read_tokens
 from live_servers import make_model, make_rows, serving
 

@@ -105,6 +105,8 @@ class Comparison(Ranking, PlotMixin):
         Whether models by folds could choose bins of the numbers.
     groups : str or None
         The column whose rows of the same value are never both learned and scored.
+    memory_lines : list of str
+        A line for each model of a stream that counts the last labels.
     split_lines : list of str
         Those of the warnings that are about the folds.
     fingerprint : str
@@ -152,6 +154,7 @@ class Comparison(Ranking, PlotMixin):
     curve: LearningCurve | None = None
     warnings: list[str] = field(default_factory=list)
     groups: str | None = None
+    memory_lines: list[str] = field(default_factory=list)
     split_lines: list[str] = field(default_factory=list)
     fingerprint: str = ""
     per: str | None = None
@@ -249,6 +252,11 @@ class Comparison(Ranking, PlotMixin):
         if content.get("format") != FORMAT:
             raise InputError("holds a comparison of another version of crossview; make it again")
         return _of_json(cls, {"diagnostics": None, **content})
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about the positive class, if nobody named it, and about the memory of models."""
+        return [*super().notes, *self.memory_lines]
 
     @property
     def verdict(self) -> list[str]:

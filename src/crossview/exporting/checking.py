@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from crossview.exporting.runtime import Model
 from crossview.portable.encoding import Column, NumberEncoder, TableEncoder
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Difference", "answers", "as_program", "compare_rows", "made_up_rows"]
+__all__ = ["Difference", "answers", "as_program", "compare_rows", "difference_of", "made_up_rows"]
 
 N_ROWS = 64
 # shares of cells, and of views, that are missing
@@ -112,18 +112,28 @@ def _row_of_numbers(encoder: NumberEncoder, chance: random.Random) -> dict[str, 
 def compare_rows(plan: Plan, fitted: Any, rows: Sequence[dict[str, Any]]) -> Difference:
     """Return how the answers of a description differ from those of the fitted model."""
     model = as_program(plan)
-    largest, n_larger = 0.0, 0
-    for row, there in zip(rows, answers(fitted, plan, rows), strict=True):
-        scores = model.scores(row)
+
+    def numbers(row: dict[str, Any]) -> list[float]:
         if plan.model.classes is None:
-            here = [model.predict(row)]
-        elif plan.model.calibration is None:
-            here = scores
-        else:
-            here = list(model.predict_proba(row).values())
-        away = max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(here, there, strict=True))
-        largest, n_larger = max(largest, away), n_larger + (away > TOLERANCE)
-    return Difference(largest, n_larger, len(rows))
+            return [model.predict(row)]
+        if plan.model.calibration is None:
+            return list(model.scores(row))
+        return list(model.predict_proba(row).values())
+
+    return difference_of(map(numbers, rows), answers(fitted, plan, rows))
+
+
+def difference_of(
+    found: Iterable[Sequence[float]],
+    there: Iterable[Sequence[float]],
+    tolerance: float = TOLERANCE,
+) -> Difference:
+    """Return how the numbers of rows differ from those of the model."""
+    largest, n_larger, n = 0.0, 0, 0
+    for here, own in zip(found, there, strict=True):
+        away = max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(here, own, strict=True))
+        largest, n_larger, n = max(largest, away), n_larger + (away > tolerance), n + 1
+    return Difference(largest, n_larger, n)
 
 
 def as_program(plan: Plan) -> Any:

@@ -33,10 +33,8 @@ MARK = "a model that Crossview exported"
 CODES = 256
 # a protocol buffer has at most as many bytes
 MOST_BYTES = 2**31 - 1
-_BINARY = {
-    **{"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min"},
-    **{"less": "Less", "or": "Or", "and": "And"},
-}
+_BINARY = {"add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "max": "Max", "min": "Min"}
+_BINARY |= {"less": "Less", "or": "Or", "and": "And"}
 _UNARY = {"exp": "Exp", "log": "Log", "sin": "Sin", "floor": "Floor", "abs": "Abs"}
 _UNARY |= {"not": "Not", "missing": "IsNaN"}
 
@@ -312,7 +310,7 @@ class _Graph(Operations):
         return _Tensor(self._node("Cast", [made], to=TensorProto.DOUBLE), width)
 
     def _with_sets(self, features: Vector, trees: Trees) -> tuple[Vector, dict[int, Any]]:
-        """Return features with one for each set, 0 to the left, and those of the nodes with sets."""
+        """Return features with one for each set, 0 to the left, and where those of nodes are."""
         nodes = np.flatnonzero((trees.left != 0) & (trees.set_of != 0)).tolist()
         by_feature: dict[int, list[int]] = {}
         for node in nodes:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, some_names
+from crossview.errors import InputError
 from crossview.exporting.plan import Plan
-from crossview.exporting.vectors import Operations, Vector, lower
+from crossview.exporting.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column
 from crossview.portable.scoring import Trees
 
@@ -38,6 +38,7 @@ DIALECTS = {
     "snowflake": 10_000,
 }
 TABLE = "rows_to_score"
+FIRST_LINE = "-- a model that Crossview exported, for {}"
 ISO = "%Y-%m-%d"
 # terms between two parentheses: a sum must not be as deep as it is long
 TERMS = 32
@@ -465,7 +466,7 @@ class _Query(Operations):
         last = [f"  k{i} AS {quoted[name]}" for i, name in enumerate(keep)] + final
         whole = ",\n".join(ctes)
         return (
-            f"-- a model that Crossview exported, for {self.dialect}\n"
+            f"{FIRST_LINE.format(self.dialect)}\n"
             f"WITH {whole}\nSELECT\n" + ",\n".join(last) + f"\nFROM crossview_{selects[-1][0]}\n"
         )
 
@@ -674,11 +675,3 @@ def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) ->
 
 def _leaf(value: Any) -> Any:
     return _number(value) if isinstance(value, float) else value
-
-
-def format_of(pattern: str) -> str:
-    """Return the format of dates whose portable pattern this is."""
-    text = pattern.removeprefix(r"[\t\n\f\r ]*").removesuffix(r"[\t\n\f\r ]*")
-    text = text.partition("(?:[T ]")[0]
-    text = re.sub(r"\(\?P<(\w)>(?:[^()]|\([^()]*\))*\)", r"%\1", text)
-    return re.sub(r"\\(.)", r"\1", text)

@@ -15,10 +15,16 @@ class Target(NamedTuple):
     """A kind of file: what it is called, and the function from a `Plan` to its text or bytes.
 
     The function raises `InputError` for what the target cannot do; nothing is written then.
+    ``options`` are its further arguments.  ``answers`` scores rows by the content, where that is
+    possible here: a function of `Plan`, content, rows and options, which returns the numbers of each row.
+    What is above the ``tolerance`` is more than rounding.
     """
 
     name: str
     path: str
+    options: tuple[str, ...] = ()
+    answers: str | None = None
+    tolerance: float = 1e-9
 
 
 # by suffix
@@ -27,6 +33,15 @@ TARGETS = {
     ".js": Target("JavaScript", "crossview.exporting.javascript:javascript_module"),
     ".html": Target("page", "crossview.exporting.page:page"),
     ".json": Target("JSON", "crossview.exporting.javascript:json_file"),
+    ".sql": Target(
+        *("SQL", "crossview.exporting.sql:sql_query", ("dialect", "table", "keep")),
+        "crossview.exporting.running:answers_of_sql",
+    ),
+    ".onnx": Target(
+        *("ONNX", "crossview.exporting.onnx:onnx_model", ()),
+        "crossview.exporting.running:answers_of_onnx",
+        1e-5,
+    ),
 }
 
 

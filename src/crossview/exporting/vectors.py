@@ -13,6 +13,7 @@ of another category at times, and its weight.
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ from crossview.portable.scoring import (
     ViewSum,
 )
 
-__all__ = ["Answers", "Operations", "lower"]
+__all__ = ["Answers", "Operations", "format_of", "lower"]
 
 # of a target
 Vector = Any
@@ -209,6 +210,7 @@ class _Lowering:
         self.plan, self.ops = plan, ops
         self.zero, self.one = ops.constant([0.0]), ops.constant([1.0])
         self.nothing = ops.constant([math.nan])
+        self.sums_of_trees: dict[tuple[int, ...], Vector] = {}
 
     # --- answers -----------------------------------------------------------------------------
 
@@ -642,42 +644,26 @@ class _Lowering:
         ops, parts = self.ops, []
 
         def missing_with(x: _View | None, own: Any, width: int) -> None:
-            """Add features of a view, which are missing where it is."""
+            # features of a view, which are missing where it is
             if x is None:
                 parts.append(ops.constant(np.full(width, math.nan)))
             else:
                 parts.append(ops.where(x.present, own(x), self.nothing))
 
         for coded in node.coded:
-            table = coded.columns, coded.codes[:, None].astype(float)
-            missing_with(
-                views[coded.view], lambda x, t=table: self._row_of(x, *t, np.array([math.nan])), 1
-            )
-        at = np.arange(len(node.numbers))
+            table = Table(coded.columns, coded.codes[:, None].astype(float))
+            nothing = np.array([math.nan])
+            missing_with(views[coded.view], lambda x, t=table, d=nothing: self._row_of(x, t, d), 1)
+        numbers, order = node.numbers.reshape(-1, 2), []
         for v, x in enumerate(views):
-            own = node.numbers[:, 0] == v if len(at) else at
-            positions = at[own] if len(at) else at
-            if not len(positions):
-                continue
-            columns = node.numbers[positions, 1]
-            order = np.argsort(columns, kind="stable")
-            distinct, place = np.unique(columns, return_inverse=True)
-            chosen = np.zeros((len(distinct), len(columns)))
-            chosen[place, np.arange(len(columns))] = 1.0
-            table = Table(distinct, chosen)
-            del order
-            missing_with(x, lambda x, t=table, n=len(columns): self._linear(x, t, n), len(columns))
-            at = at if len(positions) else at
-        order = (
-            [
-                position
-                for v in range(len(views))
-                for position in np.flatnonzero(node.numbers[:, 0] == v).tolist()
-            ]
-            if len(node.numbers)
-            else []
-        )
-        n_coded, n = len(node.coded), len(node.numbers)
+            positions = np.flatnonzero(numbers[:, 0] == v)
+            if len(positions):
+                distinct, place = np.unique(numbers[positions, 1], return_inverse=True)
+                chosen = np.zeros((len(distinct), len(positions)))
+                chosen[place, np.arange(len(positions))] = 1.0
+                table, n = Table(distinct, chosen), len(positions)
+                missing_with(x, lambda x, t=table, n=n: self._linear(x, t, n), n)
+                order += positions.tolist()
         for one in node.components:
             width = one.loadings.values.shape[1]
             missing_with(
@@ -686,48 +672,44 @@ class _Lowering:
                 width,
             )
         for own in node.statistics:
-            default = np.append(node.prior, 0.0)
-            table = own.statistics.columns, own.statistics.values
+            prior = np.append(node.prior, 0.0)
             missing_with(
-                views[own.view], lambda x, t=table, d=default: self._row_of(x, *t, d), len(default)
+                views[own.view],
+                lambda x, t=own.statistics, d=prior: self._row_of(x, t, d),
+                len(prior),
             )
         if not parts:
             return ops.constant([math.nan])
         joined = ops.join(parts)
+        places = np.arange(ops.width(joined))
         # numbers were collected view by view
-        places = list(range(ops.width(joined)))
-        for i, position in enumerate(order):
-            places[n_coded + position] = n_coded + i
-        del n
-        return ops.keep(ops.take(joined, places))
+        places[len(node.coded) + np.array(order, dtype=np.intp)] = len(node.coded) + np.arange(
+            len(order)
+        )
+        return ops.keep(ops.take(joined, places.tolist()))
 
-    def _row_of(
-        self, x: _View, columns: np.ndarray, values: np.ndarray, default: np.ndarray
-    ) -> Vector:
+    def _row_of(self, x: _View, table: Table, default: np.ndarray) -> Vector:
         """Return the row of values of the last column that a row has, else the default."""
         ops, found = self.ops, self.ops.constant(default)
-        for column, row in zip(columns.tolist(), values, strict=True):
-            if column < x.n_dense:
-                is_there = ops.binary(
-                    "less", self.zero, ops.unary("abs", ops.take(x.dense, [column]))
-                )
-                found = ops.where(is_there, ops.constant(row), found)
-        slots = dict(zip(columns.tolist(), values, strict=True))
+        slots = dict(zip(table.columns.tolist(), table.values, strict=True))
+        for column in [one for one in slots if one < x.n_dense]:
+            size = ops.unary("abs", ops.take(x.dense, [column]))
+            is_there = ops.binary("less", self.zero, size)
+            found = ops.where(is_there, ops.constant(slots[column]), found)
         for category, _, names in x.categories:
             rows = {name: slots[at] for name, at in names.items() if at in slots}
-            if not rows:
-                continue
-            own = ops.keep(ops.lookup(category, rows, np.full(len(default), math.nan)))
-            found = ops.where(ops.unary("missing", own), found, own)
+            if rows:
+                own = ops.keep(ops.lookup(category, rows, np.full(len(default), math.nan)))
+                found = ops.where(ops.unary("missing", own), found, own)
         return found
 
     def _tree_sums(self, node: Trees, views: Sequence[_View | None]) -> Vector:
-        """Return the sums over the trees; with own scores of each view, one view after the other."""
+        """Return the sums over the trees; where views have scores of their own, by view."""
         K = len(node.baseline)
         outputs, width = node.outputs, K
         if len(node.tree_views):
             outputs, width = node.tree_views * K + node.outputs, K * len(views)
-        kept = self.__dict__.setdefault("_sums_of_trees", {})
+        kept = self.sums_of_trees
         key = id(node), *(id(x) for x in views)
         if key not in kept:
             features = self._features(node, views)
@@ -835,3 +817,11 @@ class _Lowering:
         is_some = ops.binary("less", self.zero, whole)
         safe = ops.where(is_some, whole, self.one)
         return ops.keep(ops.where(is_some, ops.div(total, safe), ops.constant(nothing)))
+
+
+def format_of(pattern: str) -> str:
+    """Return the format of dates whose portable pattern this is."""
+    text = pattern.removeprefix(r"[\t\n\f\r ]*").removesuffix(r"[\t\n\f\r ]*")
+    text = text.partition("(?:[T ]")[0]
+    text = re.sub(r"\(\?P<(\w)>(?:[^()]|\([^()]*\))*\)", r"%\1", text)
+    return re.sub(r"\\(.)", r"\1", text)

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from crossview.data.server_log import Prediction
 from crossview.scoring.drift import DriftCounter, drift_warnings, read_reference, scores_of_views
 from crossview.serving.live import LiveModel
-from crossview.serving.log import Prediction
 from crossview.serving.scores import MINUTE, Point, turned
 from crossview.views import MultiView
 

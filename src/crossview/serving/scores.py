@@ -133,19 +133,26 @@ class Served:
     curve: list[Point] = field(default_factory=list)
     labels_of_a_point: int = FEWEST_LABELS
 
-    def add(self, time: int, score: Score, first: Score | None) -> None:
-        """Count a label, which came at a time."""
-        self.total.add(time, score, first)
+    def add(
+        self,
+        time: int,
+        score: Score,
+        first: Score | None,
+        before: tuple[Score | None, Score | None] | None = None,
+    ) -> None:
+        """Count a label, which came at a time, in place of one that was assumed ``before``."""
         if not self.minutes or time // MINUTE > self.minutes[-1].time // MINUTE:
             self.minutes = [*self.minutes[1 - MOST_MINUTES :], Point()]
-        self.minutes[-1].add(time, score, first)
         if not self.curve or self.curve[-1].n >= self.labels_of_a_point:
             if len(self.curve) == MOST_POINTS:
                 pairs = zip(self.curve[::2], self.curve[1::2], strict=True)
                 self.curve = [one + other for one, other in pairs]
                 self.labels_of_a_point *= 2
             self.curve.append(Point())
-        self.curve[-1].add(time, score, first)
+        for point in (self.total, self.minutes[-1], self.curve[-1]):
+            point.add(time, score, first)
+            if before is not None and before[0] is not None:
+                point.add(time, before[0], before[1], -1)
 
     def full_curve(self) -> list[Point]:
         """Return the curve without its last point, where that has few labels."""
