@@ -34,7 +34,7 @@ GROUPS = {
     ),
     "Errors and warnings": (
         *("InputError", "LabelOrderWarning", "LeakWarning", "OneClassWarning"),
-        "GuessedEncodingWarning",
+        "GuessWarning",
     ),
 }
 

@@ -52,6 +52,8 @@ LEFT_OUT = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_run(name):
+    if name.startswith("crossview.compat."):
+        pytest.importorskip(name, reason="the other library is not installed", exc_type=ImportError)
     results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert results.failed == 0
 

@@ -17,7 +17,7 @@ from crossview.data.source import open_rows as open_rows
 from crossview.data.source import open_table as open_table
 from crossview.describing.describe import describe as describe
 from crossview.errors import FirstDownloadWarning as FirstDownloadWarning
-from crossview.errors import GuessedEncodingWarning as GuessedEncodingWarning
+from crossview.errors import GuessWarning as GuessWarning
 from crossview.errors import InputError as InputError
 from crossview.errors import LabelOrderWarning as LabelOrderWarning
 from crossview.errors import LeakWarning as LeakWarning
@@ -50,10 +50,12 @@ from crossview.estimators.svm.measure import Measure as Measure
 from crossview.estimators.trees.learner import MultiViewTreesClassifier as MultiViewTreesClassifier
 from crossview.estimators.trees.learner import MultiViewTreesRegressor as MultiViewTreesRegressor
 from crossview.evaluating.evaluate import evaluate as evaluate
+from crossview.exporting.export import export as export
 from crossview.merging import merge as merge
 from crossview.pipeline import Pipeline as Pipeline
 from crossview.pipeline import make_pipeline as make_pipeline
 from crossview.predicting.predict import predict as predict
+from crossview.reporting.card import model_card as model_card
 from crossview.reporting.displays.comparison import ComparisonDisplay as ComparisonDisplay
 from crossview.reporting.displays.contributions import ViewContributionDisplay as ViewContributionDisplay
 from crossview.reporting.displays.cumulative import CumulativeErrorDisplay as CumulativeErrorDisplay

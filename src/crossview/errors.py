@@ -69,8 +69,11 @@ class OneClassWarning(UserWarning):
     """
 
 
-class GuessedEncodingWarning(UserWarning):
-    """Warning that a text file is not UTF-8, and which encoding it is read in."""
+class GuessWarning(UserWarning):
+    """Warning of a guess, and how to change it.
+
+    The encoding or decimal point of a text file, or whether labels are classes or numbers.
+    """
 
 
 class FirstDownloadWarning(UserWarning):

@@ -38,7 +38,7 @@ POSITIVE_BESIDE = {
     "p": ("n",),
     "t": ("f",),
 }
-# the rarer class is the positive one if fewer of the rows than this are of it
+# a class is the rarer one if fewer of the rows than this are of it
 MOST_OF_RARER = 0.4
 
 
@@ -156,9 +156,10 @@ def choose_positive(classes: Any, class_rows: Any = None) -> tuple[int, str]:
     """Return which of two classes is the positive one, and what says so.
 
     That is the class that is called 1, true, yes or the like, in any case; not if both are, and 1
-    only beside 0 or -1.  Where no name says it, it is the rarer class, if it has less than 40 % of
-    the rows.  Where neither speaks, it is the second one, which is a guess: measures that need no
-    positive class are better there.
+    only beside 0 or -1. If the other class is the rare one, measures of the named class alone are
+    high without any model, and those that count both classes are better. Where no name says it, it
+    is the rarer class, if it has less than 40 % of the rows. Where neither speaks, it is the second
+    one, which is a guess: measures that need no positive class are better there.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def choose_positive(classes: Any, class_rows: Any = None) -> tuple[int, str]:
     -------
     code : {0, 1}
         Its place among the classes.
-    by : {"name", "rarer", "guess"}
+    by : {"name", "majority", "rarer", "guess"}
         What says so.
 
     Examples
@@ -179,17 +180,19 @@ def choose_positive(classes: Any, class_rows: Any = None) -> tuple[int, str]:
     >>> from crossview.labels import choose_positive
     >>> choose_positive(["ja", "nein"]), choose_positive([0, 1]), choose_positive([1, 2])
     ((0, 'name'), (1, 'name'), (1, 'guess'))
+    >>> choose_positive(["case", "control"], [70, 30])
+    (0, 'majority')
     >>> choose_positive(["bought", "left"], [30, 70]), choose_positive(["AD", "NC"], [45, 55])
     ((0, 'rarer'), (1, 'guess'))
     """
     first, second = (_name(label) for label in np.asarray(classes).tolist())
     named = _is_positive(first, second), _is_positive(second, first)
+    a, b = (0, 0) if class_rows is None else (int(n) for n in class_rows)
     if named[0] != named[1]:
-        return int(named[1]), "name"
-    if class_rows is not None:
-        a, b = (int(n) for n in class_rows)
-        if min(a, b) < MOST_OF_RARER * (a + b):
-            return int(b < a), "rarer"
+        others = a if named[1] else b
+        return int(named[1]), "majority" if 0 < others < MOST_OF_RARER * (a + b) else "name"
+    if class_rows is not None and min(a, b) < MOST_OF_RARER * (a + b):
+        return int(b < a), "rarer"
     return 1, "guess"
 
 

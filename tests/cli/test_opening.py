@@ -182,10 +182,14 @@ def test_how_csv_is_written_reaches_every_command(here, capsys):
     command = "crossview train t.csv --label click --null NA,- --decimal , --delimiter ';' --quote"
     assert out[-1].startswith(command)
     quoted = ["--quote", "'"]
-    # without the options there are warnings, one line each
+    # without the options there are guesses and warnings, one line each
     _, _, err = run(
         capsys, "train", "t.csv", *options[:2], *quoted, "--model", "pa:squared", "-o", "x.st"
     )
+    assert err[0] == (
+        "crossview: t.csv: read with a decimal comma; if that looks wrong, give --decimal ."
+    )
+    _, _, err = run(capsys, "train", "t.csv", *options[:2], *quoted, "--decimal", ".", "-o", "x.st")
     assert err[0] == (
         "crossview: warning: ad__price: text, but all look like numbers with a decimal comma: "
         "--decimal ,"

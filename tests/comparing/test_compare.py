@@ -334,7 +334,7 @@ def test_missing_views_are_compared_as_they_are():
             {"models": ["pa:squared", "svmperf:error_rate"], "progressive": True},
             "model 'svmperf:error_rate' needs all rows in memory.*; compare it by folds",
         ),
-        ({"y": np.linspace(0, 1, 150)}, "is not a class"),
+        ({"y": np.linspace(0, 1, 150), "task": "classification"}, "is not a class"),
         (
             {"X": MultiView({"only": np.ones((150, 2))}), "ablate": True},
             "ablate= takes views away, and there is one, 'only'",

@@ -47,6 +47,44 @@ def test_a_model_reads_the_next_export_as_the_first(first, tmp_path):
     assert (goes_on.rows, goes_on.encoder.dialect) == (90, DIALECT)
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "utf-8-sig", "utf-16"])
+def test_a_first_line_for_excel_says_the_delimiter_and_names_no_column(encoding, tmp_path):
+    rows = "\r\n1;groß, alt;5\r\n2;klein, neu;6\r\n"
+    path = tmp_path / "excel.csv"
+    path.write_bytes(("sep=;\r\nNr;Größe, Alter;Preis" + rows).encode(encoding))
+    found = open_table(path, encoding=encoding)
+    assert found.schema.names == ["Nr", "Größe, Alter", "Preis"]
+    assert [row for batch in found for row in batch.X.to_pylist()] == [
+        {"Nr": 1, "Größe, Alter": "groß, alt", "Preis": 5},
+        {"Nr": 2, "Größe, Alter": "klein, neu", "Preis": 6},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "comma"),
+    [
+        ("a;b\n1,5;x\n2;y\n", True),
+        ('a;b\n"-1,5";x\nNA;y\n;z\n', True),
+        ("a;b\n1,5;2.5\n2;3\n", False),  # one column has points
+        ("a;b\n1,5;x\nabout 2;y\n", False),
+        ("a;b\n1;x\n2;y\n", False),
+        ('a,b\n"1,5",x\n"2,5",y\n', False),  # may be thousands
+    ],
+)
+def test_a_decimal_comma_is_a_guess_that_is_said(rows, comma, tmp_path, recwarn):
+    path = tmp_path / "a.csv"
+    path.write_text(rows)
+    found = open_table(path, null=["NA"])
+    assert found.dialect.get("decimal", ".") == (",." if comma else "..")[0]
+    said = [str(one.message) for one in recwarn]
+    words = f"{path}: read with a decimal comma; if that looks wrong, give decimal='.'"
+    assert said == [words] * comma
+    assert (found.schema.field("a").type == "double") == comma
+    given = open_table(path, null=["NA"], decimal=".")
+    assert "decimal" not in given.dialect
+    assert len(recwarn) == comma
+
+
 @pytest.mark.parametrize(
     ("text", "how", "message"),
     [

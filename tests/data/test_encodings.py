@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crossview import GuessedEncodingWarning, InputError, open_table
+from crossview import GuessWarning, InputError, open_table
 from crossview.data.readers import encodings, wide
 from crossview.data.readers import text as text_module
 from crossview.saving.files import close_process_folder
@@ -20,6 +20,8 @@ TEXTS = {
     "spanish": ("cp1252", "Muñoz;Málaga\nPeña;Córdoba\n¿Qué?;Cádiz\n"),
     "swedish": ("cp1252", "Åsa;Malmö\nBjörn;Göteborg\nHåkan;Västerås\n"),
     "from a Macintosh": ("mac_roman", "Müller;Köln;groß\nJäger;Düsseldorf;übergroß\n"),
+    "from DOS": ("cp850", "Müller;Köln;groß\nJäger;Düsseldorf;übergroß\n"),
+    "finnish": ("cp1252", "Jyväskylä\nHämeenlinna;Äänekoski\n"),
     "polish": ("cp1250", "Łukasz;Łódź\nMałgorzata;Gdańsk\nŻaneta;Częstochowa;książka\n"),
     "czech": ("cp1250", "Jiří;Plzeň\nŠtěpán;Ústí\nŽofie;Třebíč\n"),
     "russian": ("cp1251", "Иван;Москва\nОльга;Казань\nСергей;Самара\n"),
@@ -35,7 +37,7 @@ def test_a_guess_reads_the_text_and_shows_words_of_it(language, tmp_path):
     encoding, text = TEXTS[language]
     path = tmp_path / "a.csv"
     path.write_bytes(b"no,text\n" + text.encode(encoding) * 5)
-    with pytest.warns(GuessedEncodingWarning, match=r"a\.csv is not UTF-8: read as \w+ \(") as said:
+    with pytest.warns(GuessWarning, match=r"a\.csv is not UTF-8: read as \w+ \(") as said:
         found = encodings.find_encoding(str(path))
     assert text.encode(encoding).decode(found) == text
     (shown,) = re.findall(r"\((.*)\)", str(said[0].message))
@@ -46,7 +48,7 @@ def test_an_odd_byte_far_from_the_start_counts(tmp_path):
     path = tmp_path / "a.csv.gz"
     rows = b"1,plain\n" * 400_000 + "2,Köln\n".encode("cp1252") + b"3,plain\n" * 10
     path.write_bytes(gzip.compress(b"n,where\n" + rows, 1))
-    with pytest.warns(GuessedEncodingWarning, match="Köln"):
+    with pytest.warns(GuessWarning, match="Köln"):
         stream = open_table(path)
     assert stream.dialect == {"encoding": "cp1252"}
     assert list(stream.value_counts("where")) == ["Köln", "plain"]
@@ -86,7 +88,7 @@ def test_names_and_values_are_read_and_errors_name_the_file_and_its_row(
 def test_each_file_of_several_has_its_own(tmp_path):
     for name, encoding in (("a", "utf-8"), ("b", "utf-16"), ("c", "cp1252"), ("d", "utf-8-sig")):
         (tmp_path / f"{name}.csv").write_bytes("Größe;n\nlängst;1\n".encode(encoding))
-    with pytest.warns(GuessedEncodingWarning, match=r"c\.csv"):
+    with pytest.warns(GuessWarning, match=r"c\.csv"):
         stream = open_table(tmp_path / "*.csv")
     assert rows_of(stream) == [{"Größe": "längst", "n": 1}] * 4
 
@@ -131,7 +133,7 @@ def test_what_does_not_fit_is_one_line(content, encoding, message, tmp_path):
 def test_utf8_that_is_said_to_be_something_else_is_told(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(GERMAN.encode())
-    with pytest.warns(GuessedEncodingWarning, match=r"is UTF-8 \(Größe, längst\), but is read as"):
+    with pytest.warns(GuessWarning, match=r"is UTF-8 \(Größe, längst\), but is read as"):
         assert open_table(path, encoding="cp1252").column_names == ["GrÃ¶ÃŸe"]
 
 
@@ -144,7 +146,7 @@ def test_a_file_like_others_has_their_encoding_if_it_fits(tmp_path, recwarn):
     assert open_table(path, dialect=of_others).dialect == {}
     assert not recwarn
     path.write_bytes(TEXTS["german"][1].encode("mac_roman"))
-    with pytest.warns(GuessedEncodingWarning, match="mac_roman"):
+    with pytest.warns(GuessWarning, match="mac_roman"):
         open_table(path, dialect=of_others)
 
 

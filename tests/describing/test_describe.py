@@ -185,7 +185,10 @@ def test_a_label_that_is_something_else():
     table = pa.table(
         {"a__x": np.arange(3000) % 7, "y": np.arange(3000) / 3, "t": ["a", "b"] * 1500}
     )
-    assert "to predict a number: task='regression'" in describe(table, "y").warnings[-1]
+    assert (
+        "to predict a number: task='regression'"
+        in describe(table, "y", task="classification").warnings[-1]
+    )
     answer = describe(table, "t", task="regression", views={"a": "a__x"})
     assert "is no number; to predict a class" in answer.warnings[-1]
     with pytest.raises(InputError, match="no label column 'z'"):

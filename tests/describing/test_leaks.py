@@ -164,7 +164,7 @@ def test_columns_to_ignore_are_in_no_view():
         encoder=ViewEncoder(ignore=["a__c*"]),
     )
     assert trained.encoder.view_columns() == {"a": ["a__x"], "b": ["b__z"]}
-    with pytest.raises(InputError, match="view 'a' has only columns of ignore=; leave the view"):
+    with pytest.raises(InputError, match="view 'a' has only columns of ignore= or per=; leave the"):
         train(
             TABLE, **given, views={"a": "a__c*", "b": "b*"}, encoder=ViewEncoder(ignore=["a__c*"])
         )

@@ -35,13 +35,16 @@ from crossview.scoring.results import metric_words, one_class_warning, positive_
 @pytest.mark.parametrize(
     ("classes", "rows", "expected"),
     [
-        ([0, 1], [1, 99], (1, "name")),
+        ([0, 1], [99, 1], (1, "name")),
+        ([0, 1], [400, 600], (1, "name")),
+        ([0, 1], [399, 601], (1, "majority")),
+        ([0, 1], [0, 9], (1, "name")),
         ([-1, 1], None, (1, "name")),
         ([-1.0, 1.0], None, (1, "name")),
         (["+1", "-1"], None, (0, "name")),
         (["0", "1"], None, (1, "name")),
-        ([False, True], [1, 99], (1, "name")),
-        (["ja", "nein"], [99, 1], (0, "name")),
+        ([False, True], [1, 99], (1, "majority")),
+        (["ja", "nein"], [99, 1], (0, "majority")),
         (["NO", "Yes "], None, (1, "name")),
         (["Oui", "non"], None, (0, "name")),
         (["no", "sí"], None, (1, "name")),
@@ -265,3 +268,17 @@ def test_the_command_line_says_it_in_its_first_line(tmp_path, capsys):
     assert err[1].startswith("predicts 'ja' above probability 0.")
     status, _, err = run(capsys, *given, "--threshold", "1e-12", "--positive", "nein")
     assert "crossview: warning: all 120 rows checked in training are predicted as 'nein'" in err[0]
+
+
+def test_f1_of_a_class_that_most_rows_are_of_is_no_default():
+    x = np.random.default_rng(0).normal(size=200)
+    table = pd.DataFrame({"x": x, "y": np.where(x > -0.5, "yes", "no")})
+    trained = train(table, "y", model="arow")
+    assert (trained.metric["name"], trained.positive) == ("macro_f1", "yes")
+    note = "'yes' has more than 60 % of the rows, so both classes count the same; "
+    assert note + "--positive yes takes f1 of it" in trained.notes
+    given = train(table, "y", model="arow", scoring=Scoring(positive="yes"))
+    assert given.metric["name"] == "f1"
+    answer = compare(table, "y", models=["arow"], cv=3, baselines=())
+    assert answer.metric == "macro_f1"
+    assert not {"--positive", "--metric"} & set(answer.train_options)

@@ -38,6 +38,7 @@ from crossview.estimators.documentation import ParameterDoc, document_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
+from crossview.portable.scoring import ViewSum, split_by_view
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
@@ -123,6 +124,14 @@ class LinearPipeline(PipelineLearner):
         score_views(rows, read_only(self._state["W"]), scores, np.empty((n, V)))
         there = rows.present if len(rows.present) else np.ones((n, V), dtype=bool)
         return scores + self._state["b"], there
+
+    def _portable_scorer(self) -> ViewSum:
+        return ViewSum.linear(
+            split_by_view(self._state["W"], self._slots.ptr),
+            self._state["b"],
+            absent=self._state["absent"],
+            view_scores="own" if hasattr(self, "classes_") else "alone",
+        )
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         scores, there = self._scores(rows)

@@ -8,11 +8,13 @@ import typer
 
 import crossview
 from crossview.cli.commands import (
+    card,
     compare,
     convert,
     datasets,
     describe,
     evaluate,
+    export,
     inspect,
     predict,
     replay,
@@ -50,6 +52,19 @@ def crossview_command(
         typer.echo(context.get_help())
 
 
-VERBS = (describe, compare, train, predict, evaluate, inspect, serve, replay, convert, datasets)
+VERBS = (
+    describe,
+    compare,
+    train,
+    predict,
+    evaluate,
+    inspect,
+    card,
+    serve,
+    replay,
+    export,
+    convert,
+    datasets,
+)
 for module in VERBS:
     app.command(module.__name__.rpartition(".")[2])(as_callback(module.run))

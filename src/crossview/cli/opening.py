@@ -20,8 +20,10 @@ from crossview.catalog.readers import READERS
 from crossview.cli.loading import loading_meanwhile
 from crossview.cli.options import STANDARD, SourceArguments
 from crossview.cli.words import say
+from crossview.data import guessed_task
 from crossview.data.encoding.columns import match_names
 from crossview.data.encoding.view_columns import (
+    check_per,
     columns_of_views,
     match_ignored,
     plan_columns,
@@ -40,7 +42,7 @@ from crossview.data.table_columns import (
     views_of_join,
 )
 from crossview.describing import describe as describing
-from crossview.errors import GuessedEncodingWarning, InputError, closest_names
+from crossview.errors import GuessWarning, InputError, closest_names
 from crossview.saving.files import is_pipe, naming
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
 
@@ -123,7 +125,8 @@ def opened(
     if model is not None and model == arguments.source == STANDARD:
         raise InputError("the model and the rows cannot both be read from standard input")
     aside = [name for name in in_no_view if name is not None]
-    keep = [name for name in named if name is not None]
+    per = getattr(arguments, "per", None)
+    keep = [name for name in (*named, per) if name is not None]
     with model_input(model) as model_file, standard_input(arguments.source, arguments) as file:
         table = open_source(
             file, arguments, ignored=aside, named=keep, label=label, model=model_file, learns=learns
@@ -149,7 +152,7 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
     Guesses about the source, which are warnings of the library, are a line each on stderr.
     """
     if source is None or (source != STANDARD and not is_pipe(source)):
-        with _guesses_as_lines():
+        with guesses_as_lines():
             yield source
         return
     name = "standard input" if source == STANDARD else source
@@ -158,7 +161,7 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
         with _opened_once(source, name) as stream, copy.open("wb") as file, naming(folder):
             shutil.copyfileobj(stream, file)
         try:
-            with _guesses_as_lines(str(copy), name):
+            with guesses_as_lines(str(copy), name):
                 yield str(copy)
         except InputError as error:
             if error.file != str(copy):
@@ -187,14 +190,14 @@ def _opened_once(source: str, name: str) -> Any:
 
 
 @contextmanager
-def _guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
+def guesses_as_lines(copy: str = "", name: str = "") -> Iterator[None]:
     """Write what is guessed about a file as lines; a copy has the name of what it was made of."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", GuessedEncodingWarning)
+        warnings.simplefilter("always", GuessWarning)
         show_others = warnings.showwarning
 
         def show(message: Any, category: type[Warning], *where: Any) -> None:
-            if not issubclass(category, GuessedEncodingWarning):
+            if not issubclass(category, GuessWarning):
                 show_others(message, category, *where)
                 return
             words = str(message).replace(copy, name) if copy else str(message)
@@ -284,14 +287,26 @@ def _check_table(
     if columns.label is not None and known is not None:
         check_label(table, columns.label, known.columns)
     elif columns.label is not None:
-        left_out = match_ignored(columns.ignored, table.column_names)
+        left_out, declared = _left_out(columns, table.column_names)
         views = without_ignored(columns.views, left_out, table.column_names)
         others = predictors(table, columns.label, views, [*ignored, *left_out])
         dates = dates_in_views(columns.kinds["date"], ignored)
-        plan_columns(others, views, columns.kinds | {"date": dates})
+        plan_columns(others, views, declared | {"date": dates})
     for name in ignored:
         if name not in table.column_names:
             raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
+
+
+def _left_out(
+    columns: SourceArguments, names: Sequence[str]
+) -> tuple[list[str], dict[str, list[str]]]:
+    """Return the columns that no view may name, and the kinds that are declared of the others."""
+    left_out, per = match_ignored(columns.ignored, names), getattr(columns, "per", None)
+    if per is None:
+        return left_out, columns.kinds
+    check_per(per, left_out, names)
+    kinds = {kind: [one for one in own if one != per] for kind, own in columns.kinds.items()}
+    return [*left_out, per], kinds
 
 
 def join(
@@ -351,6 +366,17 @@ def check_columns_of_model(model: str, table: Any, missing_columns: str = "error
         columns_of_model(table, known.columns, missing_columns)
 
 
+def task_of(task: str | None, rows: Opened) -> str:
+    """Return the task; None: what the first labels of the rows say, in a line on stderr."""
+    table = rows.table
+    if task is None and isinstance(table, str):
+        table = open_source(table, rows.arguments)
+    if task is not None or not isinstance(table, Source):
+        return task or "classification"
+    with guesses_as_lines():
+        return guessed_task.task_of(None, table, rows.arguments.label)
+
+
 def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
     """Say what may be wrong with the first rows, a line each on stderr.
 
@@ -366,7 +392,7 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
         return
     options: dict[str, Any] = {"views": columns.views, "task": task, "leaks": leaks}
     options["kinds"] = columns.kinds | found
-    options["ignore"] = [*rows.in_no_view, *columns.ignored]
+    options["ignore"] = [*rows.in_no_view, *_left_out(columns, table.column_names)[0]]
     description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
         say(f"warning: {warning}")
@@ -375,10 +401,10 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
 def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:
     """Say which strings are read as dates and as text; return all columns of these kinds."""
     columns = rows.arguments
-    left_out = match_ignored(columns.ignored, table.column_names)
+    left_out, declared = _left_out(columns, table.column_names)
     views = without_ignored(columns.views, left_out, table.column_names)
     names = predictors(table, columns.label, views, [*rows.in_no_view, *left_out]).column_names
-    kinds = columns.kinds | {"date": dates_in_views(columns.kinds["date"], rows.in_no_view)}
+    kinds = declared | {"date": dates_in_views(declared["date"], rows.in_no_view)}
     found = recognized(table, names, views, kinds)
     dates = {name: one for name, one in found.dates.items() if name not in kinds["date"]}
     if dates:

@@ -12,7 +12,7 @@ import typer
 
 from crossview.catalog.learners import describe_models, find_learner, model_names
 from crossview.catalog.metrics import describe_metrics, metric_names
-from crossview.catalog.names import TASKS
+from crossview.catalog.names import TASKS, check_task
 from crossview.catalog.readers import READERS
 from crossview.catalog.settings import literal_value
 from crossview.cli.words import declare
@@ -58,10 +58,11 @@ ModelFile = Annotated[
     str, typer.Argument(metavar="MODEL", help="A file that `train` wrote, or - for stdin.")
 ]
 Task = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME",
-        help="classification, or regression where the column to predict holds numbers.",
+        help="classification, or regression to predict a number. By default what the labels say: "
+        "a number if they have decimals or more than 100 values.",
         autocompletion=starting_with(list(TASKS)),
     ),
 ]
@@ -485,9 +486,14 @@ class EncodedSource(TableSource):
         "tf_idf",
         "scale_views",
         "bins",
+        "per",
+        "per_variance",
         *SourceArguments.LAST,
     )
-    _encoding = ("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins")
+    _encoding = (
+        *("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins"),
+        *("per", "per_variance"),
+    )
 
     hash_bits: Annotated[
         int,
@@ -525,6 +531,22 @@ class EncodedSource(TableSource):
             "folds tries both.",
         ),
     ] = None
+    per: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Whose row it is, such as a user: scores deviate from the shared ones by what "
+            "each user's rows say. The column is in no other view. compare says whether that is "
+            "better than the column as a category.",
+        ),
+    ] = None
+    per_variance: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER",
+            help="With --per: prior variance of a user's own weights, by that of the shared ones.",
+        ),
+    ] = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -537,7 +559,8 @@ class EncodedSource(TableSource):
 
     def encoding_parameters(self) -> dict[str, Any]:
         """Return the other parameters of `ViewEncoder`."""
-        own = {name: getattr(self, name) for name in ("hash_bits", "tf_idf", "scale_views")}
+        names = ("hash_bits", "tf_idf", "scale_views", "per", "per_variance")
+        own = {name: getattr(self, name) for name in names}
         bins = "auto" if self.bins is None else self.bins or None
         return {"ignore": self.ignored, "ngram_range": (1, self.ngrams), "bins": bins, **own}
 
@@ -678,9 +701,26 @@ def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
 
 
 def check_models(
-    models: Sequence[str], task: str, metric: str, settings: dict[str, Any] | None = None
-) -> None:
-    """Raise an error for a model or a parameter that does not exist."""
-    for model in models:
-        if not model.startswith(("view:", "baseline:")):  # they depend on the rows
-            find_learner(model, task, ["NAME"]).for_metric(metric).check_settings(settings or {})
+    models: Sequence[str],
+    task: str | None,
+    scoring: Scoring,
+    settings: dict[str, Any] | None = None,
+) -> str | None:
+    """Raise an error for a model, a metric or a parameter that does not exist.
+
+    Returns the task; None if there is more than one to which all of them belong.
+    """
+    possible, errors = [], []
+    for one in [task] if task else TASKS:
+        try:
+            scoring.check_task(check_task(one))
+            for model in models:
+                if not model.startswith(("view:", "baseline:")):  # they depend on the rows
+                    learner = find_learner(model, one, ["NAME"]).for_metric(scoring.metric_of(one))
+                    learner.check_settings(settings or {})
+            possible.append(one)
+        except InputError as error:
+            errors.append(error)
+    if not possible:
+        raise errors[0]
+    return possible[0] if len(possible) == 1 else None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crossview.comparing.comparison import Comparison
-from crossview.comparing.ranking import ComparisonRow
+from crossview.comparing.ranking import ComparisonRow, PersonalGain
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import is_bounded, signed_score
 from crossview.scoring.significance import (
@@ -91,12 +91,29 @@ def make_answer(
         epochs=run.epochs,
         rows=rows,
         rope=rope,
+        gains=_gains(rows, difference),
         **known,
     )
     answer.warnings = [*answer.warnings, *answer.one_class]
     if (pair := answer.unlabeled_pair) and answer.unlabeled:
         answer.unlabeled_benefit_p = difference(*pair).p
     return answer
+
+
+def _gains(
+    rows: Sequence[ComparisonRow],
+    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
+) -> list[PersonalGain]:
+    """What deviations of users gain with each learner that is compared without them, too."""
+    by_use = {(row.learner, row.user): row for row in rows}
+    gains = []
+    for row in rows:
+        without = by_use.get((row.learner, "without"))
+        category = by_use.get((row.learner, "category"))
+        if row.user == "per" and without is not None and category is not None:
+            values = without.value, category.value, row.value
+            gains.append(PersonalGain(row.learner, *values, difference(row, category)))
+    return gains
 
 
 def _loses(

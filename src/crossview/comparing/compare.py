@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.learner import Learner
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
 from crossview.comparing.budget.clock import Clock
@@ -21,11 +20,14 @@ from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
 from crossview.comparing.guessed_split import GuessedSplit, guess_split
+from crossview.comparing.personal import compare_users
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_columns import view_for
 from crossview.data.joining.views_as_table import open_views
-from crossview.data.labeled_source import encoder_with_views, open_labeled
+from crossview.data.labeled import LabeledSource
+from crossview.data.labeled_source import encoder_of_users, encoder_with_views, open_labeled
 from crossview.data.row_columns import check_seed, read_groups
 from crossview.errors import InputError, closest_names
 from crossview.estimators.documentation import document_parameters
@@ -37,6 +39,11 @@ __all__ = ["compare"]
 
 # seconds
 DEFAULT_BUDGET = 60.0
+# where users are compared
+IN_ORDER = (
+    "rows are predicted, then learned, in the order of the source; time= names a column of times, "
+    "and in_order=True says that they are in order"
+)
 
 
 @document_parameters(SHARED)
@@ -55,7 +62,7 @@ def compare(
     time: str | None = None,
     weight: Any = None,
     progressive: bool = False,
-    task: str = "classification",
+    task: str | None = None,
     scoring: str | Scoring | None = None,
     rope: float = 0.01,
     seed: int = 0,
@@ -106,7 +113,9 @@ def compare(
         The rows.  Several views may be apart, as a mapping such as ``{"mrna": "mrna.csv", "meth":
         frame}``; the columns of each are then called ``mrna__x``.  The table of the label gives the
         rows, in which other views may be missing; without a label all ids are rows.
-        A `ViewEncoder` encodes columns; it is fitted to each training part separately.
+        A `ViewEncoder` encodes columns; it is fitted to each training part separately.  With
+        ``ViewEncoder(per=...)`` each learner is compared without the column of users, with it as a
+        category, and with its deviations, progressively; see `Comparison.gains`.
     y : array-like of shape (n_samples,) or str, default=None
         The labels (regression: numbers), or the name of their column.  None if the file format has
         labels.
@@ -267,8 +276,9 @@ def compare(
     """
     start = clock.monotonic()
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
-    scoring.check_task(check_task(task))
-    _check_options(task, grid or {}, epochs, progressive)
+    if task is not None:
+        scoring.check_task(check_task(task))
+    progressive = progressive or encoder.per is not None
     if progressive:
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
@@ -291,30 +301,40 @@ def compare(
     per_row = {"groups": groups, "weight": weight, "time": time}
     X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row)
     check_rows(X, groups=groups)
-    source = open_labeled(
-        X,
-        y,
-        task=task,
-        unlabeled=True,
-        encoder=encoder.set_params(views=views),
-        groups=groups if isinstance(groups, str) else None,
-        time=time,
-        weight=weight,
-    )
+    encoder.set_params(views=views)
+    rows = {"task": task, "unlabeled": True, "time": time, "weight": weight}
+    rows["groups"] = groups if isinstance(groups, str) else None
+    source = open_labeled(X, y, encoder=encoder, **rows)
+    scoring.check_task(source.task)
+    _check_options(source.task, grid or {}, epochs, progressive)
     if ablate and source.layout.n_views == 1:
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
     if progressive:
         source.settle_bins(streamed=True)
-    predicted = make_problem(task, source.classes, scoring, class_rows=source.class_rows)
+    predicted = make_problem(source.task, source.classes, scoring, class_rows=source.class_rows)
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     run.given_metric = scoring.metric is not None or scoring.cost is not None
     if progressive:
+        observer = observer or ComparisonObserver()
+        if encoder.per is not None:
+            names = [name for name in source.table.column_names if name not in (y, time, weight)]
+
+            def open_as(use: str) -> LabeledSource:
+                own = encoder_of_users(encoder, use, names)
+                opened = open_labeled(X, y, encoder=own, **{**rows, "task": source.task})
+                opened.settle_bins(streamed=True)
+                return opened
+
+            answer = compare_users(run, open_as, encoder.per, models, rope, observer)
+            answer.category_views = view_for(encoder.views, names, encoder.per)
+            if not (in_order or time is not None):
+                answer.warnings.append(IN_ORDER)
+            return answer
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )
-        _refuse_batch_learners(run.learners)
-        return compare_stream(run, source, rope, observer or ComparisonObserver())
+        return compare_stream(run, source, rope, observer)
     run.budget = math.inf if budget is None else budget
     resources = Resources(
         Jobs(n_jobs),
@@ -360,14 +380,6 @@ def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
         default = _DEFAULTS[name].default
         if value is not None and (default is None or value != default):
             raise InputError(
-                f"{name}= is for a comparison by folds; leave it out, or leave progressive out"
-            )
-
-
-def _refuse_batch_learners(learners: Sequence[Learner]) -> None:
-    for learner in learners:
-        if not learner.streams:
-            raise InputError(
-                f"model {learner.name!r} needs all rows in memory and cannot learn from a stream; "
-                "compare it by folds, without progressive"
+                f"{name}= is for a comparison by folds; leave it out, or leave out "
+                "progressive and per="
             )

@@ -20,6 +20,7 @@ from crossview.comparing.ranking import (
     ComparisonRow,
     LearningCurve,
     LeftOut,
+    PersonalGain,
     Ranking,
 )
 from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
@@ -30,7 +31,7 @@ from crossview.scoring.results import PlotMixin
 __all__ = ["Comparison", "ComparisonObserver"]
 
 # of the JSON form: a file of another one is refused
-FORMAT = 4
+FORMAT = 5
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
 
@@ -79,7 +80,7 @@ class Comparison(Ranking, PlotMixin):
         The metric for which each model got its own threshold, the best on rows that it did not
         learn: the metric itself, or macro_f1 if it does not depend on a threshold.  None: they got
         none.
-    positive_by : {"given", "name", "rarer", "guess"} or None
+    positive_by : {"given", "name", "majority", "rarer", "guess"} or None
         What chose the positive class: ``positive=``, what it is called, its rows, or nothing.
     class_rows : list of int or None
         Number of labeled rows of each class.
@@ -104,10 +105,18 @@ class Comparison(Ranking, PlotMixin):
         Whether models by folds could choose bins of the numbers.
     groups : str or None
         The column whose rows of the same value are never both learned and scored.
+    memory_lines : list of str
+        A line for each model of a stream that counts the last labels.
     split_lines : list of str
         Those of the warnings that are about the folds.
     fingerprint : str
         Of the labels and the protocol: comparisons with the same have the same folds.
+    per : str or None
+        The column of users, where their deviations are compared.
+    category_views : dict of str to columns
+        Views to name, so that this column is in one as a category: none where one has it.
+    gains : list of PersonalGain
+        What these gain with each learner, the best learner first.
     diagnostics : Diagnostics or None
         What pictures need of the recommended model; None where it was not kept.
     """
@@ -145,8 +154,12 @@ class Comparison(Ranking, PlotMixin):
     curve: LearningCurve | None = None
     warnings: list[str] = field(default_factory=list)
     groups: str | None = None
+    memory_lines: list[str] = field(default_factory=list)
     split_lines: list[str] = field(default_factory=list)
     fingerprint: str = ""
+    per: str | None = None
+    category_views: dict[str, Any] = field(default_factory=dict)
+    gains: list[PersonalGain] = field(default_factory=list)
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -163,7 +176,7 @@ class Comparison(Ranking, PlotMixin):
         if entry is None:
             return []
         options = ["--task", self.task] if self.task == "regression" else []
-        options += ["--model", row.model]
+        options += ["--model", row.learner]
         for member in row.members:
             setting = {k: v for k, v in member.setting.items() if k not in OF_COMPARE}
             words = member_in_words(member.model, member.weight, setting, member.epochs)
@@ -183,13 +196,14 @@ class Comparison(Ranking, PlotMixin):
         two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
         guessed = self.positive_by == "guess"
         # train places the threshold for its metric, too
-        default = SYMMETRIC if two and guessed else TASKS[self.task][0]
+        both = guessed or self.positive_by == "majority"
+        default = SYMMETRIC if two and both else TASKS[self.task][0]
         if entry.trained_for_metric or (two and self.metric != default):
             options += ["--metric", self.metric]
         # train reads the name as well, and needs no guess for a metric of both classes
         fixed = fixed or bool(row.members)
         needed = not guessed or fixed or metric_of(self.metric).scope == "class"
-        if two and needed and self.positive_by != "name":
+        if two and needed and self.positive_by not in ("name", "majority"):
             options += ["--positive", str(self.positive)]
         if two and row.members and not math.isnan(row.threshold):
             options += ["--threshold", f"{row.threshold:.4g}"]
@@ -238,6 +252,11 @@ class Comparison(Ranking, PlotMixin):
         if content.get("format") != FORMAT:
             raise InputError("holds a comparison of another version of crossview; make it again")
         return _of_json(cls, {"diagnostics": None, **content})
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about the positive class, if nobody named it, and about the memory of models."""
+        return [*super().notes, *self.memory_lines]
 
     @property
     def verdict(self) -> list[str]:

@@ -17,15 +17,22 @@ from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
 __all__ = [
+    "EFFORT",
     "Ablation",
     "ComparisonRow",
     "CurvePoint",
     "LearningCurve",
     "LeftOut",
     "Member",
+    "PersonalGain",
     "Ranking",
+    "name_of_use",
 ]
 
+# how a row uses the column of users, in its name, and what that adds to its effort: more than any
+# learner takes
+USES = {"without": "(no user)", "category": "(user as category)", "per": "(per user)"}
+EFFORT = {"category": 10, "per": 20}
 # what a row has fold by fold
 BY_FOLD = ("scores", "inner", "chosen", "thresholds", "untuned_scores", "passes", "shares")
 
@@ -121,6 +128,9 @@ class ComparisonRow:
         Of an ensemble, the largest weight first.
     intercept : list of float
         Of an ensemble.
+    user : {"", "without", "category", "per"}
+        Where users are compared, how the model uses their column: not at all, as a category, or as
+        that of a `personal` view.
     """
 
     model: str
@@ -155,6 +165,12 @@ class ComparisonRow:
     confusion: list[list[int]] | None = None
     members: list[Member] = field(default_factory=list)
     intercept: list[float] = field(default_factory=list)
+    user: str = ""
+
+    @property
+    def learner(self) -> str:
+        """The name of its entry in the catalog."""
+        return self.model.removesuffix(name_of_use("", self.user))
 
     def by_folds(self, n: int) -> ComparisonRow:
         """Return the row with its means, medians and lists over its first ``n`` folds."""
@@ -172,6 +188,37 @@ class ComparisonRow:
         if n < len(self.scores):
             row.confusion = None  # it was added up over more folds
         return row
+
+
+def name_of_use(model: str, user: str) -> str:
+    """Return the name of a model that uses the column of users in some way."""
+    return f"{model} {USES[user]}" if user else model
+
+
+@dataclass(frozen=True)
+class PersonalGain:
+    """What deviations of each user gain over the user as a category, with one learner.
+
+    Attributes
+    ----------
+    learner : str
+        Its name.
+    without, category, per : float
+        The metric where it does not know the user, has him as a category, and has his deviations.
+    difference : Posterior
+        Of the last to the one before; above 0 is better.
+    """
+
+    learner: str
+    without: float
+    category: float
+    per: float
+    difference: Posterior
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval of the gain is above 0."""
+        return self.difference.interval()[0] > 0.0
 
 
 @dataclass(frozen=True)
@@ -265,6 +312,7 @@ class Ranking(SaysMetric):
     test_share: float
     unlabeled: int
     unlabeled_benefit_p: float | None
+    gains: list[PersonalGain]
 
     @property
     def predicted_rows(self) -> list[int] | None:
@@ -284,8 +332,16 @@ class Ranking(SaysMetric):
 
     @property
     def cheapest(self) -> ComparisonRow:
-        """The row of the least effort of those that are shown to be equal to the best."""
-        return min(self.equals, key=lambda row: row.effort)
+        """The row of the least effort of those that are shown to be equal to the best.
+
+        Where that has deviations of users whose gain is not shown, it is the same learner with the
+        user as a category.
+        """
+        found = min(self.equals, key=lambda row: row.effort)
+        gain = self.gain_of(found)
+        if gain is not None and not gain.is_shown:
+            return self.row(name_of_use(found.learner, "category"))
+        return found
 
     @property
     def recommended(self) -> ComparisonRow:
@@ -318,6 +374,11 @@ class Ranking(SaysMetric):
         low, high = correlated_t_posterior(row.scores, self.test_share).interval()
         return (max(0.0, low), min(1.0, high)) if is_bounded(self.metric) else (low, high)
 
+    def gain_of(self, row: ComparisonRow) -> PersonalGain | None:
+        """Return what the deviations of users that a row has gain; None of other rows."""
+        own = (one for one in self.gains if row.user == "per" and one.learner == row.learner)
+        return next(own, None)
+
     def row(self, model: str) -> ComparisonRow:
         """Return the row of a model."""
         for row in self.rows:
@@ -344,7 +405,7 @@ class Ranking(SaysMetric):
     def entry(self, row: ComparisonRow) -> Learner | None:
         """Return the entry of a row; None for a baseline that `train` does not know."""
         if not row.baseline:
-            return find_learner(row.model, self.task, list(self.views))
+            return find_learner(row.learner, self.task, list(self.views))
         # it takes long to load
         from crossview.baselines import baselines, is_trainable
 

@@ -40,6 +40,8 @@ class Run:
         Whether rows have weights.
     given_metric : bool, default=False
         Whether somebody asks for the metric.
+    user : str, default=""
+        How all models use the column of ``per=``; see `ComparisonRow.user`.
     """
 
     learners: list[Learner]
@@ -50,6 +52,7 @@ class Run:
     budget: float = math.inf
     weighted: bool = False
     given_metric: bool = False
+    user: str = ""
 
     @property
     def names(self) -> list[str]:

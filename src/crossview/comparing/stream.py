@@ -17,7 +17,7 @@ from crossview.catalog.metrics import metric_of
 from crossview.comparing.answer import make_answer
 from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.held_back import HeldBack, LabeledEnd
-from crossview.comparing.ranking import ComparisonRow
+from crossview.comparing.ranking import EFFORT, ComparisonRow, name_of_use
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leaks import LeakCheck
@@ -40,11 +40,12 @@ from crossview.scoring.drift import scores_of_views
 from crossview.scoring.metrics import Tally, decide, least_rows
 from crossview.scoring.problems import Classification, Scored, join
 from crossview.scoring.progressive import LabelOrder
+from crossview.scoring.results import memory_note
 from crossview.scoring.significance import Posterior, jackknife_posterior
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["compare_stream"]
+__all__ = ["Stream", "compare_stream"]
 
 # rows of a stream that choose the parameters
 SHARE_TO_TUNE, MOST_TO_TUNE = 0.1, 10_000
@@ -71,74 +72,124 @@ def compare_stream(
     Comparison
         The answer.
     """
-    n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
-    encoder: Any = None if source.encoder is None else clone(source.encoder)
-    labels = LabelOrder(source.classes)
-    last = HeldBack(run, n_first, source.n_rows)
-    leaks = LeakCheck(source)
-    source.check = leaks.see
-    batches = labels.watch(source.encoded(encoder, learn=True, first=n_first, see=last.see))
-    models = [_StreamedModel(run, learner, source.layout.names) for learner in run.learners]
-    n_scored = n_unlabeled = 0
-    # 1. the first part chooses the parameters; the model that learned it best continues
-    of_views = []
-    for X, y, weight in islice(batches, 1):
-        of_views = numbers_of(source, X)
-        known, rest = run.by_label(y)
-        n_scored, n_unlabeled = len(known), len(rest)
-        run.problem.check_first(y[known], len(rest))
-        for model in models:
-            observer.say(f"choosing on the first {len(y)} rows: {model.learner.title}")
-            model.choose(X, y, weight)
-
-    def answer() -> Comparison:
-        return make_answer(
-            run,
-            source.layout,
-            [model.row() for model in models],
-            _differences(run, models),
-            rope,
-            n_rows=n_scored + n_unlabeled,
-            n_scored=n_scored,
-            unlabeled=n_unlabeled,
-            mode="progressive",
-            test=f"differences in {run.metric}, jackknife over blocks of consecutive rows",
-            folds=0,
-            warnings=leaks.found,
-        )
-
-    def score_last(end: LabeledEnd) -> None:
-        for model in models:
-            model.score_last(end)
-
-    # 2. all that comes after it is scored, then learned; the last rows by view, too
-    next_answer, n_chosen = max(least_rows(run.metric), n_scored), n_scored
-    for X, y, weight in last.order(batches, score_last):
-        known, rest = run.by_label(y)
-        for model in models:
-            model.score_then_learn(X, y, weight, known)
-        n_scored, n_unlabeled = n_scored + len(known), n_unlabeled + len(rest)
-        observer.say(f"{n_scored:,} rows scored")
-        if n_scored >= next_answer:  # each costs a test per pair of models
-            observer.partial(answer())
-            next_answer = 2 * n_scored
-    if n_scored == n_chosen and n_unlabeled:
-        raise InputError(
-            f"no row after the first {n_first}, which choose the parameters, has a label; "
-            "shuffle the rows, or compare by folds"
-        )
-    if n_scored == n_chosen:
-        raise InputError(
-            f"the stream ends within its first {n_first} rows, which choose the parameters; "
-            "compare it by folds instead"
-        )
-    labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
-    run.check_rows(n_scored, "the stream")
-    leaks.finish()
-    final = answer()
-    final.diagnostics = _diagnose(models, final, last.end, encoder)
-    final.diagnostics.views, final.diagnostics.views_of = of_views, "the first rows"
+    stream = Stream(run, source)
+    final = stream.learn(rope, observer)
+    final.diagnostics = stream.diagnose(final)
     return final
+
+
+class Stream:
+    """Rows in their order, and the models that predict and then learn them.
+
+    Parameters
+    ----------
+    run : Run
+        What is compared, and how.
+    source : LabeledSource
+        The rows.
+
+    Attributes
+    ----------
+    models : list of _StreamedModel
+        The models, and what was counted of them.
+    """
+
+    def __init__(self, run: Run, source: LabeledSource) -> None:
+        for learner in run.learners:
+            if not learner.streams:
+                raise InputError(
+                    f"model {learner.name!r} needs all rows in memory and cannot learn from a "
+                    "stream; compare it by folds, without progressive"
+                )
+        self.run, self.source = run, source
+        self.models: list[_StreamedModel] = []
+        self._encoder: Any = None if source.encoder is None else clone(source.encoder)
+        self._leaks = LeakCheck(source)
+        self._n_scored = self._n_unlabeled = 0
+        self._views: list[Any] = []
+        self._end: LabeledEnd | None = None
+
+    def learn(self, rope: float, observer: ComparisonObserver) -> Comparison:
+        """Predict and learn all rows; return the answer, without what pictures need of it."""
+        run, source = self.run, self.source
+        n_first = max(1, min(int(source.n_rows * SHARE_TO_TUNE), MOST_TO_TUNE))
+        labels = LabelOrder(source.classes)
+        last = HeldBack(run, n_first, source.n_rows)
+        source.check = self._leaks.see
+        encoded = source.encoded(self._encoder, learn=True, first=n_first, see=last.see)
+        batches = labels.watch(encoded)
+        models = [_StreamedModel(run, learner, source.layout.names) for learner in run.learners]
+        self.models = models
+        # 1. the first part chooses the parameters; the model that learned it best continues
+        for X, y, weight in islice(batches, 1):
+            self._views = numbers_of(source, X)
+            known, rest = run.by_label(y)
+            self._n_scored, self._n_unlabeled = len(known), len(rest)
+            run.problem.check_first(y[known], len(rest))
+            for model in models:
+                observer.say(f"choosing on the first {len(y)} rows: {model.learner.title}")
+                model.choose(X, y, weight)
+
+        def score_last(end: LabeledEnd) -> None:
+            for model in models:
+                model.score_last(end)
+
+        # 2. all that comes after it is scored, then learned; the last rows by view, too
+        next_answer, n_chosen = max(least_rows(run.metric), self._n_scored), self._n_scored
+        for X, y, weight in last.order(batches, score_last):
+            known, rest = run.by_label(y)
+            for model in models:
+                model.score_then_learn(X, y, weight, known)
+            self._n_scored += len(known)
+            self._n_unlabeled += len(rest)
+            observer.say(f"{self._n_scored:,} rows scored")
+            if self._n_scored >= next_answer:  # each costs a test per pair of models
+                observer.partial(self.answer(models, rope))
+                next_answer = 2 * self._n_scored
+        if self._n_scored == n_chosen and self._n_unlabeled:
+            raise InputError(
+                f"no row after the first {n_first}, which choose the parameters, has a label; "
+                "shuffle the rows, or compare by folds"
+            )
+        if self._n_scored == n_chosen:
+            raise InputError(
+                f"the stream ends within its first {n_first} rows, which choose the parameters; "
+                "compare it by folds instead"
+            )
+        labels.warn("if the order means nothing, compare by folds, which shuffles the rows")
+        run.check_rows(self._n_scored, "the stream")
+        self._leaks.finish()
+        self._end = last.end
+        return self.answer(models, rope)
+
+    def answer(self, models: Sequence[_StreamedModel], rope: float, **known: Any) -> Comparison:
+        """Return the answer about models that have learned the rows so far."""
+        return make_answer(
+            self.run,
+            self.source.layout,
+            [model.row() for model in models],
+            _differences(self.run, models),
+            rope,
+            n_rows=self._n_scored + self._n_unlabeled,
+            n_scored=self._n_scored,
+            unlabeled=self._n_unlabeled,
+            mode="progressive",
+            test=f"differences in {self.run.metric}, jackknife over blocks of consecutive rows",
+            folds=0,
+            warnings=self._leaks.found,
+            memory_lines=[
+                f"{model.name}: {line}"
+                for model in self.models
+                for line in memory_note(model.model)
+            ],
+            **known,
+        )
+
+    def diagnose(self, answer: Comparison) -> Diagnostics:
+        """Return what pictures need of the recommended model, which is one of these."""
+        found = _diagnose(self.models, answer, self._end, self._encoder)
+        found.views, found.views_of = self._views, "the first rows"
+        return found
 
 
 class _StreamedModel:
@@ -147,7 +198,8 @@ class _StreamedModel:
     model: Any
 
     def __init__(self, run: Run, learner: Learner, views: Sequence[str]) -> None:
-        self.run, self.learner, self.name = run, learner, learner.name
+        self.run, self.learner = run, learner
+        self.name = name_of_use(learner.name, run.user)
         self.setting: dict[str, Any] = {}
         self.tally: Any = run.problem.tally()
         self.untuned: Any = run.problem.tally()
@@ -285,7 +337,7 @@ class _StreamedModel:
         return ComparisonRow(
             model=self.name,
             title=self.learner.title,
-            effort=self.learner.effort,
+            effort=self.learner.effort + EFFORT.get(self.run.user, 0),
             value=self.tally.value(metric),
             **{name: self.tally.value(name) for name in problem.shown},
             rows_per_second=self.n_timed / self.seconds if self.seconds else math.nan,
@@ -294,6 +346,7 @@ class _StreamedModel:
             untuned=self.untuned.value(metric) if tuned else math.nan,
             chosen=[self.setting],
             confusion=self.tally.confusion.tolist() if counted else None,
+            user=self.run.user,
         )
 
 
@@ -344,7 +397,8 @@ def _diagnose(
     def look_up(i: int) -> tuple[int, dict[str, str | None]]:
         return int(end.rows[i]), cells_of_row(end.source, i, names, end.X[[i]])
 
-    for model in (by_name[row.model] for row in (chosen, *answer.rows)):
+    for row in (chosen, *answer.rows):
+        model = by_name.get(row.model, mine)
         if model.last is not None:  # the first model that has scored them by view
             found.view_model, found.by_view = model.name, model.last
             model.collector.add_scored(model.last, look_up)

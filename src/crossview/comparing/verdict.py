@@ -37,7 +37,7 @@ def verdict(c: Ranking) -> list[str]:
     """
     if len(c.rows) == 1:
         return [f"{c.best.model}: {_value(c, c.best)}"]
-    return [_answer(c), *_cheapest(c), *_about_baselines(c)]
+    return [_answer(c), *_about_users(c), *_cheapest(c), *_about_baselines(c)]
 
 
 def _answer(c: Ranking) -> str:
@@ -48,11 +48,32 @@ def _answer(c: Ranking) -> str:
         return f"answer: an ensemble of {of}: {_value(c, chosen)}{_beside_baseline(c, chosen)}"
     if chosen is c.best:
         return f"best: {chosen.model}, {_value(c, chosen)}; {_lead(c, c.rows[1])}"
+    if not chosen.equal:
+        return (
+            f"recommended: {chosen.model}, {_value(c, chosen)}: {c.best.model} "
+            f"({short_value(c, c.best.value)}) is ahead, but that its deviations of users gain "
+            "anything is not shown"
+        )
     return (
         f"recommended: {chosen.model}, {_value(c, chosen)}: the cheapest of {len(c.equals)} models "
         f"that are shown to be equal to the best, {c.best.model} "
         f"({short_value(c, c.best.value)}); {_chance(c, chosen, 'it')}"
     )
+
+
+def _about_users(c: Ranking) -> list[str]:
+    """Return what deviations of users gain with each learner."""
+    if not c.gains:
+        return []
+    parts = []
+    for one in c.gains:
+        low, high = (short_value(c, end) for end in one.difference.interval())
+        gain = short_value(c, one.difference.location)
+        parts.append(f"{one.learner} {gain} ({low} to {high})")
+    return [
+        f"each user's deviations gain over the user as a category, in {c.metric} (95 % interval): "
+        f"{'; '.join(parts)}"
+    ]
 
 
 def _value(c: Ranking, row: ComparisonRow) -> str:

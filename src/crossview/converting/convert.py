@@ -50,7 +50,7 @@ def convert(
     on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
     encoder: ViewEncoder | None = None,
-    task: str = "classification",
+    task: str | None = None,
 ) -> Converted:
     """Write rows to a file of svmlight, libffm or Vowpal Wabbit, with their views.
 
@@ -76,9 +76,9 @@ def convert(
         As for `train`.
     encoder : ViewEncoder, default=None
         As for `train`; its ``scale_views`` does not apply.
-    task : {"classification", "regression"}, default="classification"
-        Of a table: whether labels are classes, which are numbered in their order if they are text,
-        or numbers.
+    task : {"classification", "regression"}, default=None
+        Whether to predict a class or a number.  None: a number if the first labels have decimals or
+        take more than 100 values, and otherwise a class; a guess between the two is a warning.
 
     Returns
     -------
@@ -122,8 +122,7 @@ def convert(
         layout = source.layout
         batches = ((batch.X, batch.y, batch.weight) for batch in source)
     else:
-        unlabeled = task == "classification"
-        rows = open_labeled(source, y, encoder=encoder, task=task, unlabeled=unlabeled)
+        rows = open_labeled(source, y, encoder=encoder, task=task, unlabeled=True)
         rows.settle_bins(streamed=False)
         encoder = clone(rows.encoder)
         for _ in rows.encoded(encoder, learn=True):

@@ -13,14 +13,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from crossview.batch import make_rows
-from crossview.catalog.names import check_task
 from crossview.data.arrow import integers, pyarrow, release_unused
 from crossview.data.encoding.columns import plain_kinds
 from crossview.data.encoding.dates import split_format
 from crossview.data.encoding.encode import ViewEncoder, bins_of_stream
-from crossview.data.encoding.view_columns import split_form
+from crossview.data.encoding.view_columns import split_form, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.data.guessed_task import task_of
 from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import (
     Classes,
@@ -161,7 +161,7 @@ class LabeledSource:
         source: Source,
         y: Any = None,
         *,
-        task: str = "classification",
+        task: str | None = None,
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
         weight: Any = None,
@@ -171,7 +171,8 @@ class LabeledSource:
         self.table = self.stream = source
         self.has_columns, self.in_memory = source.has_columns, source.in_memory
         self.ordered, self.weighted = source.ordered, source.weighted
-        self._numbers = check_task(task) == "regression"
+        self.task = task_of(task, source, y)
+        self._numbers = self.task == "regression"
         if self._numbers and classes is not None:
             raise InputError("classes are for classification; a number to predict has none")
         self._unlabeled = unlabeled and not self._numbers
@@ -231,14 +232,17 @@ class LabeledSource:
         """Find the columns of the views, their kinds, and the order of the rows."""
         table = self.table
         in_no_view = [*ignored, *(name for name in (time, self._weight) if name is not None)]
-        others = predictors(table, self._label, views, in_no_view)
+        per = encoding.get("per")
+        others = predictors(table, self._label, views, in_no_view, per)
         if self._weight is not None:
             check_weight_column(table, self._weight)
         encoding["date"], format = split_time(date, time)
         if time is not None:
             self._order = read_order(table, time, format)
         self.table = table = table.as_written([] if self._label is None else [self._label])
-        found = recognized(table, others.column_names, views, encoding, recognize)
+        named = [name for name in others.column_names if name != per]
+        shared = views if per is None else without_ignored(views, [per], others.column_names)
+        found = recognized(table, named, shared, encoding, recognize)
         encoding |= found.added_to(encoding)
         encoding = {"dialect": table.dialect or None, **encoding}
         self._use(table, ViewEncoder(views, **encoding).fit(others))
@@ -354,7 +358,10 @@ class LabeledSource:
         if not self.has_columns:
             narrow._view = view
             return narrow
-        return narrow._narrow({view: self.encoder.specified_views()[view]})
+        whole = self.encoder.specified_views()
+        if view not in whole:
+            raise InputError(f"view {view!r} is made of the others, and not learned alone")
+        return narrow._narrow({view: whole[view]})
 
     def without_column(self, column: str) -> Self | None:
         """Return the same rows with a column in no view; None if no view is left."""
@@ -375,7 +382,7 @@ class LabeledSource:
             kind: [one for one in names if one in mine or split_format(one)[0] in mine]
             for kind, names in self.encoder.declared_columns().items()
         }
-        encoder = clone(self.encoder).set_params(views=views, **declared)
+        encoder = clone(self.encoder).set_params(views=views, per=None, **declared)
         self._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
         return self
 

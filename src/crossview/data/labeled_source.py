@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from crossview.data.arrow import integers, release_unused
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_columns import match_ignored, without_ignored
+from crossview.data.encoding.view_columns import match_ignored, view_for, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
@@ -20,6 +20,7 @@ from crossview.views import MultiView, check_rows
 
 __all__ = [
     "encode_parts",
+    "encoder_of_users",
     "encoder_with_views",
     "given_parameters",
     "hide_views",
@@ -93,6 +94,39 @@ def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
     return own if views is None else own.set_params(views=views)
 
 
+def encoder_of_users(encoder: ViewEncoder, use: str, names: Sequence[str]) -> ViewEncoder:
+    """Return a new encoder that uses the column of ``per`` in some way.
+
+    Parameters
+    ----------
+    encoder : ViewEncoder
+        With ``per``; it has learned nothing.
+    use : {"without", "category", "per"}
+        In no view, as a category of an ordinary view, or as it is.
+    names : sequence of str
+        The columns that views may have.
+
+    Returns
+    -------
+    ViewEncoder
+        Without ``per``, unless it is as it was.
+    """
+    own, column = clone(encoder), encoder.per
+    if use == "per" or column is None:
+        return own
+    categorical = [name for name in _listed(own.categorical) if name != column]
+    own.set_params(per=None, categorical=categorical)
+    if use == "without":
+        return own.set_params(ignore=[*_listed(own.ignore), column])
+    own.set_params(categorical=[*categorical, column])
+    added = view_for(own.views, names, column)
+    return own.set_params(views={**(own.views or {}), **added}) if added else own
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
 def recognizes(encoder: ViewEncoder) -> list[str]:
     """Return the kinds that the values of strings may say: unless none are wanted."""
     return [kind for kind in RECOGNIZED if (value := getattr(encoder, kind)) is None or len(value)]
@@ -130,7 +164,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
     known = set(rows.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
-    names = ("hash_bits", "ngram_range", "tf_idf", "scale_views", "dialect")
+    names = ["hash_bits", "ngram_range", "tf_idf", "scale_views", "per", "per_variance", "dialect"]
     same |= {name: getattr(encoder, name) for name in names} | {"bins": encoder.n_bins_ or None}
     rows = rows.as_kinds(words, numbers)
     return LabeledSource(rows, y, views=encoder.specified_views(), recognize=(), **same, **options)

@@ -45,11 +45,13 @@ def predictors(
     label: str | None,
     views: Mapping[str, Any] | None = None,
     ignored: Sequence[str] = (),
+    per: str | None = None,
 ) -> pa.Table:
     """Return the columns that may predict a label, without rows, for `plan_columns`.
 
     No view may name the label, and globs pass it over; ``ignored`` are names or globs.  The id of a
-    join is among the columns only if a view names it.
+    join is among the columns only if a view names it, or if it is the user ``per`` of a personal
+    view.
     """
     if label is not None:
         check_label(stream, label, {})
@@ -59,7 +61,10 @@ def predictors(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
     in_no_view = match_ignored(ignored, stream.column_names)
-    left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)}
+    if per is not None and per in (label, *in_no_view):
+        what = "the label" if per == label else "in no view"
+        raise InputError(f"is {what}, so it is not the column of per=", column=per)
+    left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)} - {per}
     return stream.select([n for n in stream.column_names if n not in left_out]).without_rows()
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.names import check_task
 from crossview.data.encoding.columns import LARGEST
 from crossview.data.encoding.dates import DateFormat
 from crossview.data.encoding.view_columns import (
@@ -22,6 +21,7 @@ from crossview.data.encoding.view_columns import (
     suggested_views,
     without_ignored,
 )
+from crossview.data.guessed_task import task_of
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
     RowColumns,
@@ -175,7 +175,7 @@ def describe(
     on: str | Sequence[str] | None = None,
     views: Mapping[str, Any] | None = None,
     encoder: Any = None,
-    task: str = "classification",
+    task: str | None = None,
     time: str | None = None,
     weight: str | None = None,
 ) -> Description:
@@ -199,8 +199,9 @@ def describe(
         The one for `train`: its columns of text, categories, numbers and dates are described as
         such, and those of ``ignore`` as being in no view.  Other dates are recognized, unless
         ``date`` is empty.  None: one with the defaults.
-    task : {"classification", "regression"}, default="classification"
-        Whether the label is a class or a number.
+    task : {"classification", "regression"}, default=None
+        Whether to predict a class or a number.  None: a number if the first labels have decimals or
+        take more than 100 values, and otherwise a class; a guess between the two is a warning.
     time, weight : str, default=None
         Columns of times and of weights, as for `train`: they are in no view, and checked as there.
 
@@ -237,7 +238,6 @@ def describe(
     >>> print(answer.warnings[0])
     ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
     """
-    check_task(task)
     options: dict[str, Any] = {"task": task, "time": time, "weight": weight}
     if encoder is not None:
         from crossview.data.labeled_source import encoder_with_views, recognizes
@@ -258,7 +258,7 @@ def describe_columns(
     kinds: Mapping[str, Sequence[str]] | None = None,
     ignore: Sequence[str] = (),
     recognize: Collection[str] = RECOGNIZED,
-    task: str = "classification",
+    task: str | None = None,
     time: str | None = None,
     weight: str | None = None,
     neighbors: bool = True,
@@ -280,6 +280,7 @@ def describe_columns(
             raise InputError(f"{said[0]}= is about columns, and X has views; leave it out")
         return Description(**describe_views(table))
     label = y if isinstance(y, str) else None
+    task = "classification" if y is None else task_of(task, table, y)
     given = {kind: (kinds or {}).get(kind, ()) for kind in KINDS}
     given["date"], format = split_time(given["date"], time)
     row_columns = RowColumns(table, time, weight, format)

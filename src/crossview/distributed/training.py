@@ -15,6 +15,7 @@ import numpy as np
 from crossview.catalog.learners import LEARNERS
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.quantiles import LAST_PLACED
+from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
 from crossview.data.source import Source, input_files
 from crossview.distributed.cluster import check_client
@@ -197,10 +198,10 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options.get(name, one.default) for name, one in known.items()}
 
 
-def check_streams(model: str | None, task: str, settings: Mapping[str, Any] | None) -> None:
+def check_streams(model: str | None, task: str | None, settings: Mapping[str, Any] | None) -> None:
     """Raise an error for a model that learns all rows at once."""
     for entry in LEARNERS:
-        named = (entry.name, entry.task) == (model, task)
+        named = entry.name == model and task in (None, entry.task)
         if named and not (entry.divided or entry.is_streamed(settings or {})):
             switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
             way = f"set {switch}, or train it" if switch else "train it"
@@ -223,6 +224,9 @@ def _job(
     file = stream.files[0] if stream.files else None
     n = find_partitions(client, stream.n_blocks, n, file)
     task, classes, counts = options["task"], options["classes"], None
+    if task is None and frames:  # no row is here
+        task = "classification"
+    task = task_of(task, stream, y)
     if task == "classification" and classes is None and (y is None) != stream.has_columns:
         counts = _label_counts(stream, frames, y, client, n)
         classes = sorted(counts)

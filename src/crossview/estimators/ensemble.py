@@ -39,6 +39,8 @@ from crossview.estimators.targets import read_numbers, row_weights
 from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Blend as PortableBlend
+from crossview.portable.scoring import Member
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
 
@@ -275,6 +277,22 @@ class Ensemble(NestedLearners):
                 for one, own in self._each(rows)
             ]
         )
+
+    def _portable_scorer(self) -> PortableBlend:
+        members = []
+        for one in self._members:
+            answer = one.learner._portable_answer()
+            members.append(
+                Member(
+                    one.name,
+                    one.learner._portable_scorer(),
+                    None if one.view is None else self._slots.names.index(one.view),
+                    calibration=answer.get("calibration"),
+                    units=answer.get("units"),
+                )
+            )
+        task = "classes" if hasattr(self, "classes_") else "numbers"
+        return PortableBlend(task, members, self._state["weights"], self._state["intercept"])
 
     def _blend(self, rows: Rows) -> np.ndarray:
         """Return the blend of rows, (n_samples, n_blended)."""

@@ -160,7 +160,7 @@ class Evaluation(SaysMetric, PlotMixin):
         The classes, sorted; empty where a number is predicted.
     positive : label or None
         With two classes: the one that the metric is about.
-    positive_by : {"given", "name", "rarer", "guess"} or None
+    positive_by : {"given", "name", "majority", "rarer", "guess"} or None
         What chose it, here or in training.
     threshold : float or None
         The probability of the positive class above which it is predicted; None: a score above 0

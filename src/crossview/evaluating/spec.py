@@ -14,7 +14,6 @@ from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.row_columns import Located
 from crossview.data.source import Source, open_table
 from crossview.errors import InputError, closest_names
-from crossview.evaluating.labels import ClassLabels, NumberLabels
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
 from crossview.scoring.fitted_model import FittedModel, ModelRows
@@ -25,6 +24,7 @@ from crossview.scoring.problems import (
     gives_probabilities,
     make_problem,
 )
+from crossview.scoring.read_labels import ClassLabels, NumberLabels
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView, check_rows
 

@@ -22,10 +22,12 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "CARD",
     "COMPARISON",
     "CSV",
     "DESCRIPTION",
     "EVALUATION",
+    "EXPORTED",
     "JSON_LINES",
     "LOG",
     "MODEL",
@@ -116,7 +118,15 @@ def _is_report(file: Path) -> bool:
     return b'<meta name="generator" content="crossview">' in _start(file)
 
 
+def _is_exported(file: Path) -> bool:
+    start = _start(file)
+    marks = (b"a model that Crossview exported", b"no model of crossview", b'{"crossview":')
+    return any(mark in start for mark in marks)
+
+
+CARD = Kind("a model card of crossview", lambda file: b"library_name: crossview" in _start(file))
 MODEL = Kind("a model file", _is_model)
+EXPORTED = Kind("an exported model", _is_exported)
 COMPARISON = Kind("a comparison", _is_comparison)
 DESCRIPTION = Kind("a description", _is_description)
 EVALUATION = Kind("an evaluation", _is_evaluation)

@@ -32,6 +32,7 @@ from crossview.saving.touched import Touched, new_array
 
 __all__ = [
     "Model",
+    "add_info",
     "checksum",
     "content_of",
     "load",
@@ -156,6 +157,20 @@ def save_steps(
         for key, array in progress[1].items():
             arrays[f"{PROGRESS}/{key}"] = np.ascontiguousarray(array)
     arrays, metadata[TOUCHED] = _split(arrays)
+    _write(path, arrays, metadata)
+
+
+def add_info(path: str | os.PathLike, **info: Any) -> None:
+    """Add to the ``info`` of a model file; all else stays as it is."""
+    metadata, arrays = _whole(path)
+    metadata["info"] = json.dumps(read_info(path) | info)
+    _write(path, arrays, metadata)
+
+
+def _write(
+    path: str | os.PathLike, arrays: Mapping[str, np.ndarray], metadata: dict[str, str]
+) -> None:
+    """Write a model file, with its checksum."""
     metadata["sha256"] = checksum(arrays, metadata)
     with replacing(path, MODEL) as unfinished, unfinished.open("wb") as file:
         file.writelines(content_of(arrays, metadata))
@@ -227,6 +242,16 @@ def _content(
     path: str | os.PathLike,
 ) -> tuple[dict[str, str], dict[str, np.ndarray | Touched]]:
     """Return the header and the arrays, if the checksum is theirs."""
+    metadata, arrays = _whole(path)
+    try:
+        with _reading_json():
+            return metadata, _joined(arrays, json.loads(metadata[TOUCHED]))
+    except DAMAGE as error:
+        raise _damaged(error, path) from error
+
+
+def _whole(path: str | os.PathLike) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Return the header and the arrays as they are in the file."""
     from safetensors import SafetensorError, safe_open
 
     metadata = read_header(path)
@@ -238,11 +263,7 @@ def _content(
     if metadata.pop("sha256", None) != checksum(arrays, metadata):
         what = "is a damaged model file: its checksum is not that of its content"
         raise InputError(what, file=str(path))
-    try:
-        with _reading_json():
-            return metadata, _joined(arrays, json.loads(metadata[TOUCHED]))
-    except DAMAGE as error:
-        raise _damaged(error, path) from error
+    return metadata, arrays
 
 
 def _split(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, np.ndarray], str]:

@@ -73,7 +73,8 @@ class Classification:
 
     Of two classes ``positive``, a label, is the one that f1 and similar metrics are about; None:
     that of `choose_positive` by ``class_rows``.  ``positive_by`` says what chose it before (None:
-    it was given).  A metric of None is f1, or macro_f1 where the positive class is a guess.  The
+    it was given).  A metric of None is f1, or macro_f1 where the positive class is a guess or the
+    majority.  The
     threshold is the probability of the positive class above which it is predicted, "tuned" (where
     the metric is best, or macro_f1 where the metric does not depend on it), or None: a score above
     0 predicts the second class.
@@ -110,7 +111,8 @@ class Classification:
         elif two:
             self.positive, self.positive_by = choose_positive(classes, class_rows)
         self.positive_label = classes.tolist()[self.positive] if two else None
-        default = SYMMETRIC if two and self.positive_by == "guess" else TASKS[self.name][0]
+        both = two and self.positive_by in ("guess", "majority")
+        default = SYMMETRIC if both else TASKS[self.name][0]
         self.metric = metric = default if metric is None else metric
         if parse_metric(metric)[0] == "cost" and not two:
             raise InputError(

@@ -165,7 +165,7 @@ class Record:
         Which metric it is.
     positive : label or None
         With two classes: the one that the metric is about.
-    positive_by : {"given", "name", "rarer", "guess"} or None
+    positive_by : {"given", "name", "majority", "rarer", "guess"} or None
         What chose it.
     """
 

@@ -29,8 +29,8 @@ class Scoring:
         precision_at_k or recall_at_k; of more than two classes, the mean of each against the rest.
         Of the probabilities log_loss, brier_score or expected_calibration_error.  By costs cost.
         For a number rmse or mae.  None: cost if costs are given; otherwise f1 (macro_f1 if nothing
-        says which of two classes is the positive one) or rmse, and where there is a fitted model
-        the metric that it was trained for.
+        says which of two classes is the positive one, or more than 60 % of the rows are of it) or
+        rmse, and where there is a fitted model the metric that it was trained for.
     k : int or float, default=None
         Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or a
         share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.
@@ -180,14 +180,18 @@ SHARED: dict[str, tuple[str, str]] = {
     ),
     "task": (
         '{"classification", "regression"}',
-        "Whether a class or a number is predicted.",
+        """
+        Whether a class or a number is predicted.  None: a number if the first labels have decimals
+        or take more than 100 values, and otherwise a class; a guess is a `GuessWarning`.
+        """,
     ),
     "scoring": (
         "str or Scoring",
         """
         The metric, or a `Scoring` with its parameters, the positive class and the threshold, such
         as ``Scoring("recall", positive="yes", threshold=0.3)``.  None: f1 (macro_f1 if nothing says
-        which of two classes is the positive one), or rmse, with a tuned threshold.
+        which of two classes is the positive one, or more than 60 % of the rows are of it), or
+        rmse, with a tuned threshold.
         """,
     ),
 }

@@ -59,25 +59,28 @@ def new_job(
     model: str,
     settings: Mapping[str, Any],
     encoder: ViewEncoder,
-    task: str,
+    task: str | None,
     scoring: Scoring,
     seed: int,
     *,
     class_rows: Sequence[int] | None = None,
+    in_order: bool | None = False,
     **of_rows: Any,
 ) -> Job:
     """Return the job of a new model, with the arguments of `train`.
 
-    ``class_rows``: number of rows of each class; None: as the source counts them. ``of_rows`` are
+    ``class_rows``: number of rows of each class; None: as the source counts them. ``in_order``:
+    whether the rows are learned in their order; None: if a query orders them. ``of_rows`` are
     arguments of `open_labeled`.
     """
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         encoder.set_params(scale_views=False)
-    baseline = _baseline(model, task)
-    unlabeled = any(one.name == model and one.in_memory for one in LEARNERS)
-    unlabeled = unlabeled or baseline is not None
+    unlabeled = model.startswith(BASELINE)
+    unlabeled = unlabeled or any(one.name == model and one.in_memory for one in LEARNERS)
     source = open_labeled(X, y, encoder=encoder, task=task, unlabeled=unlabeled, **of_rows)
-    entry = baseline or find_learner(model, task, source.layout.names)
+    task = source.task
+    scoring.check_task(task)
+    entry = _baseline(model, task) or find_learner(model, task, source.layout.names)
     rows = source.class_rows if class_rows is None else class_rows
     problem = make_problem(task, source.classes, scoring, class_rows=rows)
     if task == "classification":
@@ -85,6 +88,8 @@ def new_job(
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = entry.check_settings(settings)
+    if in_order or (in_order is None and source.ordered):
+        given = {**entry.in_order_params, **given}
     if entry.name == ENSEMBLE:
         words, scored = given.get("members") or (), (problem.metric, problem.positive_label)
         if words and all(isinstance(one, str) for one in words):

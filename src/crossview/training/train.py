@@ -45,7 +45,7 @@ def train(
     output: str | os.PathLike[str] | None = None,
     views: Mapping[str, Any] | None = None,
     encoder: ViewEncoder | None = None,
-    task: str = "classification",
+    task: str | None = None,
     scoring: str | Scoring | None = None,
     epochs: int = 1,
     in_order: bool | None = None,
@@ -163,7 +163,8 @@ def train(
     X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row, label=label)
     encoder.set_params(views=views)
     _check_files(X, init, output, checkpoint, log)
-    scoring.check_task(check_task(task))
+    if task is not None:
+        scoring.check_task(check_task(task))
     if classes is not None and task == "regression":
         raise InputError("classes= is about classes; leave it out where task='regression'")
     if epochs < 1:
@@ -173,18 +174,19 @@ def train(
         raise InputError(f"time={time!r} is an order; leave in_order=False out")
     of_rows = {"classes": classes, "time": time, "weight": weight}
     with nullcontext() if checkpoint is None else alone(checkpoint.path):
+        in_order = in_order if time is None else True
         if init is None:
-            name = model or DEFAULT_MODEL
-            job = new_job(X, y, name, settings or {}, encoder, task, scoring, seed, **of_rows)
+            given = model or DEFAULT_MODEL, settings or {}, encoder, task, scoring, seed
+            job = new_job(X, y, *given, in_order=in_order, **of_rows)
         else:
             start = Start.read(init)
             own = {"model": model, "settings": settings, "classes": of_rows.pop("classes")}
             start.refuse(**own, **given_parameters(encoder), **scoring.given())
-            start.refuse(task=None if task == "classification" else task)
+            start.refuse(task=task)
             job = continued_job(start, X, y, of_rows, seed)
         # 2. learn
         if job.streamed:
-            order = Order(job.source, in_order if time is None else True, seed)
+            order = Order(job.source, in_order, seed)
             kept = None
             if checkpoint is not None:
                 shuffled = "in order" if order.state is None else "shuffled"

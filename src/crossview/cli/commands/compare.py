@@ -51,7 +51,7 @@ def run(
     words: list[str],
     source: EncodedSource,
     *,
-    task: Task = "classification",
+    task: Task = None,
     scoring: ScoringArguments,
     budget: Annotated[
         str,
@@ -183,8 +183,9 @@ def run(
     Ctrl-C shows the table of the folds that are finished. A file of --json, given
     as SOURCE, is shown again without computing.
     """
-    from crossview.cli.opening import Opened, is_stored, opened
+    from crossview.cli.opening import Opened, is_stored, opened, task_of
 
+    progressive = progressive or source.per is not None
     options = {
         "task": task,
         **asdict(scoring),
@@ -219,7 +220,7 @@ def run(
         known = [name for name in aside if name is not None]
         rows = Opened(columns, path, None, [path], known, given["weight"])
         return _run(rows, command, given, None, earlier, json, report, dask)
-    check_models(model or [], task, scoring.make().metric_of(task))
+    task = check_models(model or [], task, scoring.make())
     aside = [groups, time, weight]
     with opened(source, in_no_view=aside, weight=weight, learns=True) as rows:
         if add:
@@ -228,6 +229,7 @@ def run(
             )
         Report.parse(report, words, rows.inputs, [json])
         load_heavy()
+        options["task"] = task_of(task, rows)
         return _run(rows, command, options, model, None, json, report, dask)
 
 
@@ -405,7 +407,7 @@ def _command(
     answer: Comparison, row: ComparisonRow, rows: Opened, given: Mapping[str, Any]
 ) -> tuple[str, str]:
     """Return which rows a model is trained on, and the command."""
-    columns, entry = rows.arguments, answer.entry(row)
+    columns, entry = _columns_of_user(answer, row, rows), answer.entry(row)
     source = columns.source
     assert entry is not None
     options, which = list(columns.options), "all rows"
@@ -430,6 +432,25 @@ def _command(
     sources = [] if source is None else [source]
     command = ["crossview", "train", *sources, *options, *of_answer, "-o", "MODEL"]
     return which, shlex.join(command)
+
+
+def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> EncodedSource:
+    """Return the columns with that of users as a model uses it."""
+    columns: EncodedSource = rows.arguments
+    if answer.per is None or row.user == "per":
+        return columns
+    if row.user == "without":
+        return replace(columns, per=None, ignore=[*(columns.ignore or []), answer.per])
+    views = [
+        f"{name}={own if isinstance(own, str) else ','.join(own)}"
+        for name, own in answer.category_views.items()
+    ]
+    return replace(
+        columns,
+        per=None,
+        categorical=[*(columns.categorical or []), answer.per],
+        view=[*(columns.view or []), *views] or None,
+    )
 
 
 def _is_in_view(name: str, rows: Opened) -> bool:

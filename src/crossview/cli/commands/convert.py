@@ -29,19 +29,20 @@ def run(
             help="Ends in .svm, .ffm or .vw, also with .gz or .zst.",
         ),
     ],
-    task: Task = "classification",
+    task: Task = None,
 ) -> None:
     """Write rows as svmlight, libffm or Vowpal Wabbit text, with their views.
 
     The columns of a table are encoded as by train, without dividing views by
     their norm. It says by which --view options the file has the same views.
     """
-    from crossview.cli.opening import opened, warn
+    from crossview.cli.opening import opened, task_of, warn
 
     with opened(source) as rows:
         load_heavy()
         from crossview.converting.convert import convert
 
+        task = task_of(task, rows)
         warn(rows, task)
         answer = convert(rows.table, source.label, output, **source.arguments(), task=task)
     views = f"its views: {shlex.join(view_options(answer))}"

@@ -22,7 +22,7 @@ MOST_COLUMNS_SHOWN = 200
 def run(
     source: TableSource,
     *,
-    task: Task = "classification",
+    task: Task = None,
     time: Annotated[
         str | None,
         typer.Option(
@@ -69,18 +69,19 @@ def run(
 
 def _describe(table: Any, source: TableSource, json: str | None, **options: Any) -> None:
     """Describe columns, or views."""
-    from crossview.cli.opening import lines_of_text
+    from crossview.cli.opening import guesses_as_lines, lines_of_text
     from crossview.data.encoding.columns import match_names
     from crossview.describing.describe import describe_columns
     from crossview.reporting.description import description_table, rows_table
 
-    description = describe_columns(
-        *(table, source.label),
-        views=source.views,
-        kinds=source.kinds,
-        ignore=source.ignored,
-        **options,
-    )
+    with guesses_as_lines():
+        description = describe_columns(
+            *(table, source.label),
+            views=source.views,
+            kinds=source.kinds,
+            ignore=source.ignored,
+            **options,
+        )
     if not _write(description, json):
         return
     console = make_console()

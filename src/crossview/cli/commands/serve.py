@@ -154,7 +154,7 @@ def run(
     if new and label is not None:
         views, kinds = parse_columns(kinds_given)
         ignored = [name.strip() for one in ignore or [] for name in one.split(",")]
-        first = Beginning(label, task, views, kinds, ignored)
+        first = Beginning(label, task or "classification", views, kinds, ignored)
 
     def say(line: str) -> None:
         print(f"crossview: {line}", file=sys.stderr, flush=True)

@@ -64,7 +64,7 @@ def run(
             "threshold are its own, and the label unless --label names another column.",
         ),
     ] = None,
-    task: Task = "classification",
+    task: Task = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -165,7 +165,7 @@ def run(
     svmperf, trees, logistic-regression, ridge and late-fusion have all rows in
     memory, too; svmperf is trained for --metric, of the class that --positive names.
     """
-    from crossview.cli.opening import opened, warn
+    from crossview.cli.opening import opened, task_of, warn
 
     # 1. check the options, and open the rows
     cluster.refuse(
@@ -189,12 +189,15 @@ def run(
         if model != ENSEMBLE:
             raise InputError("--member is about --model ensemble; name that model, or leave it out")
         own["members"] = member
-    check_models([] if init else [model or "stacking"], task, scored.metric_of(task), own)
+    if init is None:
+        task = check_models([model or "stacking"], task, scored, own)
     in_no_view = [time, weight]
     with opened(source, model=init, in_no_view=in_no_view, weight=weight, learns=True) as rows:
         inputs = [*rows.inputs, *([init] if init else [])]
         page = Report.parse(report, words, inputs, [output, checkpoint, log])
         load_heavy()
+        if init is None:
+            task = task_of(task, rows)
         options: dict[str, Any] = {
             "model": model,
             "settings": own,
@@ -208,7 +211,8 @@ def run(
         }
         # 2. learn
         if cluster.dask is not None:
-            warn(rows, task, leaks=True)
+            options["task"] = task or "classification"
+            warn(rows, options["task"], leaks=True)
             _train_on_cluster(rows, cluster, output, progress, options)
             return
         from crossview.cli.progress import warnings_as_lines, watching
@@ -221,7 +225,7 @@ def run(
         if log is not None:
             options["log"] = TrainingLog(log, log_every)
         if init is None:
-            warn(rows, task)
+            warn(rows, options["task"])
         with (
             standard_output(output) as file,
             warnings_as_lines(),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST",
+    "USER",
     "Batch",
     "Coded",
     "Column",
@@ -31,6 +32,8 @@ __all__ = [
     "plain_kinds",
 ]
 
+# the kind of the column of the personal view
+USER = "user"
 # beyond this, squares and differences overflow
 LARGEST = 1e100
 
@@ -57,10 +60,14 @@ class Coded(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Decoded rows: numbers, one row each (NaN where missing), and the codes of each column."""
+    """Decoded rows: numbers, one row each (NaN where missing), and the codes of each column.
+
+    ``users`` are those of the personal view, where there is one.
+    """
 
     values: np.ndarray
     coded: list[Coded]
+    users: Coded | None = None
 
 
 def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "ISO",
     "PARTS",
     "DateFormat",
     "as_times",
@@ -24,6 +25,7 @@ __all__ = [
     "find_formats",
     "is_date",
     "is_text",
+    "portable_pattern",
     "split_format",
 ]
 
@@ -108,6 +110,14 @@ def _pattern(format: str) -> str:
     pieces = re.split(r"(%.)", format)
     pattern = "".join(_DIRECTIVES.get(piece, re.escape(piece)) for piece in pieces)
     return rf"^\s*{pattern}{'' if '%H' in format else _TIME + _ZONE}\s*$"
+
+
+def portable_pattern(format: str) -> str:
+    """Return `_pattern` for other programs, without the anchors: white space and digits are ASCII.
+
+    Named groups are as in Python; the text matches it as a whole.
+    """
+    return _pattern(format)[1:-1].replace(r"\s", r"[\t\n\f\r ]").replace(r"\d", "[0-9]")
 
 
 def _read(values: pa.Array, format: str) -> np.ndarray:
@@ -276,9 +286,13 @@ def find_formats(
 
 @functools.cache
 def _cycle(n: int) -> np.ndarray:
-    """Sine and cosine of n steps around a circle."""
+    """Sine and cosine of n steps around a circle.
+
+    They are rounded, so that two months with one sine have the same number, which trees do not
+    split, and that other programs have it too, whatever their last bits are.
+    """
     angles = np.arange(n) * (2.0 * np.pi / n)
-    return np.stack([np.sin(angles), np.cos(angles)], axis=1)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=1).round(12)
 
 
 def date_numbers(times: np.ndarray) -> np.ndarray:

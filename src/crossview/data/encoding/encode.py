@@ -12,16 +12,19 @@ a code per row, and the hashes of an unchanged dictionary are reused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.data.arrow import column_names, pyarrow
-from crossview.data.encoding.columns import Column
+from crossview.data.encoding.columns import USER, Column
 from crossview.data.encoding.dates import check_format, split_format
+from crossview.data.encoding.description import describe_encoder
 from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.one_row import SingleRows, first_row
+from crossview.data.encoding.personal import MORE_BITS, MOST_BITS, PERSONAL, PersonalView
 from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
@@ -29,6 +32,7 @@ from crossview.data.encoding.text import FORMS
 from crossview.data.encoding.view_columns import (
     KINDS,
     check_columns,
+    check_per,
     match_ignored,
     plan_columns,
     specification,
@@ -39,6 +43,7 @@ from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.data.joining.side_by_side import side_by_side
 from crossview.data.readers.csv_format import check_dialect
 from crossview.errors import InputError
+from crossview.portable.encoding import TableEncoder
 from crossview.saving.schema import Array, check_header
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
 
@@ -46,6 +51,9 @@ __all__ = ["AUTO_BINS", "MOST_BINNED", "Meaning", "ViewEncoder", "bins_of_stream
 
 # bins of each number, where nobody says how many, and the most numbers that have them
 AUTO_BINS, MOST_BINNED = 10, 100
+
+# of what a user has of his own, by that of what all share
+MOST_VARIANCE = 1e6
 
 # the quantiles are those of at most this number of values
 MAX_BINS = LAST_PLACED
@@ -113,6 +121,18 @@ class ViewEncoder(ViewTransformer):
         are counted.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
+        Of the view ``personal`` 16 times as many.
+    per : str, default=None
+        A column that says whose row it is, such as a user or a machine.  It is in no other view:
+        the last view, ``personal``, has the user himself, as a category, and each feature of the
+        other views crossed with the user, so that a linear score is a shared one and the user's
+        deviation from it.  Pairs of users and features are hashed into ``2**(hash_bits + 4)`` slots
+        (at most ``2**28``).  A row without a user has no such view; of a new user it changes
+        nothing.  None: no such view.
+    per_variance : float, default=0.3
+        Prior variance of a weight of a user, by that of a shared one: crossed features are
+        multiplied by its root.  More follows each user faster, and learns less from all others.
+        Typical values: 0.03 to 1.
     dialect : mapping of str to value, default=None
         How CSV files of the rows are written, as options of `open_table`; `train` keeps it here.
 
@@ -173,6 +193,11 @@ class ViewEncoder(ViewTransformer):
 
     A category is hashed as ``column=value``, a word as ``column:word``, characters as
     ``column~characters``, by scikit-learn's `FeatureHasher`; two that share a slot are added.
+    The scores of users deviate from a shared one as by Weinberger et al. (2009): the weights of
+    user u are w + w_u, and w_u is the part of the view ``personal`` that his features share.  A
+    pair is hashed by the user's fingerprint and the position of the feature, after views are
+    scaled.
+
     Names of slots, and whether rows had several values of a slot, are learned in the order of the
     rows.
 
@@ -210,6 +235,8 @@ class ViewEncoder(ViewTransformer):
         bins: int | str | None = "auto",
         tf_idf: bool = True,
         remember_names: int = 50_000,
+        per: str | None = None,
+        per_variance: float = 0.3,
         dialect: Mapping[str, Any] | None = None,
     ) -> None:
         self.views = views
@@ -225,6 +252,8 @@ class ViewEncoder(ViewTransformer):
         self.bins = bins
         self.tf_idf = tf_idf
         self.remember_names = remember_names
+        self.per = per
+        self.per_variance = per_variance
         self.dialect = dialect
 
     def check_params(self) -> None:
@@ -241,6 +270,13 @@ class ViewEncoder(ViewTransformer):
                 f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, 'auto' or None"
             )
         _check_count("remember_names", self.remember_names)
+        if not isinstance(self.per, str | None):
+            raise InputError(f"per={self.per!r}; give the name of a column, or None")
+        variance = self.per_variance
+        if not (isinstance(variance, Real) and 0.0 < variance <= MOST_VARIANCE):
+            raise InputError(
+                f"per_variance={variance!r}; give a number above 0, {MOST_VARIANCE:g} at most"
+            )
         check_dialect(self.dialect)
 
     def _start(self, columns: list[Column], n_bins: int) -> None:
@@ -254,9 +290,15 @@ class ViewEncoder(ViewTransformer):
             standardize=self.standardize,
             remember_names=self.remember_names,
         )
-        self.layout_ = self._rows.plan.layout
+        shared = self._rows.plan.layout
         self._scaler = ViewScaler()
-        self._scaler.use_layout(self.layout_)
+        self._scaler.use_layout(shared)
+        self._personal: PersonalView | None = None
+        if (user := self._rows.plan.user) is not None:
+            n_slots = 1 << min(self.hash_bits + MORE_BITS, MOST_BITS)
+            given = float(self.per_variance), self.remember_names << MORE_BITS
+            self._personal = PersonalView(user, shared, n_slots, *given)
+        self.layout_ = shared if self._personal is None else self._personal.layout
         self._single: SingleRows | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -271,13 +313,24 @@ class ViewEncoder(ViewTransformer):
             names = column_names(X)
             ignored = dict.fromkeys(match_ignored(self.ignore, names))
             views = self.views
+            if self.per is not None:
+                check_per(self.per, ignored, names)
+                ignored[self.per] = None
             if views is None:
                 warn_of_unused([name for name in names if name not in ignored])
             elif ignored:
                 views = without_ignored(views, list(ignored), names)
             declared = {kind: getattr(self, kind) or () for kind in KINDS}
+            if self.per is not None:  # which is a category anyway
+                own = _listed(declared["categorical"])
+                declared["categorical"] = [name for name in own if name != self.per]
             recognize = [kind for kind in ("date", "text") if whole and getattr(self, kind) is None]
             columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
+            if self.per is not None:
+                if any(column.view == PERSONAL for column in columns):
+                    what = "makes a view of that name; call yours something else"
+                    raise InputError(f"a view is called {PERSONAL!r}, and per= {what}")
+                columns.append(Column(self.per, PERSONAL, USER, True))
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
             if self.bins == "auto":
@@ -285,7 +338,14 @@ class ViewEncoder(ViewTransformer):
                 self._start(columns, 0 if whole else bins_of_stream(n_numbers))
             else:
                 self._start(columns, int(self.bins or 0))
-        return X
+        return X if self._personal is None else self._rows.plan.table(X)
+
+    def _crossed(self, X: MultiView, table: Any, *, learn: bool) -> MultiView:
+        """Return encoded rows of a table with their personal view, where there is one."""
+        users = self._rows.plan.decode(table).users
+        if self._personal is None or users is None:
+            return X
+        return self._personal.cross(X, users, learn=learn)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the columns, their kinds and the statistics of the numbers.
@@ -320,6 +380,9 @@ class ViewEncoder(ViewTransformer):
         ViewEncoder
             Itself.
         """
+        if self.per is not None:  # names of the personal view are those of encoded rows
+            self.partial_fit_transform(X)
+            return self
         table = self._table(X)
         if self.scale_views:  # their norms are those of encoded rows
             self._scaler.partial_fit(self._rows.encode(table, learn=True))
@@ -346,9 +409,9 @@ class ViewEncoder(ViewTransformer):
         table = self._table(X, whole=True)
         encoded = self._rows.fit(table)
         encoded.index = row_index(X)
-        if not self.scale_views:
-            return encoded
-        return self._scaler.fit(encoded).transform(encoded, copy=False)
+        if self.scale_views:
+            encoded = self._scaler.fit(encoded).transform(encoded, copy=False)
+        return self._crossed(encoded, table, learn=True)
 
     def partial_fit_transform(self, X: Any) -> MultiView:
         """Learn and encode rows, one after the other.
@@ -366,9 +429,9 @@ class ViewEncoder(ViewTransformer):
         table = self._table(X)
         encoded = self._rows.encode(table, learn=True)
         encoded.index = row_index(X)
-        if not self.scale_views:
-            return encoded
-        return self._scaler.partial_fit_transform(encoded, copy=False)
+        if self.scale_views:
+            encoded = self._scaler.partial_fit_transform(encoded, copy=False)
+        return self._crossed(encoded, table, learn=True)
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.
@@ -384,9 +447,12 @@ class ViewEncoder(ViewTransformer):
             The views, as one CSR matrix with sorted indices.
         """
         check_is_fitted(self, "layout_")
-        encoded = self._rows.encode(self._table(X))
+        table = self._table(X)
+        encoded = self._rows.encode(table)
         encoded.index = row_index(X)
-        return self._scaler.transform(encoded, copy=False) if self.scale_views else encoded
+        if self.scale_views:
+            encoded = self._scaler.transform(encoded, copy=False)
+        return self._crossed(encoded, table, learn=False)
 
     # --- single rows -----------------------------------------------------------------------
 
@@ -408,8 +474,10 @@ class ViewEncoder(ViewTransformer):
         """
         if not hasattr(self, "layout_"):  # its error takes longer than the row
             check_is_fitted(self, "layout_")
-        row = self._single_rows().encode(x)
-        return self._scaler.transform_one(row) if self.scale_views else row
+        row, user = self._single_rows().encode(x)
+        if self.scale_views:
+            row = self._scaler.transform_one(row)
+        return row if self._personal is None else self._personal.cross_one(row, user)
 
     def partial_fit_transform_one(self, x: Mapping[Any, Any]) -> OneRow:
         """Learn and encode one row.
@@ -428,9 +496,12 @@ class ViewEncoder(ViewTransformer):
         if not hasattr(self, "layout_"):
             kinds = [getattr(self, kind) or () for kind in KINDS]
             declared = [split_format(name)[0] for names in kinds for name in _listed(names)]
+            declared += [] if self.per is None else [self.per]
             self._table(pyarrow().Table.from_pylist([first_row(x, declared)]))
-        row = self._single_rows().encode(x, learn=True)
-        return self._scaler.partial_fit_transform_one(row) if self.scale_views else row
+        row, user = self._single_rows().encode(x, learn=True)
+        if self.scale_views:
+            row = self._scaler.partial_fit_transform_one(row)
+        return row if self._personal is None else self._personal.cross_one(row, user, learn=True)
 
     def _single_rows(self) -> SingleRows:
         if self._single is None:
@@ -445,7 +516,8 @@ class ViewEncoder(ViewTransformer):
         Returns
         -------
         kinds : dict of str to dict of str to int
-            By view, then by kind: "numeric", "categorical", "text" or "date".
+            By view, then by kind: "numeric", "categorical", "text" or "date"; "user" is that of
+            ``per``.
         """
         check_is_fitted(self, "layout_")
         kinds: dict[str, dict[str, int]] = {view: {} for view in self.layout_.names}
@@ -512,12 +584,17 @@ class ViewEncoder(ViewTransformer):
         columns = [Column(*column) for column in header["columns"]]
         for column in columns:
             types = [type(value) for value in column]
-            known = types == [str, str, str, bool, str] and column.kind in KINDS
+            known = types == [str, str, str, bool, str] and column.kind in (*KINDS, USER)
             if not known or (column.kind == "text" and column.format not in ("", *FORMS)):
                 raise InputError(f"the encoder has the column {column!r}, which is of no kind")
             if column.format and column.kind != "text":
                 check_format(column.format)
         check_columns(columns, header["feature_names_in"])
+        users = [column.name for column in columns if column.kind == USER]
+        if users != ([] if self.per is None else [self.per]):
+            raise InputError(f"the encoder has per={self.per!r}, and the users {users}")
+        if users and any((c.view == PERSONAL) != (c.kind == USER) for c in columns):
+            raise InputError(f"columns of the encoder are in the view {PERSONAL!r} that per= makes")
         n_bins = header["n_bins"]
         if n_bins != (self.bins or 0) and not (self.bins == "auto" and n_bins in (0, AUTO_BINS)):
             raise InputError(f"the encoder has bins={self.bins!r}, and its columns {n_bins}")
@@ -533,7 +610,8 @@ class ViewEncoder(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         norms = {f"norms.{key}": array for key, array in self._scaler.get_state().items()}
-        return self._rows.state() | norms
+        personal = {} if self._personal is None else self._personal.state()
+        return self._rows.state() | norms | personal
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore the state that `get_state` returned.
@@ -543,9 +621,13 @@ class ViewEncoder(ViewTransformer):
         state : mapping of str to ndarray
             The arrays by name.
         """
-        per_view = Array("f8", (self.layout_.n_views,), low=0.0)
+        per_view = Array("f8", (self._scaler.layout_.n_views,), low=0.0)
         self._single = None  # which keeps what it has learned
-        self._rows.set_state(state, {"norms.total": per_view, "norms.count": per_view})
+        personal = {} if self._personal is None else self._personal.schema()
+        others = {"norms.total": per_view, "norms.count": per_view, **personal}
+        self._rows.set_state(state, others)
+        if self._personal is not None:
+            self._personal.set_state(state)
         self._scaler.set_state({key: state[f"norms.{key}"] for key in ("total", "count")})
 
     # --- columns and their names -----------------------------------------------------------
@@ -570,9 +652,50 @@ class ViewEncoder(ViewTransformer):
 
     @property
     def mean_norm_(self) -> np.ndarray:
-        """Mean norm of each view, by which its rows are divided if ``scale_views``."""
+        """Mean norm of each view but that of ``per``, by which its rows are divided."""
         check_is_fitted(self, "layout_")
         return self._scaler.mean_norm_
+
+    def portable(self) -> TableEncoder:
+        """Return the fitted encoder as data, for other programs.
+
+        Returns
+        -------
+        encoder : crossview.portable.encoding.TableEncoder
+            What `transform` does with a row.
+
+        Raises
+        ------
+        InputError
+            It has a view of ``per``, of which there is no such description.
+        """
+        check_is_fitted(self, "layout_")
+        if self.per is not None:
+            raise InputError(
+                f"a model with per={self.per!r} is not exported: its personal view has no portable "
+                "form; train one without per="
+            )
+        factors = self._scaler.factors() if self.scale_views else np.ones(self.layout_.n_views)
+        return describe_encoder(self._rows, factors)
+
+    def slot_names(self, view: str) -> dict[int, str]:
+        """Return the names of the slots of a view, as far as they are stored.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view.
+
+        Returns
+        -------
+        names : dict of int to str
+            By slot; the first name of a slot that rows had.
+        """
+        check_is_fitted(self, "layout_")
+        if self._personal is not None and view == PERSONAL:
+            slots = self._personal.named_slots().tolist()
+            return {slot: self._explain_personal(slot).name for slot in slots}
+        return dict(self._rows.slots.names[view])
 
     def feature_name(self, view: str, column: int) -> str:
         """Return the meaning of an output column.
@@ -612,6 +735,8 @@ class ViewEncoder(ViewTransformer):
             its values.  That is known of slots with a name.
         """
         check_is_fitted(self, "layout_")
+        if self._personal is not None and view == PERSONAL:
+            return [self._explain_personal(i) for i in columns]
         block = self.layout_.block(view)
         plain = self._rows.plain_names(view)
         numbers = [number.column for number in self._rows.plan.numbers if number.view == view]
@@ -635,6 +760,24 @@ class ViewEncoder(ViewTransformer):
                 found.append(Meaning(name, *split, slot, slot in collisions))
         return found
 
+    def _explain_personal(self, slot: int) -> Meaning:
+        """Return the meaning of a column of the personal view."""
+        assert self._personal is not None
+        if not 0 <= slot < self.layout_.widths[-1]:
+            raise InputError(f"view {PERSONAL!r} has no column {slot} ({self.layout_})")
+        found = self._personal.name(slot)
+        if found is None:
+            return Meaning(f"slot {slot}", None, None, slot)
+        user, column, collides = found
+        name = f"{self.per}={user}"
+        if column is None:
+            return Meaning(name, self.per, user, slot, collides)
+        shared = self._personal.shared
+        v = int(np.searchsorted(shared.ptr, column, side="right")) - 1
+        (own,) = self.explain_columns(shared.names[v], [column - int(shared.ptr[v])])
+        crossed = f"{name} × {own.name}"
+        return Meaning(crossed, own.column, own.value, slot, collides or own.collides)
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of all columns of the output, ``view__name``.
 
@@ -651,6 +794,12 @@ class ViewEncoder(ViewTransformer):
         check_is_fitted(self, "layout_")
         names: list[str] = []
         for view, width in zip(self.layout_.names, self.layout_.widths, strict=True):
+            if self._personal is not None and view == PERSONAL:
+                slots = [f"slot {slot}" for slot in range(width)]
+                for slot in self._personal.named_slots().tolist():
+                    slots[slot] = self.feature_name(view, slot)
+                names += [f"{PERSONAL}__{name}" for name in slots]
+                continue
             plain = self._rows.plain_names(view)
             known = self._rows.slots.names[view]
             slots = [known.get(slot, f"slot {slot}") for slot in range(width - len(plain))]
@@ -664,7 +813,7 @@ class ViewEncoder(ViewTransformer):
         Returns
         -------
         columns : dict of str to list of str
-            Names of columns, view by view.
+            Names of columns, view by view; of ``personal`` that of the user.
         """
         check_is_fitted(self, "layout_")
         columns: dict[str, list[str]] = {view: [] for view in self.layout_.names}
@@ -678,12 +827,14 @@ class ViewEncoder(ViewTransformer):
         Returns
         -------
         views : dict of str to list of str
-            Names of columns, view by view, and what the view has of a text.
+            Names of columns, view by view, and what the view has of a text; without ``personal``,
+            which ``per`` makes.
         """
         check_is_fitted(self, "layout_")
-        views: dict[str, list[str]] = {view: [] for view in self.layout_.names}
+        views: dict[str, list[str]] = {view: [] for view in self._rows.plan.layout.names}
         for column in self._rows.plan.columns:
-            views[column.view].append(specification(column))
+            if column.kind != USER:
+                views[column.view].append(specification(column))
         return views
 
     def declared_columns(self) -> dict[str, list[str]]:

@@ -27,7 +27,7 @@ from crossview.saving.schema import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SlotTables", "hash_strings", "split_name"]
+__all__ = ["SlotTables", "bytes_of", "hash_strings", "prefix_of", "same_strings", "split_name"]
 
 # between a column and what is hashed of it
 SEPARATORS = {"categorical": "=", "text": ":", "chars": "~"}
@@ -76,14 +76,14 @@ class _Hashing:
     def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
         import pyarrow as pa
 
-        prefix = column.name + _separator(column)
+        prefix = prefix_of(column)
         if column.kind == "categorical":
             codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
         else:
             ngrams = (self.ngram_range[0], self.ngram_range[1])
             terms, codes, indptr = split_terms(dictionary.to_pylist(), column.format, ngrams)
             dictionary = labels_as(terms, pa.large_string())
-        hashes, prints = hash_strings(prefix, *_bytes_of(dictionary))
+        hashes, prints = hash_strings(prefix, *bytes_of(dictionary))
         slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)
         return _Words(prefix, dictionary, slots, prints, codes, indptr)
 
@@ -149,7 +149,7 @@ class SlotTables(_Hashing):
         unnamed: dict[str, list[_Unnamed]] = defaultdict(list)
         for column, one in zip(columns, coded, strict=True):
             table, words = self._tables.get(column), None
-            if table is None or not _same(table.dictionary, one.dictionary):
+            if table is None or not same_strings(table.dictionary, one.dictionary):
                 words = self._hash(column, one.dictionary)
                 learned = np.append(np.zeros(len(one.dictionary), dtype=bool), True)  # null
                 table = _Table(one.dictionary, self._content(column, words), learned)
@@ -169,7 +169,7 @@ class SlotTables(_Hashing):
         """Return the slot and the fingerprint of a category or a word."""
         text = term.encode()
         bounds = np.array([0, len(text)], dtype=np.int64)
-        prefix = column.name + _separator(column)
+        prefix = prefix_of(column)
         hashes, prints = hash_strings(prefix, np.frombuffer(text, dtype=np.uint8), bounds)
         return int(hashes[0]) % self.n_slots, int(prints[0])
 
@@ -179,7 +179,7 @@ class SlotTables(_Hashing):
         known, stored = self.names[column.view], self._prints[column.view]
         if not stored[slot]:
             if len(known) < self.remember_names:
-                known[slot] = column.name + _separator(column) + term
+                known[slot] = prefix_of(column) + term
                 stored[slot] = print_
         elif stored[slot] != print_:
             self.collisions[column.view].add(slot)
@@ -301,7 +301,7 @@ def hash_strings(
     return hashes, prints
 
 
-def _bytes_of(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+def bytes_of(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return the text of Arrow strings without null, and where each begins."""
     import pyarrow as pa
 
@@ -322,13 +322,18 @@ def _prints_of(names: Iterable[str]) -> np.ndarray:
     return hash_strings("", text, np.cumsum([0, *map(len, encoded)]))[1]
 
 
-def _same(a: pa.Array, b: pa.Array) -> bool:
+def same_strings(a: pa.Array, b: pa.Array) -> bool:
     """Return whether two dictionaries are equal; the same memory is not read."""
     if len(a) == len(b) and a.offset == b.offset and a.type == b.type:
         places = [[buffer and buffer.address for buffer in x.buffers()] for x in (a, b)]
         if places[0] == places[1]:
             return True
     return bool(a.equals(b))
+
+
+def prefix_of(column: Column) -> str:
+    """Return what is before a category or a word of a column in the name that is hashed."""
+    return column.name + _separator(column)
 
 
 def _separator(column: Column) -> str:
@@ -338,7 +343,7 @@ def _separator(column: Column) -> str:
 def split_name(name: str, columns: Iterable[Column]) -> tuple[str, str | None]:
     """Return the column of the table and the value that a slot is named after."""
     for column in sorted(columns, key=lambda column: -len(column.name)):
-        start = column.name + _separator(column)
+        start = prefix_of(column)
         if name.startswith(start):
             return column.name, name[len(start) :]
     return name, None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,10 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["SingleRows", "first_row"]
+__all__ = ["MOST_KEPT", "SingleRows", "first_row"]
 
+# of Arrow's numbers
+LARGEST_INT = 1 << 63
 # values of a column whose slots, or dates whose numbers, are kept
 MOST_KEPT = 1 << 16
 # lists of names of columns whose places are kept
@@ -53,12 +55,20 @@ def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
                 )
             continue
         if isinstance(value, Mapping):
-            for name, cell in value.items():
-                own = str(name)
+            for own, cell in _fields(value):
                 flat[own if own.startswith(f"{key}__") else f"{key}__{own}"] = cell
         else:
             flat[str(key)] = value
     return flat | dict.fromkeys(name for name in named if name not in flat)
+
+
+def _fields(own: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """The fields of a view; those of an object in it are ``object__field``."""
+    for name, cell in own.items():
+        if isinstance(cell, Mapping):
+            yield from ((f"{name}__{field}", value) for field, value in _fields(cell))
+        else:
+            yield str(name), cell
 
 
 def _items(x: Any) -> Iterable[tuple[Any, Any]]:
@@ -122,12 +132,14 @@ class SingleRows:
 
     def __init__(self, encoder: RowEncoder, others: Iterable[str]) -> None:
         self._encoder, plan = encoder, encoder.plan
+        self._user = plan.user
         self._layout = plan.layout
         self._names = list(dict.fromkeys(column.name for column in plan.columns))
         self._places = {name: place for place, name in enumerate(self._names)}
         self._groups: dict[str, dict[Any, int]] = {view: {} for view in self._layout.names}
         for column in plan.columns:
-            own, place = self._groups[column.view], self._places[column.name]
+            own = self._groups.setdefault(column.view, {})
+            place = self._places[column.name]
             own[column.name.removeprefix(f"{column.view}__")] = own[column.name] = place
             prefix, mark, rest = column.name.partition("__")
             if mark:  # views may be declared by globs across prefixes
@@ -172,8 +184,11 @@ class SingleRows:
         first_bin = start + 2 * len(own)
         return _View(numbers, start, first_bin, plan.first_slot(view), hashed)
 
-    def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> OneRow:
-        """Return a row of views; ``learn``: by the statistics up to and including itself."""
+    def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> tuple[OneRow, str | None]:
+        """Return a row of views, and its user, if the encoder knows any.
+
+        ``learn``: by the statistics up to and including itself.
+        """
         encoder = self._encoder
         # 1. all cells are read before anything changes
         cells = self._cells(x)
@@ -183,6 +198,9 @@ class SingleRows:
                 self._terms(one, cells[at])
                 for one, at in zip(self._hashed, self._hashed_at, strict=True)
             ]
+            user = None
+            if self._user is not None:
+                user = _string(self._user, cells[self._places[self._user.name]])
         except InputError as error:  # there is only one row, so its number says nothing
             raise InputError(error.message, column=error.column) from None
         # 2. names, moments and bins
@@ -196,7 +214,7 @@ class SingleRows:
             numbers = standardized if encoder.standardizes else numbers
         # 3. slots and words
         slots = self._slots(terms, learn=learn)
-        return self._assemble(numbers, positions, slots)
+        return self._assemble(numbers, positions, slots), user
 
     # --- cells -----------------------------------------------------------------------------
 
@@ -246,9 +264,11 @@ class SingleRows:
                         f"{key!r} is {type_of(value)}; give a mapping of its columns to "
                         f"values, such as {{{next(iter(own))!r}: ...}}, or None"
                     )
-                for name, cell in value.items():
+                for name, cell in _fields(value):
                     place = own.get(name)
                     if place is None:
+                        if cell is None and any(field.startswith(f"{name}__") for field in own):
+                            continue  # an object that is missing
                         unknown.append(f"{key}__{name}" if name not in self._unused else str(name))
                     else:
                         cells[place] = cell
@@ -258,7 +278,7 @@ class SingleRows:
                     column=str(key),
                 )
             elif isinstance(value, Mapping):
-                unknown += [f"{key}__{name}" for name in value]
+                unknown += [f"{key}__{name}" for name, _ in _fields(value)]
             else:
                 unknown.append(str(key))
         if unknown:
@@ -315,12 +335,10 @@ class SingleRows:
 
     def _terms(self, one: _Hashed, value: Any) -> list[str] | None:
         """Return what is hashed of a cell; None where it is missing."""
-        if type(value) is not str:
-            if _is_missing(value):
-                return None
-            coded = as_codes(one.column, _as_array(one.column, value))
-            value = coded.dictionary[int(coded.codes[0])].as_py()
-        return [value] if one.terms is None else one.terms(value)
+        text = _string(one.column, value)
+        if text is None:
+            return None
+        return [text] if one.terms is None else one.terms(text)
 
     # --- what they become ------------------------------------------------------------------
 
@@ -422,6 +440,19 @@ class SingleRows:
         for slot in sorted(cells):
             columns.append(first + slot)
             values.append(cells[slot])
+
+
+def _string(column: Column, value: Any) -> str | None:
+    """Return a cell as the string that a table has of it; None where it is missing."""
+    if type(value) is str:
+        return value
+    if _is_missing(value):
+        return None
+    if type(value) is int and column.declared and -LARGEST_INT <= value < LARGEST_INT:
+        return str(value)
+    coded = as_codes(column, _as_array(column, value))
+    text: str = coded.dictionary[int(coded.codes[0])].as_py()
+    return text
 
 
 def _is_missing(value: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview.data.arrow import column_names, to_arrow
 from crossview.data.encoding.columns import (
+    USER,
     Batch,
     Coded,
     Column,
@@ -61,6 +62,8 @@ class Plan:
         The numbers of a row.
     hashed : list of Column
         The columns of categories and text.
+    user : Column or None
+        The column of the user, in a view that is made of all others (`PersonalView`).
     unused : ndarray of bool of shape (n_columns,), or None
         Columns of the output that no row has: a date or text is missing once, and not once for each
         of its numbers.  None: there are none.
@@ -73,7 +76,8 @@ class Plan:
         self.hashed = [
             c for c in columns if c.kind in ("categorical", "text") and c.format != "shape"
         ]
-        views = list(dict.fromkeys(c.view for c in columns))
+        self.user = next((c for c in columns if c.kind == USER), None)
+        views = list(dict.fromkeys(c.view for c in columns if c is not self.user))
         hashing = {c.view for c in self.hashed}
         widths = [
             (2 + n_bins) * sum(c.view == view for c in self.numbers)
@@ -97,6 +101,10 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_recent": None}  # a cache
+
+    def n_numbers_of(self, column: Column) -> int:
+        """Return how many numbers a column becomes."""
+        return len(_numbers_of(column))
 
     def first_slot(self, view: str) -> int:
         """Return the column of the output at which the slots of a view start."""
@@ -130,27 +138,32 @@ class Plan:
         categories = (c for c in self.hashed if c.kind == "categorical")
         return n_numbers, sum(c.view == view for c in categories)
 
-    def decode(self, X: Any) -> Batch:
-        """Return the columns as numbers and codes; decode the same Arrow batch only once."""
-        recent = self._recent  # read once: another thread may replace it
-        if recent is not None and recent[0] is X:
-            return recent[1]
+    def table(self, X: Any) -> Any:
+        """Return the columns as an Arrow table."""
         names = column_names(X)
         known = set(names)
         for column in self.columns:
             if column.name not in known:
                 raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
-        table = to_arrow(X, list(dict.fromkeys(c.name for c in self.columns)))
+        return to_arrow(X, list(dict.fromkeys(c.name for c in self.columns)))
+
+    def decode(self, X: Any) -> Batch:
+        """Return the columns as numbers and codes; decode the same Arrow batch only once."""
+        recent = self._recent  # read once: another thread may replace it
+        if recent is not None and recent[0] is X:
+            return recent[1]
+        table = self.table(X)
         # a text may be in several views
-        strings = {c.name: c for c in self.columns if c.kind in ("categorical", "text")}
+        strings = {c.name: c for c in self.columns if c.kind in ("categorical", "text", USER)}
         coded = {name: as_codes(c, one_array(table.column(name))) for name, c in strings.items()}
         values = None
         numeric = [c.name for c in self.columns if c.kind == "numeric"]
         if len(numeric) == len(self.numbers):
-            values = as_matrix(table.select(numeric) if self.hashed else table)
+            values = as_matrix(table.select(numeric) if len(strings) else table)
         if values is None:
             values = self._values(table, coded)
-        batch = Batch(values, [coded[c.name] for c in self.hashed])
+        users = None if self.user is None else coded[self.user.name]
+        batch = Batch(values, [coded[c.name] for c in self.hashed], users)
         if type(X).__module__.startswith("pyarrow"):  # cannot change in place
             self._recent = (X, batch)
         return batch

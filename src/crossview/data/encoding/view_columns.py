@@ -21,6 +21,7 @@ from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
 __all__ = [
     "KINDS",
     "check_columns",
+    "check_per",
     "columns_of_views",
     "declared_kinds",
     "match_ignored",
@@ -28,6 +29,7 @@ __all__ = [
     "specification",
     "split_form",
     "suggested_views",
+    "view_for",
     "without_ignored",
 ]
 
@@ -247,6 +249,39 @@ def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
     return list(found)
 
 
+def check_per(per: str, ignored: Collection[str], names: Sequence[str]) -> None:
+    """Raise an error where the column of the users is none, or is ignored."""
+    if per not in names:
+        raise InputError(f"per= names {per!r}, which is no column{closest_names(per, names)}")
+    if per in ignored:
+        raise InputError("is named in per= and ignore=; leave one of them out", column=per)
+
+
+def view_for(views: Mapping[str, Any] | None, names: Sequence[str], column: str) -> dict[str, Any]:
+    """Return the views to add so that one has a column; none if one has it already.
+
+    Parameters
+    ----------
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`.
+    names : sequence of str
+        The columns that views may have.
+    column : str
+        The column.
+
+    Returns
+    -------
+    added : dict of str to columns
+        Where views follow from prefixes, these too.
+    """
+    groups = columns_of_views(views, list(names))
+    if any(column == name for group in groups.values() for name, _ in group):
+        return {}
+    own = column if column not in groups else f"{column}_category"
+    prefixed = {view: f"{view}__*" for view in groups} if views is None else {}
+    return {**prefixed, own: [column]}
+
+
 def without_ignored(
     views: Mapping[str, Any] | None, ignored: Sequence[str], names: Sequence[str]
 ) -> dict[str, Any] | None:
@@ -279,6 +314,8 @@ def without_ignored(
             if not matching or not set(matching) <= set(ignored):
                 kept.append(item)
         if not kept:
-            raise InputError(f"view {view!r} has only columns of ignore=; leave the view out")
+            raise InputError(
+                f"view {view!r} has only columns of ignore= or per=; leave the view out"
+            )
         left[view] = spec if kept == patterns else kept
     return left

@@ -195,6 +195,18 @@ class ViewScaler(ViewTransformer):
         seen = self.count_ > 0
         return np.where(seen, self._total, 1.0) / np.where(seen, self.count_, 1.0)
 
+    def factors(self) -> np.ndarray:
+        """Return what each view is multiplied by, to the last bit.
+
+        Returns
+        -------
+        factors : ndarray of shape (n_views,)
+            1 for a view that was always empty.
+        """
+        check_is_fitted(self, "layout_")
+        seen = self.count_ > 0
+        return np.asarray(np.where(seen, self.count_, 1.0) / np.where(seen, self._total, 1.0))
+
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: the views.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crossview.data.readers.duck import literal
@@ -16,6 +17,7 @@ __all__ = ["CsvFormat", "check_dialect", "hint_about"]
 # what a value looks like that is a number with the other decimal point
 # DuckDB's words
 _NO_NUMBER = re.compile(r"Could not convert string \"(.*)\" to '(?:DOUBLE|BIGINT|HUGEINT)'")
+_BY_COMMA, _BY_POINT = re.compile(r"[-+]?\d+(,\d+)?"), re.compile(r"[-+]?\d+(\.\d+)?")
 _COMMA, _POINT = re.compile(r"\s*[-+]?[\d.]*,\d+\s*"), re.compile(r"\s*[-+]?[\d,]*\.\d+\s*")
 
 
@@ -23,7 +25,7 @@ class CsvFormat(NamedTuple):
     """Dialect of CSV files; `open_table` documents it."""
 
     null: Sequence[str] = ()
-    decimal: str = "."
+    decimal: str | None = None
     delimiter: str | None = None
     quote: str = '"'
     header: bool = True
@@ -31,7 +33,7 @@ class CsvFormat(NamedTuple):
 
     def check(self) -> None:
         """Raise an error for what no file can be written with."""
-        if self.decimal not in (".", ","):
+        if self.decimal not in (None, ".", ","):
             raise InputError(f"decimal={self.decimal!r}; give . or ,")
         for name, value, lengths in (
             ("delimiter", self.delimiter or ",", (1, 2, 3, 4)),
@@ -39,7 +41,7 @@ class CsvFormat(NamedTuple):
         ):
             if len(value) not in lengths or set(value) & {"\n", "\r"}:
                 raise InputError(f"{name}={value!r}; give one character")
-        if self.delimiter in (self.quote, self.decimal):
+        if self.delimiter in (self.quote, self.decimal or "."):
             raise InputError(f"delimiter={self.delimiter!r} is also the quote or the decimal point")
 
     @classmethod
@@ -61,7 +63,7 @@ class CsvFormat(NamedTuple):
         """Return what a query says in ``read_csv`` of all that is not usual."""
         words = {
             "nullstr": f"[{', '.join(map(literal, ['', *self.null]))}]",
-            "decimal_separator": literal(self.decimal),
+            "decimal_separator": literal(self.decimal or "."),
             "delim": literal(self.delimiter or ","),
             "quote": literal(self.quote),
             "header": str(self.header).lower(),
@@ -77,17 +79,40 @@ class CsvFormat(NamedTuple):
 
     def options(self) -> dict[str, Any]:
         """Return the options of `open_table` that are not the usual ones."""
-        usual = CsvFormat(delimiter=",", encoding=UTF_8)
+        usual = CsvFormat(decimal=".", delimiter=",", encoding=UTF_8)
         found = {k: v for k, v in self._asdict().items() if v != getattr(usual, k)}
         return found | ({"null": list(self.null)} if self.null else {})
 
+    def likely_decimal(self, lines: list[str], delimiter: str) -> str:
+        """Return the decimal point that the numbers in these lines have."""
+        if delimiter == ",":
+            return "."
+        with contextlib.suppress(csv.Error):
+            first, *others = self._rows(lines, delimiter)
+            rows = [row for row in others if len(row) == len(first)]
+            fields = [[one.strip() for one in column] for column in zip(*rows, strict=False)]
+            columns = [[one for one in column if one not in ("", *self.null)] for column in fields]
+            by_comma, by_point = (
+                any(
+                    all(number.fullmatch(one) for one in column)
+                    and any(mark in one for one in column)
+                    for column in columns
+                )
+                for number, mark in ((_BY_COMMA, ","), (_BY_POINT, "."))
+            )
+            return "," if by_comma and not by_point else "."
+        return "."
+
     def split(self, lines: list[str], delimiter: str) -> list[str]:
         """Return the fields of the first row of these lines."""
+        return next(self._rows(lines, delimiter))
+
+    def _rows(self, lines: list[str], delimiter: str) -> Iterator[list[str]]:
         if len(delimiter) > 1:
-            return lines[0].split(delimiter)
+            return (line.split(delimiter) for line in lines)
         if not self.quote:
-            return next(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
-        return next(csv.reader(lines, delimiter=delimiter, quotechar=self.quote))
+            return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+        return csv.reader(lines, delimiter=delimiter, quotechar=self.quote)
 
 
 def check_dialect(dialect: Any) -> None:

@@ -18,10 +18,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.arrow import one_line, pyarrow
-from crossview.errors import GuessedEncodingWarning, InputError
+from crossview.errors import GuessWarning, InputError
 from crossview.saving.files import process_folder
 
-__all__ = ["UTF_8", "as_utf8", "check_utf8", "codec_name", "find_encoding", "is_utf8"]
+__all__ = [
+    "UTF_8",
+    "as_utf8",
+    "check_utf8",
+    "codec_name",
+    "find_encoding",
+    "is_utf8",
+    "said_delimiter",
+]
 
 UTF_8 = "utf-8"
 _CHUNK = 1 << 20
@@ -36,9 +44,12 @@ _MARKS = {
 _CODE_PAGES = (
     *("cp1252", "cp1250", "cp1251", "cp1254", "cp1253", "cp1257", "cp932", "gb18030", "cp949"),
     *("big5", "cp1255", "cp1256", "cp1258", "cp874", "mac_roman", "koi8_r"),
+    *("cp850", "cp437", "cp852", "cp866"),  # DOS; last, because old
 )
 _ONE_BYTE = {page for page in _CODE_PAGES if page not in ("cp932", "gb18030", "cp949", "big5")}
 _ASCII = bytes(range(128))
+# the first line of a file by which Excel is told the delimiter
+_SEPARATOR = re.compile(r"\ufeff?\"?sep=([^\r\n])\"?(?:\r\n|\r|\n)", re.IGNORECASE)
 _ODD = re.compile(rb"[\x80-\xff]")
 # of a sample: lines of one chunk, lines in all, and bytes of a line
 _LINES_OF_CHUNK, _LINES, _BYTES = 20, 400, 2000
@@ -107,25 +118,40 @@ def check_utf8(file: str, format: str) -> str:
 _copies: dict[tuple[Any, ...], str] = {}
 
 
+def said_delimiter(file: str, encoding: str) -> str | None:
+    """Return the delimiter that a first line ``sep=;``, which Excel writes and reads, says."""
+    found = _separator_line(file, encoding)
+    return found and found[1]
+
+
+def _separator_line(file: str, encoding: str) -> re.Match | None:
+    with one_line(file), pyarrow().input_stream(file) as stream:
+        return _SEPARATOR.match(bytes(stream.read(64)).decode(encoding, errors="ignore"))
+
+
 def as_utf8(file: str, encoding: str) -> str:
-    """Return the name of a file with the same text in UTF-8: a temporary copy, made once."""
-    if encoding == UTF_8:
+    """Return the name of a file with the same text in UTF-8, without a first line ``sep=;``.
+
+    If the file is not so itself, this is a temporary copy, made once.
+    """
+    line = _separator_line(file, encoding)
+    if encoding == UTF_8 and line is None:
         return file
     folder, known = process_folder(), os.stat(file)
     key = (str(folder), os.path.realpath(file), known.st_size, known.st_mtime_ns, encoding)
     if key not in _copies:
         copy = str(folder / f"{len(_copies)}.csv")
-        _write_copy(file, encoding, copy)
+        _write_copy(file, encoding, copy, 0 if line is None else line.end())
         _copies[key] = copy
     return _copies[key]
 
 
-def _write_copy(file: str, encoding: str, copy: str) -> None:
+def _write_copy(file: str, encoding: str, copy: str, skip: int) -> None:
     decoder, line = codecs.getincrementaldecoder(encoding)(), 1
     with one_line(file), open(copy, "wb") as out:
         for chunk in _with_end(_chunks(file)):
             try:
-                text = decoder.decode(chunk or b"", final=chunk is None).encode()
+                text = decoder.decode(chunk or b"", final=chunk is None)[skip:].encode()
             except UnicodeError as error:
                 start = getattr(error, "start", 0)
                 before = error.object[:start] if isinstance(error, UnicodeDecodeError) else b""
@@ -134,7 +160,7 @@ def _write_copy(file: str, encoding: str, copy: str) -> None:
                     f"{getattr(error, 'reason', error)}); give another encoding=",
                     file=file,
                 ) from None
-            line += text.count(b"\n")
+            line, skip = line + text.count(b"\n") + (skip > 0), 0
             try:
                 out.write(text)
             except OSError as error:
@@ -350,4 +376,4 @@ def _show(text: str) -> str:
 
 
 def _warn(words: str) -> None:
-    warnings.warn(words, GuessedEncodingWarning, stacklevel=2)
+    warnings.warn(words, GuessWarning, stacklevel=2)

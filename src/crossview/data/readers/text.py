@@ -10,6 +10,7 @@ import csv
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
@@ -36,10 +37,16 @@ from crossview.data.readers.duck import (
     sniff_csv,
     sniff_delimiter,
 )
-from crossview.data.readers.encodings import UTF_8, as_utf8, check_utf8, find_encoding
+from crossview.data.readers.encodings import (
+    UTF_8,
+    as_utf8,
+    check_utf8,
+    find_encoding,
+    said_delimiter,
+)
 from crossview.data.readers.wide import WIDE, fits_types, read_wide
 from crossview.data.source import Batch
-from crossview.errors import InputError
+from crossview.errors import GuessWarning, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -259,12 +266,21 @@ class CsvSource(_TextSource):
         encoding = others[0] if others else UTF_8
         if others and given is None and expected is not None:
             encoding = expected if expected in others else encoding
-        likely = self._expected.get("delimiter")
-        names, delimiter = self._header_of(self.files[0], likely)
-        self._format = self._format._replace(delimiter=delimiter, encoding=encoding)
+        first = self.files[0]
+        likely = said_delimiter(first, self._encodings[first]) or self._expected.get("delimiter")
+        names, delimiter, decimal = self._header_of(first, likely)
+        if decimal == "," and self._format.decimal is None:
+            warnings.warn(
+                f"{first}: read with a decimal comma; if that looks wrong, give decimal='.'",
+                GuessWarning,
+                stacklevel=2,
+            )
+        self._format = self._format._replace(
+            delimiter=delimiter, encoding=encoding, decimal=decimal
+        )
         self._header = names
         for file in self.files[1:]:
-            theirs, _ = self._header_of(file)
+            theirs, *_ = self._header_of(file)
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names:
                 raise InputError(
@@ -274,7 +290,7 @@ class CsvSource(_TextSource):
         return (
             f"header={str(self._format.header).lower()}, delim={literal(delimiter)}, "
             f"quote={quote}, escape={quote}, comment='', nullstr=[{null}], "
-            f"decimal_separator={literal(self._format.decimal)}, dateformat='%Y-%m-%d'"
+            f"decimal_separator={literal(decimal)}, dateformat='%Y-%m-%d'"
         )
 
     def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
@@ -331,8 +347,8 @@ class CsvSource(_TextSource):
                     f"{self._options}, auto_detect=false, columns={{{columns}}})"
                 ).fetchall()
 
-    def _header_of(self, file: str, likely: str | None = None) -> tuple[list[str], str]:
-        """The names of the columns of a file, and the character between them."""
+    def _header_of(self, file: str, likely: str | None = None) -> tuple[list[str], str, str]:
+        """The names of the columns of a file, the character between them, the decimal point."""
         return _header(file, self._readable(file), self._format, likely)
 
 
@@ -361,8 +377,11 @@ class JsonSource(_TextSource):
 
 def _header(
     file: str, path: str, format: CsvFormat, likely: str | None = None
-) -> tuple[list[str], str]:
-    """The column names of a CSV file and the character between them; ``path`` is in UTF-8."""
+) -> tuple[list[str], str, str]:
+    """The column names of a CSV file, the character between them, and the decimal point.
+
+    ``path`` is the file in UTF-8.
+    """
     with one_line(file), pyarrow().input_stream(path) as stream:
         start = bytes(stream.read(1 << 20))
         while b"\n" not in start and len(start) < MOST_BYTES and (more := stream.read(1 << 20)):
@@ -378,8 +397,9 @@ def _header(
         fields = format.split(lines, delimiter)
     except csv.Error as error:
         raise InputError(f"its first line names no columns ({error})", file=file) from None
+    decimal = format.decimal or format.likely_decimal(lines[:_LINES], delimiter)
     if not format.header:
-        return [f"x{i}" for i in range(len(fields))], delimiter
+        return [f"x{i}" for i in range(len(fields))], delimiter, decimal
     for name in fields:
         if not name.strip():
             raise InputError(
@@ -387,7 +407,7 @@ def _header(
                 file=file,
             )
     check_unique([name.lower() for name in fields], file)  # DuckDB takes A for a
-    return fields, delimiter
+    return fields, delimiter, decimal
 
 
 def _is_delimiter(likely: str, first: str, format: CsvFormat) -> bool:
@@ -398,6 +418,8 @@ def _is_delimiter(likely: str, first: str, format: CsvFormat) -> bool:
     )
 
 
+# that say what the decimal point is
+_LINES = 1000
 _DELIMITERS = (",", "\t", ";", "|")
 
 

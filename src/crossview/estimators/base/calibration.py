@@ -13,9 +13,10 @@ from crossview.batch import rows_at
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import class_codes
 from crossview.labels import known_labels
+from crossview.portable.scoring import Calibration
 from crossview.saving.schema import MAX_FINITE, Array
 
-__all__ = ["Calibrator", "calibration_schema", "out_of_fold_scores"]
+__all__ = ["Calibrator", "calibration_schema", "out_of_fold_scores", "portable_calibration"]
 
 # inner folds whose scores calibrate a batch learner
 FOLDS = 3
@@ -90,6 +91,11 @@ class Calibrator(StatePart):
         """Return what the log odds grow by where a score grows by 1."""
         state = self.state.get("calibration")
         return 1.0 if state is None else calibration.slope(state, self.n_scores)
+
+
+def portable_calibration(state: np.ndarray, n_scores: int) -> Calibration:
+    """Return a calibration of so many scores for other programs."""
+    return Calibration(calibration.slope(state, n_scores), state[1 : 1 + n_scores].copy())
 
 
 def calibration_schema(n_scores: int, *, each: tuple[int, ...] = ()) -> Array:

@@ -10,7 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.errors import InputError
-from crossview.estimators.base.calibration import Calibrator, out_of_fold_scores
+from crossview.estimators.base.calibration import (
+    Calibrator,
+    out_of_fold_scores,
+    portable_calibration,
+)
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.base.road import ClassifierRoad
 from crossview.estimators.base.state import State, StatePart
@@ -24,6 +28,7 @@ from crossview.estimators.targets import (
 )
 from crossview.estimators.validation import available_if
 from crossview.labels import known_labels
+from crossview.portable.scoring import Calibration
 from crossview.views import check_rows
 
 __all__ = ["ViewClassifier", "check_probabilities"]
@@ -357,6 +362,21 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     def _n_scores(self) -> int:
         return 1 if len(self.classes_) <= 2 else len(self.classes_)
+
+    def _portable_calibration(self) -> Calibration | None:
+        """Return the map from scores to probabilities; None if there is none."""
+        K = self._n_scores()
+        if "calibration" in self._state:
+            return portable_calibration(self._state["calibration"], K)
+        known = self.calibration != "none" or self.scores_are_log_odds
+        return Calibration(1.0, np.zeros(K)) if known else None
+
+    def _portable_answer(self) -> dict[str, Any]:
+        return {
+            "classes": self.classes_.tolist(),
+            "calibration": self._portable_calibration(),
+            "threshold": self.threshold_,
+        }
 
     def _calibrator(self, state: State) -> Calibrator:
         """Return the map from scores to probabilities."""

@@ -21,6 +21,7 @@ from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Model, Scorer
 from crossview.saving.schema import MAX_COUNT, check_header, check_state
 from crossview.saving.touched import new_array
 from crossview.views import MultiView, OneRow, ViewLayout, as_views, check_rows
@@ -98,6 +99,17 @@ class ViewLearner(BaseEstimator):
     def _score_scale(self) -> float:
         """Return the unit of a score: what a prediction grows by where a score grows by 1."""
         return 1.0
+
+    def _portable_scorer(self) -> Scorer:
+        """Return what `_joint_scores` computes, as arithmetic that other programs can do."""
+        raise InputError(
+            f"{type(self).__name__} has no portable form, so it cannot be exported; train another "
+            "model, or predict with crossview"
+        )
+
+    def _portable_answer(self) -> dict[str, Any]:
+        """Return what the scores say: fields of `crossview.portable.scoring.Model`."""
+        raise NotImplementedError
 
     def _check_combination(self) -> None:
         """Raise `InputError` if parameters contradict each other."""
@@ -346,6 +358,35 @@ class ViewLearner(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    # --- other programs -----------------------------------------------------------------
+
+    def portable(self) -> Model:
+        """Return the fitted learner as arithmetic on columns, for other programs.
+
+        Returns
+        -------
+        model : crossview.portable.scoring.Model
+            Its scorer has all that is needed to score a row: weights that are not 0, trees, and so
+            on, per view.  `crossview.export` writes it in several languages.
+
+        Raises
+        ------
+        InputError
+            The learner, or one inside of it, has no such form, such as with a kernel that is a
+            function of Python.
+        """
+        check_is_fitted(self, "_state")
+        self.check_fits_state()
+        slots = self._slots
+        return Model(
+            learner=type(self).__name__,
+            views=list(slots.names),
+            widths=list(slots.widths),
+            n_scores=self._n_scores(),
+            scorer=self._portable_scorer(),
+            **self._portable_answer(),
+        )
 
     # --- state and header ---------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.base.weights import LinearWeights
 from crossview.estimators.documentation import with_parameters
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import ViewSum, split_by_view
 
 __all__ = ["LinearClassifier", "LinearOnlineClassifier"]
 
@@ -78,6 +79,19 @@ class LinearClassifier(ViewClassifier):
         return b[0] if len(b) == 1 else b.T
 
     # --- weights and scores ------------------------------------------------------
+
+    def _is_mean(self) -> bool:
+        """True where the joint score is the mean of those of the views; else it is their sum."""
+        return False
+
+    def _portable_scorer(self) -> ViewSum:
+        weights = self._weights(self._state)
+        tables = split_by_view(weights.predicting("W"), self._slots.ptr)
+        # as `_takes_part` has it, of a full and an empty view
+        skips_empty = not self._takes_part(np.eye(1, 2), np.zeros((1, 2), dtype=bool)).all()
+        return ViewSum.linear(
+            tables, weights.predicting("b"), mean=self._is_mean(), skips_empty=skips_empty
+        )
 
     def _weights(self, state: State) -> LinearWeights:
         """Return the weights, and what they are averaged by."""
@@ -147,10 +161,6 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
         return joint_scores.bind(row.rows, self._averaged(), self._is_mean(), scores)
-
-    def _is_mean(self) -> bool:
-        """True where the joint score is the mean of those of the views; else it is their sum."""
-        return False
 
     def _averaged(self) -> Averaged:
         """Return the weights for scores."""

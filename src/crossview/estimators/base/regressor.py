@@ -68,6 +68,10 @@ class ViewRegressor(RegressorMixin, ViewLearner):
     def _n_scores(self) -> int:
         return 1
 
+    def _portable_answer(self) -> dict[str, Any]:
+        mean = float(self._in_units(np.zeros(1))[0])
+        return {"units": np.array([mean, self._score_scale()])}
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the R² of the predictions.
 

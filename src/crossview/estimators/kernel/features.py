@@ -17,10 +17,11 @@ from crossview.estimators.kernel.approximation import ViewApproximation, approxi
 from crossview.estimators.kernel.model import KernelModel
 from crossview.kernels.merged import total
 from crossview.kernels.rows import Rows, score_views
+from crossview.portable.scoring import Cosines, Supports, Table, ViewTerm, split_by_view
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["STEPS_AT_ONCE", "FeatureWeights"]
+__all__ = ["STEPS_AT_ONCE", "FeatureWeights", "sparse_lists"]
 
 # steps between two updates of the progress bar, and rows per block of features in memory
 STEPS_AT_ONCE = 4096
@@ -147,6 +148,36 @@ class FeatureWeights(KernelModel):
         out += self.constant * self.state["bias"]
         score_views(features, read_only(self.state["W"]), out, np.empty(out.shape[:2]))
 
+    def portable(self, scale: float) -> list[ViewTerm]:
+        """Return the sums of each view times ``scale``, for other programs."""
+        ptr, nothing = self.views.ptr, np.zeros(self.n_scores)
+        W, bias = scale * self.state["W"], scale * self.constant * self.state["bias"]
+        if self.options.approximation is None:
+            return [
+                ViewTerm(table, bias[v], nothing) for v, table in enumerate(split_by_view(W, ptr))
+            ]
+        terms, at = [], 0
+        for v in range(self.views.n_views):
+            if f"shift{v}" not in self.state:  # no rows so far
+                terms.append(ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing))
+                continue
+            maps, shift = self.state[f"map{v}"], self.state[f"shift{v}"]
+            weights = W[at : at + len(shift)]
+            at += len(shift)
+            term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), bias[v], nothing)
+            if self.options.approximation == "fourier":
+                phi = np.sqrt(2.0 / len(shift)) * weights
+                term.cosines = Cosines([0], [Table.of(maps)], shift, phi)
+            else:  # the values with the landmarks, times the normalization
+                columns, values = sparse_lists(maps)
+                function, gamma = self.options.function, float(self.state["gamma"][v])
+                term.supports = Supports(
+                    *(str(function.kernel), gamma, float(function.coef0), float(function.degree)),
+                    *(0.0, columns, values, shift.T @ weights),
+                )
+            terms.append(term)
+        return terms
+
     def _features(self, rows: Rows) -> Rows:
         if self.options.approximation is None:
             return rows
@@ -156,3 +187,10 @@ class FeatureWeights(KernelModel):
         assert self.options.approximation is not None
         method, gammas = self.options.approximation, self.state["gamma"]
         return ViewApproximation(method, self.options.function, gammas)
+
+
+def sparse_lists(matrix: np.ndarray) -> tuple[list[list[int]], list[list[float]]]:
+    """Return the columns and values of each row that are not 0."""
+    columns = [np.flatnonzero(row) for row in matrix]
+    values = [row[own].tolist() for row, own in zip(matrix, columns, strict=True)]
+    return [own.tolist() for own in columns], values

@@ -39,6 +39,7 @@ from crossview.estimators.targets import one_per_row, row_weights
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
+from crossview.portable.scoring import ViewSum
 from crossview.views import MultiView, ViewLayout
 
 __all__ = ["KernelLearner", "draw_options", "read_training_set", "training_kernels"]
@@ -391,6 +392,16 @@ class KernelLearner(OnlineClassifier):
         present = rows.present.sum(axis=1)[row] if len(rows.present) else n_views
         scale = float(self.lam) * max(int(self._state["t"][0]), 1) * present
         return (rows.data / scale)[:, None] * self._state["W"][column]
+
+    def _portable_scorer(self) -> ViewSum:
+        if self.random_views is not None:
+            raise InputError(
+                f"{type(self).__name__} with random_views= has no portable form; give views="
+            )
+        steps, K = int(self._state["t"][0]), self._n_scores()
+        terms = self._model(self._state).portable(1.0 / (float(self.lam) * max(steps, 1)))
+        nothing = np.zeros(K)
+        return ViewSum(terms, nothing, nothing, mean=True, skips_empty=False, view_scores="own")
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view.

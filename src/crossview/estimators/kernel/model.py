@@ -9,6 +9,7 @@ import numpy as np
 from crossview.estimators.base import Schema, State, StatePart
 from crossview.estimators.kernel.bandwidth import later_gammas
 from crossview.estimators.kernel.values import KernelFunction, ViewKernels
+from crossview.portable.scoring import ViewTerm
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
@@ -86,6 +87,10 @@ class KernelModel(StatePart):
             if self.options.has_gamma:
                 later = later_gammas(self.options.gamma, self.views.names, self.views.widths)
             self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
+
+    def portable(self, scale: float) -> list[ViewTerm]:
+        """Return the sums of each view times ``scale``, for other programs."""
+        raise NotImplementedError
 
     def _class_axes(self) -> dict[str, int]:
         """Return the arrays with a class axis, and the number of that axis."""

@@ -29,6 +29,7 @@ from crossview.estimators.kernel.features import STEPS_AT_ONCE
 from crossview.estimators.kernel.model import KernelModel
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Supports, Table, ViewTerm
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
@@ -156,6 +157,32 @@ class SupportVectors(KernelModel):
             else:
                 values = self.kernels.between(v, view, self.support_vectors(v))
             support_sums(values, read_only(self.state[f"beta{v}"]), out[:, v])
+
+    def portable(self, scale: float) -> list[ViewTerm]:
+        """Return the sums of each view times ``scale``, for other programs."""
+        function = self.options.function
+        if not isinstance(function.kernel, str) or self.precomputed:
+            raise InputError(
+                f"kernel={function.kernel!r} has no portable form; train with kernel='rbf', 'poly' "
+                "or 'linear'"
+            )
+        terms, nothing = [], np.zeros(self.n_scores)
+        for v in range(self.views.n_views):
+            data, indices = self.state[f"data{v}"], self.state[f"indices{v}"].astype(np.int64)
+            cuts = self.state[f"indptr{v}"][1:-1].astype(np.int64)
+            columns = np.split(indices - int(self.views.ptr[v]), cuts)
+            beta = self.state[f"beta{v}"]
+            term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing)
+            if beta.shape[1]:
+                gamma = float(self.state["gamma"][v])
+                term.supports = Supports(
+                    *(function.kernel, gamma, float(function.coef0), float(function.degree)),
+                    *(self.constant, [one.tolist() for one in columns]),
+                    [one.tolist() for one in np.split(data, cuts)],
+                    scale * beta.T,
+                )
+            terms.append(term)
+        return terms
 
     # --- drawn rows ------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from crossview.algorithms.machines.scores import score_rows
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
+    MULTI_VIEW,
     TENSOR,
     Examples,
     Machine,
@@ -52,10 +53,19 @@ from crossview.estimators.machines.state import Design, MachineState, part_slots
 from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import Interval, StrOptions, available_if
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Machine as PortableMachine
+from crossview.portable.scoring import MachinePart, Table
 from crossview.views import ViewLayout
 
 __all__ = ["MachineClassifier", "MachineLearner", "MachineRegressor"]
 
+# as `crossview.portable.scoring.Machine` calls them
+MODELS = {
+    MULTI_VIEW: "products",
+    TENSOR: "products",
+    CROSS_PAIRS: "cross pairs",
+    ALL_PAIRS: "all pairs",
+}
 LOSSES = {
     "squared": losses.SQUARED,
     "huber": losses.HUBER,
@@ -270,6 +280,23 @@ class MachineLearner(ViewLearner):
         found = np.zeros((len(rows.indptr) - 1, self._n_scores()))
         score_rows(rows, read_only(np.arange(len(found))), self._frozen(), found)
         return found
+
+    def _portable_scorer(self) -> PortableMachine:
+        machine, ptr = self._machine(), self._slots.ptr
+        K = machine.c.shape[1]
+        parts = []
+        for p, v in enumerate(machine.views.tolist()):
+            slots = part_slots(self._state, p, np.arange(ptr[v], ptr[v + 1]))
+            bias = machine.B[p, 0].astype(np.float64)
+            parts.append(MachinePart(v, Table.of(machine.A[slots, 0]), bias))
+        ends = machine.ends.tolist()
+        return PortableMachine(
+            model=MODELS[machine.model],
+            n_factors=machine.B.shape[2] // K,
+            parts=parts,
+            groups=[list(range(lo, hi)) for lo, hi in zip([0, *ends], ends, strict=False)],
+            intercept=machine.c[0].copy(),
+        )
 
     def _column_weights(self) -> ColumnWeights:
         """Return the interactions of order 1, and the norms of the factors."""

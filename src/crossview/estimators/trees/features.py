@@ -36,6 +36,7 @@ from crossview.algorithms.trees.target_statistics import (
 )
 from crossview.batch import whole_matrix
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import CodedFeature, Components, Statistics, Table
 from crossview.saving.schema import Array
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "Wanted",
     "column_shares",
     "features_of",
+    "portable_features",
 ]
 
 MOST_COMPONENTS = 1000
@@ -171,6 +173,31 @@ def _set_statistics(
     width = len(features.prior) + 1
     columns = features.ends[2] + np.multiply(group, width)
     X[row[:, None], np.reshape(columns, (-1, 1)) + np.arange(width)] = values
+
+
+def portable_features(features: Features, ptr: np.ndarray) -> dict[str, Any]:
+    """Return how features are made: fields of `crossview.portable.scoring.Trees`."""
+    coded, components, statistics = [], [], []
+    for group, v in enumerate(features.code_views.tolist()):
+        own = features.code_groups == group
+        coded.append(CodedFeature(v, features.code_slots[own] - ptr[v], features.codes[own]))
+    of_view = _view_of(features.wide_columns, ptr)
+    for v in features.wide_views.tolist():
+        own = of_view == v
+        table = Table(features.wide_columns[own] - ptr[v], features.loadings[own])
+        components.append(Components(v, table))
+    for group, v in enumerate(features.slot_views.tolist()):
+        own = features.slot_groups == group
+        each = np.column_stack([features.statistics[own], features.slot_rows[own]])
+        statistics.append(Statistics(v, Table(features.slots[own] - ptr[v], each)))
+    views = _view_of(features.columns, ptr)
+    return {
+        "coded": coded,
+        "numbers": np.column_stack([views, features.columns - ptr[views]]).astype(np.int64),
+        "components": components,
+        "statistics": statistics,
+        "prior": features.prior,
+    }
 
 
 def _look_up(matrix: Any, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -37,10 +37,12 @@ from crossview.estimators.trees.features import (
     Wanted,
     column_shares,
     features_of,
+    portable_features,
 )
 from crossview.estimators.trees.parameters import PARAMETERS
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
 
@@ -48,6 +50,8 @@ __all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]
 
 # numbers of a dense matrix that are scored at a time
 ENTRIES_AT_ONCE = 4_000_000
+# of features that other programs compute
+ROUNDING = 1e-12
 
 
 class _TreesState(StatePart):
@@ -153,6 +157,35 @@ class TreesModel(ViewLearner):
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         baseline = np.tile(self._state["baseline"], (len(rows.indptr) - 1, 1))
         return self._add_scores(rows, self._trees_state(self._state).trees(), baseline)
+
+    def _portable_scorer(self) -> PortableTrees:
+        own = self._trees_state(self._state)
+        trees, features, ptr = own.trees(), own.features(), self._slots.ptr
+        is_own = bool(self.additive and hasattr(self, "classes_"))
+        views = features.views(ptr)[trees.feature[trees.roots]] if is_own else np.empty(0, np.intp)
+        # a threshold may be a value that rows have, which other programs compute with other
+        # rounding; sums of components have more of it.  JSON has no infinity
+        first, end = features.ends[1:3]
+        is_sum = (trees.feature >= first) & (trees.feature < end)
+        largest = np.finfo(np.float64).max
+        threshold = np.clip(trees.threshold, -largest / 2, largest / 2)
+        threshold = threshold + ROUNDING * (np.abs(threshold) + is_sum)
+        return PortableTrees(
+            **portable_features(features, ptr),
+            roots=trees.roots,
+            outputs=trees.outputs,
+            feature=trees.feature,
+            threshold=threshold,
+            left=trees.children[:, 0],
+            right=trees.children[:, 1],
+            missing_left=trees.missing_left.astype(np.uint8),
+            set_of=trees.set_of,
+            sets=trees.sets,
+            value=trees.value,
+            baseline=self._state["baseline"],
+            view_scores="own" if is_own else "alone",
+            tree_views=views,
+        )
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view.

@@ -1,0 +1,67 @@
+"""Description of a fitted encoder for other programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crossview.data.encoding.dates import ISO, portable_pattern
+from crossview.data.encoding.hashing import prefix_of
+from crossview.data.encoding.row_encoder import RowEncoder
+from crossview.portable.encoding import Column, Hashed, Number, TableEncoder, View
+
+__all__ = ["describe_encoder"]
+
+
+def describe_encoder(rows: RowEncoder, factors: np.ndarray) -> TableEncoder:
+    """Return a fitted encoder whose views are multiplied by these factors."""
+    plan, moments = rows.plan, rows.moments
+    columns = list(plan.columns)
+    described = [
+        Column(
+            one.name,
+            one.view,
+            {"numeric": "number", "categorical": "category"}.get(one.kind, one.kind),
+            one.declared,
+            portable_pattern(one.format or ISO) if one.kind == "date" else None,
+        )
+        for one in columns
+    ]
+    numbers: dict[str, list[Number]] = {view: [] for view in plan.layout.names}
+    deviations = np.sqrt(moments.m2 / np.maximum(moments.count, 1.0))
+    c = 0
+    for at, column in enumerate(columns):
+        part = 0
+        while c < len(plan.numbers) and part < plan.n_numbers_of(column):
+            own = plan.numbers[c]
+            scale = float(deviations[c]) if moments.m2[c] > 0.0 else None
+            mean = float(moments.mean[c])
+            if not rows.standardizes:
+                mean, scale = 0.0, 1.0
+            knots = rows.quantiles.knots[c] if plan.n_bins else np.empty(0)
+            numbers[own.view].append(
+                Number(own.name, at, part, mean, scale, knots, bool(own.is_whole))
+            )
+            c, part = c + 1, part + 1
+    hashed: dict[str, list[Hashed]] = {view: [] for view in plan.layout.names}
+    n_texts = 0
+    for column in plan.hashed:
+        form = "category" if column.kind == "categorical" else column.format or "words"
+        ngrams = [int(n) for n in rows.slots.ngram_range]
+        one = Hashed(columns.index(column), form, prefix_of(column), ngrams)
+        if column.kind == "text" and rows.tf_idf:
+            df = rows.frequencies.df[n_texts]
+            one.texts, one.slots = int(rows.frequencies.n[n_texts]), np.flatnonzero(df)
+            one.df = df[one.slots]
+            n_texts += 1
+        hashed[column.view].append(one)
+    views = [
+        View(
+            view,
+            numbers[view],
+            hashed[view],
+            plan.first_slot(view) - plan.layout.block(view).start,
+            float(factors[v]),
+        )
+        for v, view in enumerate(plan.layout.names)
+    ]
+    return TableEncoder(described, views, int(rows.slots.n_slots), int(plan.n_bins))

@@ -1,0 +1,63 @@
+"""What is to be predicted where nobody says it: a class or a number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from crossview.catalog.names import check_task
+from crossview.data.source import Source
+from crossview.errors import GuessWarning
+
+__all__ = ["task_of"]
+
+# whole numbers that may be classes, and those that hardly are
+MANY, MOST = 20, 100
+
+
+def task_of(task: str | None, source: Source, y: Any) -> str:
+    """Return the task, or for None a guess by the first labels, with a warning.
+
+    Numbers with decimals are no classes, and whole numbers are not if they take more than 100
+    values.  Labels are an array, the name of a column, or None for those of a file.
+    """
+    if task is not None:
+        return check_task(task)
+    name = repr(y) if isinstance(y, str) else "the label"
+    labels = [one for one in _first_labels(source, y) if one is not None and one == one]
+    if not labels or not all(_is_number(one) for one in labels):
+        return "classification"
+    n = len(set(labels))
+    if not all(float(one).is_integer() for one in labels):
+        _warn(f"predicting a number, as {name} has decimals", "classification")
+        return "regression"
+    if n > MOST:
+        _warn(f"predicting a number, as {name} takes more than {MOST} values", "classification")
+        return "regression"
+    if n > MANY:
+        _warn(f"predicting a class: {name} takes {n} whole numbers", "regression")
+    return "classification"
+
+
+def _warn(words: str, other: str) -> None:
+    warnings.warn(f"{words}; if that is wrong, give task={other!r}", GuessWarning, stacklevel=3)
+
+
+def _is_number(label: Any) -> bool:
+    return isinstance(label, int | float | np.number) and not isinstance(label, bool | np.bool_)
+
+
+def _first_labels(source: Source, y: Any) -> Iterable[Any]:
+    """The labels of the first rows, which may be missing."""
+    if isinstance(y, str):
+        if not source.has_columns or y not in source.column_names:  # which is said later
+            return []
+        batch = next(iter(source.select([y])), None)
+        return [] if batch is None else batch.X.column(0).to_pylist()
+    if y is not None:
+        return np.asarray(y).ravel().tolist()
+    batch = None if source.has_columns else next(iter(source), None)
+    return [] if batch is None else np.asarray(batch.y).tolist()

@@ -1,0 +1,1 @@
+"""Trained models for other programs: a description, and writers of Python, JavaScript and pages."""

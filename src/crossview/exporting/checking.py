@@ -1,0 +1,181 @@
+"""Whether a description scores rows as the model does: made-up rows, and the largest difference."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.errors import UnusedColumnsWarning
+from crossview.exporting.plan import Plan
+from crossview.exporting.runtime import Model
+from crossview.portable.encoding import Column, NumberEncoder, TableEncoder
+from crossview.views import MultiView, ViewLayout
+
+__all__ = ["Difference", "answers", "as_program", "compare_rows", "difference_of", "made_up_rows"]
+
+N_ROWS = 64
+# shares of cells, and of views, that are missing
+MISSING, MISSING_VIEWS = 0.1, 0.15
+# before what is no longer rounding
+TOLERANCE = 1e-9
+
+
+class Difference(NamedTuple):
+    """The largest difference of probabilities; of numbers, relative to those above 1.
+
+    ``n_larger`` rows of ``n_rows`` differ by more than 1e-9.
+    """
+
+    largest: float
+    n_larger: int
+    n_rows: int
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return whether so many rows differ that it is no rounding at a threshold of a tree."""
+        return self.n_larger * 20 > self.n_rows
+
+
+def made_up_rows(plan: Plan) -> list[dict[str, Any]]:
+    """Return rows with values like those of training, some of them missing, always the same."""
+    chance = random.Random(0)
+    encoder = plan.encoder
+    if isinstance(encoder, NumberEncoder):
+        return [_row_of_numbers(encoder, chance) for _ in range(N_ROWS)]
+    words = {
+        (view.name, one.column): _names(plan, encoder, view.name, one.prefix)
+        for view in encoder.views
+        for one in view.hashed
+    }
+    numbers = {one.column: one for view in encoder.views for one in view.numbers[::-1]}
+    rows = []
+    for _ in range(N_ROWS):
+        absent = {v.name for v in encoder.views if chance.random() < MISSING_VIEWS}
+        row = {}
+        for c, column in enumerate(encoder.columns):
+            if column.view not in absent and chance.random() >= MISSING:
+                known = words.get((column.view, c), [])
+                row[column.name] = _cell(column, known, numbers.get(c), chance)
+        rows.append(row)
+    return rows
+
+
+def _names(plan: Plan, encoder: TableEncoder, view: str, prefix: str) -> list[str]:
+    names = plan.names.get(view, {}).values()
+    return [name[len(prefix) :] for name in names if name.startswith(prefix)]
+
+
+def _cell(column: Column, known: Sequence[str], number: Any, chance: random.Random) -> Any:
+    if column.kind == "number":
+        return chance.gauss(number.mean, number.scale or 1.0)
+    if column.kind == "date":
+        day = f"{chance.randint(1, 28):02d}"
+        parts = {"Y": str(chance.randint(1990, 2030)), "y": "24", "m": "05", "d": day}
+        return _written(column.pattern or "", parts)
+    words = [chance.choice(known) if known else "word" for _ in range(chance.randint(0, 9))]
+    if column.kind == "text":
+        return " ".join([*words, "Straße", "!"])
+    return chance.choice(known) if known and chance.random() < 0.9 else f"new {chance.random()}"
+
+
+def _written(pattern: str, parts: dict[str, str]) -> str:
+    """Return a date of a pattern, without its optional time."""
+    text, at = "", pattern.removeprefix(r"[\t\n\f\r ]*")
+    while at:
+        if at.startswith("(?P<"):
+            key = at[4]
+            text += parts.get(key, "10")
+            at = at[at.index(")") + 1 :] if key != "S" and key != "z" else ""
+        elif at.startswith(("(?:", "[")):
+            break
+        elif at[0] == "\\":
+            text, at = text + at[1], at[2:]
+        else:
+            text, at = text + at[0], at[1:]
+    return text
+
+
+def _row_of_numbers(encoder: NumberEncoder, chance: random.Random) -> dict[str, Any]:
+    row = {}
+    for view, width in zip(encoder.views, encoder.widths, strict=True):
+        used = sorted(chance.sample(range(width), min(width, 40)))
+        row[view] = {c: chance.gauss(0.0, 1.0) for c in used}
+    return row
+
+
+def compare_rows(plan: Plan, fitted: Any, rows: Sequence[dict[str, Any]]) -> Difference:
+    """Return how the answers of a description differ from those of the fitted model."""
+    model = as_program(plan)
+
+    def numbers(row: dict[str, Any]) -> list[float]:
+        if plan.model.classes is None:
+            return [model.predict(row)]
+        if plan.model.calibration is None:
+            return list(model.scores(row))
+        return list(model.predict_proba(row).values())
+
+    return difference_of(map(numbers, rows), answers(fitted, plan, rows))
+
+
+def difference_of(
+    found: Iterable[Sequence[float]],
+    there: Iterable[Sequence[float]],
+    tolerance: float = TOLERANCE,
+) -> Difference:
+    """Return how the numbers of rows differ from those of the model."""
+    largest, n_larger, n = 0.0, 0, 0
+    for here, own in zip(found, there, strict=True):
+        away = max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(here, own, strict=True))
+        largest, n_larger, n = max(largest, away), n_larger + (away > tolerance), n + 1
+    return Difference(largest, n_larger, n)
+
+
+def as_program(plan: Plan) -> Any:
+    """Return the description as the exported Python has it."""
+    kind: Any = Model
+    return kind(json.loads(json.dumps(plan.to_dict())))
+
+
+def answers(fitted: Any, plan: Plan, rows: Sequence[dict[str, Any]]) -> Iterator[list[float]]:
+    """Yield the probabilities of each row, or the scores; of a regressor the number."""
+    numbers, scored = plan.model.classes is None, plan.model.calibration is None
+    if isinstance(plan.encoder, NumberEncoder):
+        X = _matrix(plan.encoder, fitted[-1] if hasattr(fitted, "steps") else fitted, rows)
+        found = fitted.predict if numbers else fitted.decision_function
+        found = found if numbers or scored else fitted.predict_proba
+        yield from np.asarray(found(X)).reshape(len(rows), -1).tolist()
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedColumnsWarning)
+        for row in rows:
+            if numbers:
+                yield [float(fitted.predict_one(row))]
+            elif scored:
+                score = fitted.score_one(row)
+                yield list(score.values()) if isinstance(score, dict) else [score]
+            else:
+                yield list(fitted.predict_proba_one(row).values())
+
+
+def _matrix(encoder: NumberEncoder, learner: Any, rows: Sequence[dict[str, Any]]) -> Any:
+    """Return rows of views of numbers as the learner takes them, a matrix of all its columns."""
+    columns = learner.view_columns()
+    data, row, column = [], [], []
+    for i, views in enumerate(rows):
+        for view, own in views.items():
+            for c, value in own.items():
+                data.append(value)
+                row.append(i)
+                column.append(int(columns[view][c]))
+    X = sp.csr_array((data, (row, column)), shape=(len(rows), learner.n_features_in_))
+    layout = ViewLayout(encoder.views, encoder.widths)
+    whole = np.concatenate(list(columns.values()))
+    if np.array_equal(whole, np.arange(learner.n_features_in_)):
+        return MultiView.from_matrix(X, layout)
+    return X

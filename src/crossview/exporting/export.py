@@ -1,0 +1,187 @@
+"""A trained model in other languages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crossview.catalog.names import load_object
+from crossview.data.source import input_files
+from crossview.errors import InputError
+from crossview.exporting.checking import (
+    Difference,
+    answers,
+    compare_rows,
+    difference_of,
+    made_up_rows,
+)
+from crossview.exporting.plan import Plan, make_plan
+from crossview.exporting.pruning import Pruned
+from crossview.exporting.pruning import prune as smaller
+from crossview.exporting.rows import labeled_rows, some_rows
+from crossview.exporting.target import Target, target_of
+from crossview.saving.files import EXPORTED, check_writable, replacing
+from crossview.saving.pipelines import pipeline
+from crossview.scoring.fitted_model import FittedModel
+
+__all__ = ["Exported", "export"]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    target : str
+        Its language.
+    n_bytes : int
+        Its size.
+    difference : Difference or None
+        Of probabilities, scores or numbers from those of the model, of made-up rows or of
+        ``rows``; of a pruned model from those of what was pruned, before it was.  None: what was
+        written runs elsewhere only, such as SQL for PostgreSQL.
+    pruned : Pruned or None
+        What was dropped.
+    n_bytes_unpruned : int
+        The size without ``prune``.
+    """
+
+    path: str
+    target: str
+    n_bytes: int
+    difference: Difference | None
+    pruned: Pruned | None = None
+    n_bytes_unpruned: int = 0
+
+
+def export(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    rows: Any = None,
+    label: str | None = None,
+    prune: bool = False,
+    dialect: str | None = None,
+    table: str | None = None,
+    keep: Sequence[str] = (),
+) -> Exported:
+    """Write a trained model as a program or as data that other programs score rows with.
+
+    Parameters
+    ----------
+    model : path-like, Trained, Pipeline or learner
+        A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
+    path : path-like
+        The file to write.  ``.py``: one file that needs Python 3.9 or newer and nothing else.
+        ``.js``: an ES module without dependencies, for browsers and Node.  ``.html``: a page that
+        loads nothing, and says while one types what each view, column and word contributes; its
+        fields suggest categories of training.  ``.json``: the model alone, which ``load`` of such
+        a module reads.  ``.sql``: one query.  ``.onnx``: a graph for runtimes of ONNX.  The last
+        two need ``pip install crossview[export]``, and cannot hash text.
+    rows : MultiView, data frame, path, glob or query, default=None
+        Rows on which the export is compared with the model, at most 2,000 of them, evenly spaced.
+        None: made-up rows.
+    label : str, default=None
+        With ``prune``: the column of the labels.  None: that of the model.
+    prune : bool, default=False
+        Whether to drop members, columns, document frequencies and digits that do not matter: the
+        log loss of ``rows``, or of numbers the squared error, grows by at most 0.1 %.  Give rows
+        that the model has not learned.
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}, default="duckdb"
+        Of SQL.
+    table : str, default="rows_to_score"
+        Of SQL: the table that has the columns of the model.
+    keep : sequence of str, default=()
+        Of SQL: columns of the table that the query returns too, such as an id.
+
+    Returns
+    -------
+    exported : Exported
+        Size, and the largest difference of probabilities on made-up rows from those of the model,
+        which is that of rounding.
+
+    Raises
+    ------
+    InputError
+        A part of the model has no such form, such as a kernel that is a function of Python, or the
+        file cannot be written.  Nothing is written then.
+
+    See Also
+    --------
+    save : A model file, which Crossview reads and goes on learning with.
+
+    Notes
+    -----
+    A row is a mapping of columns to values, as for ``predict_proba_one`` of a `Pipeline`.  A value
+    that cannot be read is an error.  Dates are text; Python takes dates and datetimes, too.
+    SQL and ONNX look categories up: one that training has not seen, or whose slot another one had
+    first, is there and has no weight, where the model takes the weight of its slot.
+    The memory of labels of `OnlineNewtonClassifier` stays as it is at the end of training.
+
+    Examples
+    --------
+    >>> import runpy, tempfile
+    >>> from crossview import datasets, export, train
+    >>> table = datasets.load("breast-cancer")
+    >>> trained = train(table, "diagnosis", model="pa:squared")
+    >>> row = table.slice(0, 1).to_pylist()[0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     exported = export(trained, f"{folder}/tumors.py")
+    ...     tumors = runpy.run_path(exported.path)
+    >>> tumors["predict"](row), exported.difference.largest < 1e-9
+    ('malignant', True)
+    """
+    target = target_of(path)
+    options = _options(target, {"dialect": dialect, "table": table, "keep": keep})
+    if prune and rows is None:
+        raise InputError("prune=True needs rows with labels, which say what matters: give rows=")
+    if label is not None and not prune:
+        raise InputError(f"label={label!r} is for prune=True, which is not there")
+    inputs = [model] if isinstance(model, str | os.PathLike) else []
+    check_writable(path, EXPORTED, [*inputs, *([] if rows is None else input_files(rows))])
+    plan, fitted = make_plan(model), FittedModel(model)
+    whole = pipeline(fitted.encoder, fitted.learner)
+    labels: list[Any] = []
+    if prune:
+        given, labels = labeled_rows(rows, fitted, label)
+    else:
+        given = made_up_rows(plan) if rows is None else some_rows(rows, fitted)
+    difference = compare_rows(plan, whole, given)
+    if difference.is_wrong:
+        raise InputError(
+            f"the export would differ from the model by up to {difference.largest:.1g}, which is "
+            "an error in crossview: please report it; nothing was written",
+            file=os.fspath(path),
+        )
+    content = unpruned = _content(target, plan, options)
+    ran: Difference | None = difference
+    if target.answers is not None:
+        found = load_object(target.answers)(plan, content, given, **options)
+        there = answers(whole, plan, given)
+        ran = None if found is None else difference_of(found, there, target.tolerance)
+    pruned = smaller(plan, given, labels) if prune else None
+    if pruned is not None:
+        content = _content(target, plan, options)
+    with replacing(path, EXPORTED) as unfinished:
+        unfinished.write_bytes(content)
+    n_bytes = len(content), len(unpruned)
+    return Exported(os.fspath(path), target.name, n_bytes[0], ran, pruned, n_bytes[1])
+
+
+def _options(target: Target, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a target that are given; an error for those of another one."""
+    given = {name: value for name, value in given.items() if value not in (None, (), [])}
+    for name, value in given.items():
+        if name not in target.options:
+            raise InputError(f"{name}={value!r} is for .sql; this file is {target.name}")
+    return given
+
+
+def _content(target: Target, plan: Plan, options: dict[str, Any]) -> bytes:
+    found: str | bytes = load_object(target.path)(plan, **options)
+    return found.encode() if isinstance(found, str) else found

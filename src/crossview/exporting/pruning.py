@@ -1,0 +1,448 @@
+"""Smaller descriptions: what does not matter for the loss of some rows is dropped or rounded.
+
+In this order, each as far as its part of the tolerance allows: members of a stack or blend, those
+of least weight first, with their mean in the intercept; weights and factors of columns, by their
+part in the scores of the rows; precision, as multiples of a step per table; document frequencies
+of rare words, which then have one for all; and more weights.  The tolerance is about the mean log
+loss, or of numbers the mean squared error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from crossview.exporting import runtime as untyped
+from crossview.exporting.checking import as_program
+from crossview.exporting.plan import Plan
+from crossview.portable.as_json import as_json
+from crossview.portable.encoding import Hashed, TableEncoder
+from crossview.portable.scoring import (
+    Blend,
+    Machine,
+    Member,
+    Scorer,
+    Stack,
+    Table,
+    ViewSum,
+)
+
+__all__ = ["Pruned", "prune"]
+
+runtime: Any = untyped
+
+# of the loss, relative; and the part of it after each step
+TOLERANCE = 1e-3
+PARTS = {"members": 0.3, "weights": 0.7, "levels": 0.8, "frequencies": 0.9, "rest": 1.0}
+# of the largest value of a table, in steps
+LEVELS = (15, 31, 63, 127, 255, 1023, 4095, 16383, 65535)
+# tried before a bisection: shares of what may be dropped
+SHARES = (1.0, 0.99, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8, 0.7, 0.6, 0.4, 0.2)
+BISECTIONS = 5
+LEAST = 1e-15
+
+
+class Pruned(NamedTuple):
+    """What was dropped, and the loss before and after."""
+
+    n_members: int
+    n_weights: int
+    n_left: int
+    levels: int | None
+    before: float
+    after: float
+    n_rows: int
+
+
+def prune(plan: Plan, rows: Sequence[dict[str, Any]], targets: Sequence[Any]) -> Pruned:
+    """Make a plan smaller in place, such that the loss of these rows is at most 0.1 % higher."""
+    return _Pruning(plan, rows, targets).run()
+
+
+class _Rows(NamedTuple):
+    """Encoded rows: a matrix per view, and whether each view is there."""
+
+    views: list[sp.csr_array]
+    present: np.ndarray
+    mappings: list[list[dict[int, float] | None]]
+
+    def select(self, view: int | None) -> _Rows:
+        """Return the rows as a member of one view sees them."""
+        if view is None:
+            return self
+        own = [[row[view]] for row in self.mappings]
+        return _Rows([self.views[view]], self.present[:, [view]], own)
+
+
+class _Pruning:
+    """A plan that becomes smaller, and the rows that say how small it may be."""
+
+    def __init__(self, plan: Plan, rows: Sequence[dict[str, Any]], targets: Sequence[Any]) -> None:
+        self.plan, self.given = plan, rows
+        classes = plan.model.classes
+        self.y = np.array(targets if classes is None else [classes.index(y) for y in targets])
+        self.rows = self._encode()
+        self._fixed: dict[int, np.ndarray] = {}  # scores of what is not pruned
+        self.before = self.loss()
+
+    def run(self) -> Pruned:
+        """Drop and round in turn."""
+        n_members = self._drop_members()
+        n_weights, _ = self._drop_weights("weights")
+        levels, n_zero = self._round()
+        self._drop_frequencies()
+        n_more, n_left = self._drop_weights("rest")
+        after, n_dropped = self.loss(), n_weights + n_zero + n_more
+        return Pruned(n_members, n_dropped, n_left, levels, self.before, after, len(self.given))
+
+    def _fits(self, part: str) -> bool:
+        """Return whether the loss is within the tolerance up to a step."""
+        return self.loss() <= self.before * (1.0 + TOLERANCE * PARTS[part])
+
+    # --- the loss --------------------------------------------------------------------------
+
+    def _encode(self) -> _Rows:
+        program = as_program(self.plan)
+        mappings = [program.encode(row) for row in self.given]
+        views = []
+        for v, width in enumerate(self.plan.model.widths):
+            own = [row[v] or {} for row in mappings]
+            indptr = np.cumsum([0, *map(len, own)])
+            columns = [column for row in own for column in row]
+            values = [value for row in own for value in row.values()]
+            views.append(sp.csr_array((values, columns, indptr), shape=(len(own), width)))
+        present = np.array([[view is not None for view in row] for row in mappings])
+        return _Rows(views, present, mappings)
+
+    def loss(self) -> float:
+        """Return the mean log loss, or the mean squared error."""
+        model = self.plan.model
+        scores = self._scores(model.scorer, self.rows)
+        if model.classes is None:
+            assert model.units is not None
+            return float(np.mean((model.units[0] + model.units[1] * scores[:, 0] - self.y) ** 2))
+        assert model.calibration is not None
+        calibration = as_json(model.calibration)
+        p = np.array([runtime.probabilities(row, calibration) for row in scores.tolist()])
+        return float(-np.log(np.maximum(p[np.arange(len(p)), self.y], LEAST)).mean())
+
+    def _scores(self, scorer: Scorer, rows: _Rows) -> np.ndarray:
+        if isinstance(scorer, ViewSum) and not any(one.supports for one in scorer.views):
+            return _scores_of_sum(scorer, rows)
+        if isinstance(scorer, Machine):
+            return _scores_of_machine(scorer, rows)
+        if isinstance(scorer, Stack | Blend):
+            members = [self.says(member) for member in scorer.members]
+            node = as_json(_without_members(scorer))
+            each = zip(*members, strict=True)
+            return np.array([runtime.combine(node, list(found)) for found in each])
+        if id(scorer) not in self._fixed:
+            prepared = runtime.prepared(as_json(scorer))
+            found = [runtime.score(prepared, row) for row in rows.mappings]
+            self._fixed[id(scorer)] = np.array(found)
+        return self._fixed[id(scorer)]
+
+    def says(self, member: Member) -> list[list[float] | None]:
+        """Return what a member says of each row."""
+        own = self.rows.select(member.view)
+        about = as_json({"calibration": member.calibration, "units": member.units})
+        about = {name: value for name, value in about.items() if value is not None}
+        scores = self._scores(member.scorer, own).tolist()
+        found: list[list[float] | None] = [runtime.says(about, row) for row in scores]
+        if member.view is not None:
+            missing = np.flatnonzero(~own.present[:, 0])
+            for i in missing.tolist() if isinstance(self.plan.model.scorer, Stack) else ():
+                found[i] = None
+        return found
+
+    # --- members ---------------------------------------------------------------------------
+
+    def _drop_members(self) -> int:
+        """Drop members of least weight as long as the loss allows it."""
+        scorer, dropped = self.plan.model.scorer, 0
+        while isinstance(scorer, Stack | Blend) and len(scorer.members) > 1:
+            inputs = [_inputs(scorer, self.says(member)) for member in scorer.members]
+            K = len(scorer.members)
+            stacks = isinstance(scorer, Blend) or scorer.stacks
+            used = scorer.weights if isinstance(scorer, Blend) or stacks else scorer.mixture
+            spread = [float(np.nan_to_num(one.std(axis=0)).max()) for one in inputs]
+            order = np.argsort(np.abs(used[:K]) * spread)
+            before = (
+                deepcopy(
+                    {k: value for k, value in vars(scorer).items() if k not in ("members", "kind")}
+                ),
+                list(scorer.members),
+            )
+            for k in order[:3].tolist():
+                _drop_member(scorer, k, inputs[k].mean(axis=0))
+                if self._fits("members"):
+                    dropped += 1
+                    break
+                vars(scorer).update(before[0])
+                scorer.members = list(before[1])
+                before = deepcopy(before[0]), before[1]
+            else:
+                return dropped
+        return dropped
+
+    # --- weights ---------------------------------------------------------------------------
+
+    def _tables(self) -> Iterator[tuple[Any, str, np.ndarray]]:
+        """Yield what has a table, its field, and the importance of its columns."""
+        scorer = self.plan.model.scorer
+        parts = [(scorer, self.rows, 1.0)]
+        if isinstance(scorer, Stack | Blend):
+            stacks = isinstance(scorer, Blend) or scorer.stacks
+            used = scorer.weights if isinstance(scorer, Blend) or stacks else scorer.mixture
+            parts = []
+            for member, weight in zip(scorer.members, used, strict=False):
+                slope = 1.0 if member.calibration is None else member.calibration.slope
+                unit = 1.0 if member.units is None else float(member.units[1])
+                part = abs(float(weight)) * slope * unit
+                parts.append((member.scorer, self.rows.select(member.view), part))
+        for own, rows, weight in parts:
+            norms = [np.sqrt((X * X).sum(axis=0)) for X in rows.views]
+            if isinstance(own, ViewSum):
+                share = weight / (len(own.views) if own.mean else 1)
+                for v, term in enumerate(own.views):
+                    yield term, "weights", share * _sizes(term.weights, norms[v])
+            elif isinstance(own, Machine):
+                others = _slopes_of_machine(own, rows)
+                for part_, other in zip(own.parts, others, strict=True):
+                    yield part_, "factors", weight * _sizes(part_.factors, norms[part_.view], other)
+
+    def _drop_weights(self, step: str) -> tuple[int, int]:
+        """Drop columns that count least; return how many, and how many are left."""
+        tables = [(part, name, getattr(part, name), size) for part, name, size in self._tables()]
+        sizes = np.concatenate([np.empty(0), *(size for *_, size in tables)])
+        ordered, n = np.sort(sizes), len(sizes)
+
+        def keep(dropped: int) -> None:
+            least = ordered[dropped - 1] if dropped else -1.0
+            for part, name, table, size in tables:
+                own = size > least
+                setattr(part, name, Table(table.columns[own], table.values[own], table.step))
+
+        def fits(dropped: int) -> bool:
+            keep(dropped)
+            return self._fits(step)
+
+        dropped = _largest(fits, n)
+        keep(dropped)
+        left = sum(len(getattr(part, name).columns) for part, name, *_ in tables)
+        return n - left, left
+
+    # --- document frequencies and digits -----------------------------------------------------
+
+    def _drop_frequencies(self) -> None:
+        """Give all words that are in few texts the same document frequency."""
+        encoder = self.plan.encoder
+        if not isinstance(encoder, TableEncoder):
+            return
+        texts = [
+            (one, one.slots, one.df)
+            for view in encoder.views
+            for one in view.hashed
+            if one.slots is not None and one.df is not None
+        ]
+        bounds = np.unique(np.concatenate([np.zeros(1), *(df for _, _, df in texts)]))
+
+        def keep(k: int) -> None:
+            for one, slots, df in texts:
+                _with_frequencies(one, slots, df, bounds[k])
+            self.rows = self._encode()
+
+        def fits(k: int) -> bool:
+            keep(k)
+            return self._fits("frequencies")
+
+        if texts:
+            keep(_largest(fits, len(bounds) - 1))
+
+    def _round(self) -> tuple[int | None, int]:
+        """Round all tables to as few levels as the loss allows; return how many, and new zeros."""
+        tables = [(part, name, getattr(part, name)) for part, name, _ in self._tables()]
+        for levels in LEVELS:
+            n_zero = 0
+            for part, name, table in tables:
+                rounded = _rounded(table, levels)
+                n_zero += len(table.columns) - len(rounded.columns)
+                setattr(part, name, rounded)
+            if self._fits("levels"):
+                return levels, n_zero
+        for part, name, table in tables:
+            setattr(part, name, table)
+        return None, 0
+
+
+def _rounded(table: Table, levels: int) -> Table:
+    """Return multiples of a step that is the largest value over ``levels``, without zeros."""
+    largest = float(np.abs(table.values).max(initial=0.0))
+    if not largest:
+        return table
+    step = float(f"{largest / levels:.4g}")
+    multiples = np.rint(table.values / step)
+    own = multiples.any(axis=1)
+    return Table(table.columns[own], multiples[own] * step, step)
+
+
+def _largest(fits: Callable[[int], bool], n: int) -> int:
+    """Return the largest number up to n that was found to fit; 0 always does."""
+    high = n + 1
+    for share in SHARES:
+        low = round(share * n)
+        if low < high and fits(low):
+            break
+        high = min(low, high)
+    else:
+        low = 0
+    for _ in range(BISECTIONS):
+        middle = (low + high) // 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _with_frequencies(one: Hashed, slots: np.ndarray, df: np.ndarray, most: float) -> None:
+    """Keep the document frequencies above ``most``; all others have their mean."""
+    rare = df <= most
+    one.slots, one.df = slots[~rare], df[~rare]
+    one.default_df = round(float(df[rare].mean()), 2) if rare.any() else 0.0
+
+
+def _sizes(table: Table, norms: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
+    """Return how much each column of a table counts in these rows."""
+    values = np.abs(table.values)
+    values = values.max(axis=1, initial=0.0) if others is None else values @ others
+    return np.asarray(values * norms[table.columns])
+
+
+# --- scores of many rows ----------------------------------------------------------------------
+
+
+def _dots(X: sp.csr_array, table: Table, width: int) -> np.ndarray:
+    if not len(table.columns):
+        return np.zeros((X.shape[0], width))
+    return np.asarray(X[:, table.columns] @ table.values)
+
+
+def _scores_of_sum(scorer: ViewSum, rows: _Rows) -> np.ndarray:
+    """Return what `runtime.score` gives for each row."""
+    K, there = len(scorer.constant), rows.present
+    full = there & np.stack([np.diff(X.indptr) > 0 for X in rows.views], axis=1)
+    takes = there
+    if scorer.skips_empty:
+        takes = np.where(full.any(axis=1, keepdims=True), full, there)
+    n = takes.sum(axis=1, keepdims=True)
+    total = np.where(n > 0, scorer.shared, 0.0)
+    for v, term in enumerate(scorer.views):
+        own = term.intercept + _dots(rows.views[v], term.weights, K)
+        if term.cosines is not None:
+            own = own + _cosines(term.cosines, [rows.views[v]])
+        total = total + np.where(takes[:, [v]], own, 0.0)
+    total = total / np.maximum(n, 1) if scorer.mean else total
+    for v, term in enumerate(scorer.views):
+        total = total + np.where(there[:, [v]], 0.0, term.absent)
+    if scorer.cosines is not None:
+        total = total + _cosines(scorer.cosines, rows.views)
+    return np.asarray(total + scorer.constant)
+
+
+def _cosines(cosines: Any, views: list[sp.csr_array]) -> np.ndarray:
+    angles = cosines.phases
+    for v, slopes in zip(cosines.views, cosines.slopes, strict=True):
+        angles = angles + _dots(views[v], slopes, len(cosines.phases))
+    return np.asarray(np.cos(angles) @ cosines.weights)
+
+
+def _sums_of_machine(machine: Machine, rows: _Rows) -> list[np.ndarray]:
+    return [
+        part.bias
+        + np.where(
+            rows.present[:, [part.view]],
+            _dots(rows.views[part.view], part.factors, len(part.bias)),
+            0.0,
+        )
+        for part in machine.parts
+    ]
+
+
+def _scores_of_machine(machine: Machine, rows: _Rows) -> np.ndarray:
+    """Return what `runtime.score` gives for each row."""
+    sums, k, K = _sums_of_machine(machine, rows), machine.n_factors, len(machine.intercept)
+    if machine.model == "products":
+        each = sum(np.prod([sums[p] for p in group], axis=0) for group in machine.groups)
+        return np.asarray(machine.intercept + np.reshape(each, (-1, K, k)).sum(axis=2))
+    less = sum(own * own for own in sums)
+    if machine.model == "all pairs":
+        less = np.zeros(sums[0].shape)
+        for part in machine.parts:
+            X = rows.views[part.view]
+            squares = Table(part.factors.columns, part.factors.values**2)
+            own = _dots(X * X, squares, len(part.bias))
+            less = less + np.where(rows.present[:, [part.view]], own, 0.0)
+    total = sum(sums)
+    pairs = (0.5 * (total * total - less)).reshape(-1, K, k)
+    pairs[:, :, 0] = np.reshape(total, (-1, K, k))[:, :, 0]
+    return np.asarray(machine.intercept + pairs.sum(axis=2))
+
+
+def _slopes_of_machine(machine: Machine, rows: _Rows) -> list[np.ndarray]:
+    """Return by what the scores grow with the sums of each part, as root mean squares."""
+    sums = _sums_of_machine(machine, rows)
+    found = []
+    for p in range(len(machine.parts)):
+        if machine.model == "products":
+            group = next(group for group in machine.groups if p in group)
+            others = [sums[q] for q in group if q != p]
+            slope = np.prod(others, axis=0) if others else np.ones(sums[p].shape)
+        else:
+            slope = np.asarray(sum(sums) - (sums[p] if machine.model == "cross pairs" else 0.0))
+            slope = slope.copy()
+            slope[:, :: machine.n_factors] = 1.0
+        found.append(np.sqrt((slope * slope).mean(axis=0)))
+    return found
+
+
+# --- stacks and blends ------------------------------------------------------------------------
+
+
+def _without_members(scorer: Stack | Blend) -> Any:
+    """Return a stack or blend with members that have no scorers."""
+    other = type(scorer)(**vars(scorer))
+    other.members = []
+    return other
+
+
+def _inputs(scorer: Stack | Blend, found: list[list[float] | None]) -> np.ndarray:
+    """Return what is weighed of a member in each row that it sees."""
+    p = np.array([one for one in found if one is not None], dtype=np.float64)
+    if not len(p):
+        return np.zeros((1, 1))
+    if scorer.task == "numbers":
+        return p
+    if isinstance(scorer, Blend):
+        L = np.log(np.maximum(p, 1e-4))
+        return np.asarray(L[:, 1:] - L[:, :1])
+    p = np.clip(p, runtime.LEAST, 1.0 - runtime.LEAST)
+    if scorer.task == "two classes":
+        return np.log(p[:, 1:] / (1.0 - p[:, 1:]))
+    L = np.log(p)
+    return np.asarray(L - L.mean(axis=1, keepdims=True))
+
+
+def _drop_member(scorer: Stack | Blend, k: int, mean: np.ndarray) -> None:
+    """Drop member k, whose mean goes to the intercept."""
+    K, v = len(scorer.members), scorer.weights.copy()
+    if isinstance(scorer, Blend):
+        scorer.intercept = scorer.intercept + v[k] * mean
+    else:
+        v[K:] += v[k] * mean
+        scorer.mixture = np.delete(scorer.mixture, k)
+    scorer.weights = np.delete(v, k)
+    scorer.members = [one for at, one in enumerate(scorer.members) if at != k]

@@ -1,0 +1,54 @@
+"""Whether labels are classes or numbers, where nobody says it."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crossview import GuessWarning, InputError, MultiView, compare, describe, train
+
+RNG = np.random.default_rng(0)
+N = 240
+GUESSES = {
+    "decimals": (RNG.normal(size=N).round(1), "regression", "'y' has decimals"),
+    "few decimals": (np.where(np.arange(N) % 2, 0.5, 1.0), "regression", "'y' has decimals"),
+    "prices": (np.arange(N) % 120, "regression", "more than 100 values"),
+    "ages": (np.arange(N) % 80, "classification", "'y' takes 80 whole numbers"),
+    "stars": (np.arange(N) % 5, "classification", None),
+    "whole floats": (np.arange(N) % 3 + 0.0, "classification", None),
+    "booleans": (np.arange(N) % 2 == 0, "classification", None),
+    "digits as text": ((np.arange(N) % 120).astype(str), "classification", None),
+}
+
+
+@pytest.mark.parametrize("case", GUESSES)
+def test_labels_say_whether_they_are_classes_or_numbers(case, recwarn):
+    y, task, words = GUESSES[case]
+    table = pa.table({"x": RNG.normal(size=N), "z": RNG.normal(size=N), "y": y})
+    trained = train(table, "y", model="linear", epochs=1)
+    assert trained.task == task
+    said = [str(one.message) for one in recwarn if one.category is GuessWarning]
+    assert len(said) == (words is not None)
+    other = {"regression": "classification", "classification": "regression"}[task]
+    for line in said:
+        assert words in line
+        assert line.endswith(f"if that is wrong, give task={other!r}")
+    assert describe(table, "y").columns[-1].relation is None
+    X = MultiView({"v": np.column_stack([table["x"], table["z"]])})
+    assert train(X, y, model="linear").task == task
+
+
+def test_the_task_that_is_given_is_taken_without_a_word(recwarn):
+    table = pa.table({"x": RNG.normal(size=N), "y": np.arange(N) % 80})
+    assert train(table, "y", model="linear", task="regression").task == "regression"
+    assert train(table, "y", model="linear", task="classification").task == "classification"
+    assert not [one for one in recwarn if one.category is GuessWarning]
+    with pytest.raises(InputError, match="no task 'number'"):
+        train(table, "y", task="number")
+
+
+def test_options_of_the_other_task_are_refused_after_a_guess():
+    table = pa.table({"x": RNG.normal(size=N), "y": RNG.normal(size=N)})
+    with pytest.warns(GuessWarning), pytest.raises(InputError, match="f1"):
+        train(table, "y", scoring="f1")
+    with pytest.warns(GuessWarning), pytest.raises(InputError, match="grid= names 'gamma'"):
+        compare(table, "y", grid={"gamma": [1.0]})

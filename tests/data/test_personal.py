@@ -1,0 +1,283 @@
+"""The personal view: each feature crossed with the user of its row."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from command_line import read_csv, run
+from crossview import (
+    AROWClassifier,
+    InputError,
+    MultiViewPAClassifier,
+    ViewEncoder,
+    load,
+    make_pipeline,
+    merge,
+    save,
+    train,
+)
+from reference.crossing import cross
+
+LONG = " ".join(f"word{k}" for k in range(80))  # whose features are sorted in another way
+TEXTS = ["cheap flights to Oslo", "weather in Bonn", "rain, rain and rain", "x", LONG]
+VIEWS = {"a": ["age", "size"], "b": ["genre", "title"]}
+
+
+def make_table(n=300, seed=0):
+    """Numbers, categories and text with gaps, and users, some of them missing."""
+    rng = np.random.default_rng(seed)
+
+    def with_gaps(values, share=0.1):
+        return [None if gap else v for v, gap in zip(values, rng.random(n) < share, strict=True)]
+
+    user = rng.zipf(1.5, n) % 40
+    genre = rng.integers(0, 5, n)
+    age = rng.normal(40.0, 10.0, n)
+    away = rng.normal(size=(40, 5))
+    gone = rng.random(n) < 0.2  # the view is missing
+    ages, sizes = with_gaps(age.tolist(), 0.3), with_gaps(rng.normal(size=n).tolist(), 0.3)
+    return pa.table(
+        {
+            "age": [None if none else v for v, none in zip(ages, gone, strict=True)],
+            "size": [None if none else v for v, none in zip(sizes, gone, strict=True)],
+            "genre": with_gaps([f"g{k}" for k in genre]),
+            "title": with_gaps(rng.choice(TEXTS, n).tolist()),
+            "user": with_gaps(user.tolist()),
+            "label": away[user, genre] + 0.3 * rng.normal(size=n) > 0.0,
+        }
+    )
+
+
+def make_encoder(**options):
+    return ViewEncoder(VIEWS, text=["title"], **{"hash_bits": 6, "per": "user", **options})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"scale_views": False, "bins": None}, {"per_variance": 2.0, "tf_idf": False, "bins": 3}],
+)
+def test_crossed_features_are_those_of_a_slow_reference(options):
+    table = make_table()
+    encoder = make_encoder(**options)
+    X = encoder.partial_fit_transform(table)
+    given = {**options, "per": None}
+    given.pop("per_variance", None)
+    shared = make_encoder(**given).partial_fit_transform(table)
+    V = shared.layout.n_views
+    assert X.layout.names == (*shared.layout.names, "personal")
+    own, without = X["personal"], shared.matrix
+    assert_array_equal(X.matrix[:, : shared.shape[1]].toarray(), without.toarray())
+    variance, collisions = options.get("per_variance", 0.3), 0
+    for i, user in enumerate(table["user"].to_pylist()):
+        line, row = without[[i]], own[[i]]
+        assert X.present[i, V] == (user is not None)
+        entries = dict(zip(line.indices.tolist(), line.data.tolist(), strict=True))
+        slots = {} if user is None else cross(entries, f"user={user}", 10, variance)
+        assert row.indices.tolist() == sorted(slots)
+        assert_allclose(row.data, [slots[k] for k in sorted(slots)], rtol=1e-15)
+        collisions += user is not None and len(slots) < 1 + len(entries)
+    assert collisions  # the slots are few, so that this is tested, too
+
+
+def test_single_rows_and_batches_give_the_same_bits(tmp_path):
+    table = make_table().drop_columns(["label"])
+    whole = make_encoder()
+    X = whole.partial_fit_transform(table)
+    parts, single = make_encoder(), make_encoder()
+    for encoder in (parts, single):
+        encoder.partial_fit(table[:0])
+    for start, stop in ((0, 1), (1, 120), (120, 300)):
+        part = table[start:stop].to_pandas() if start else table[:stop]
+        own = parts.partial_fit_transform(part.convert_dtypes() if start else part)
+        assert_array_equal(own.matrix.toarray(), X.matrix[start:stop].toarray())
+    for i, row in enumerate(table.to_pylist()):
+        one = single.partial_fit_transform_one(row)
+        assert one.columns == X.matrix[[i]].indices.tolist()
+        assert_array_equal(one.values, X.matrix[[i]].data)
+        assert one.present == X.present[i].tolist()
+    state = whole.get_state()
+    copy = make_encoder()
+    copy.set_header(whole.get_header())
+    copy.set_state(state)
+    again = whole.transform(table).matrix.toarray()
+    for other in (parts, single, copy):
+        assert {key: array.tolist() for key, array in other.get_state().items()} == {
+            key: array.tolist() for key, array in state.items()
+        }
+        assert_array_equal(other.transform(table).matrix.toarray(), again)
+        assert_array_equal(other.get_feature_names_out(), whole.get_feature_names_out())
+    row = table.slice(7, 1)
+    assert (
+        copy.transform_one(row.to_pylist()[0]).columns
+        == copy.transform(row).matrix.indices.tolist()
+    )
+
+
+def test_names_say_user_and_feature():
+    encoder = make_encoder(hash_bits=16, bins=None)
+    table = pa.table({"age": [30.0], "size": [1.0], "genre": ["Drama"], "title": ["so so"]})
+    table = table.append_column("user", pa.array([7]))
+    X = encoder.fit_transform(table)
+    names = [encoder.feature_name("personal", slot) for slot in X["personal"].indices]
+    assert sorted(names) == ["user=7", "user=7 × genre=Drama", "user=7 × title:so"]
+    meaning = encoder.explain_columns("personal", X["personal"].indices)
+    assert {(one.column, one.value) for one in meaning} == {
+        ("user", "7"),
+        ("genre", "Drama"),
+        ("title", "so"),
+    }
+    assert not any(one.collides for one in meaning)
+    few = make_encoder(remember_names=0)
+    slots = few.fit_transform(table)["personal"].indices
+    assert few.feature_name("personal", slots[0]) == f"slot {slots[0]}"
+    assert encoder.specified_views() == VIEWS
+    assert encoder.view_columns() == {**VIEWS, "personal": ["user"]}
+
+
+def test_slots_of_several_pairs_are_marked():
+    encoder = make_encoder(hash_bits=1)  # 32 slots
+    slots = encoder.fit_transform(make_table())["personal"].indices
+    assert any(one.collides for one in encoder.explain_columns("personal", np.unique(slots)))
+
+
+def test_new_and_missing_users_have_the_shared_score():
+    table = make_table()
+    trained = train(table, "label", encoder=make_encoder(hash_bits=16), model="arow:diagonal")
+    rows = table.drop_columns(["label", "user"]).slice(0, 50)
+
+    def scores(user):
+        return trained.fitted.decision_function(rows.append_column("user", user))
+
+    nobody = scores(pa.nulls(50, pa.int64()))
+    assert_allclose(nobody, scores(pa.array([10**6] * 50)), rtol=1e-12)
+    assert np.abs(nobody - scores(pa.array([1] * 50))).max() > 0.01
+
+
+@pytest.mark.parametrize("task", ["classification", "several", "regression"])
+def test_a_stream_goes_on_and_is_read_from_a_file(tmp_path, task):
+    table = make_table()
+    label = {
+        "classification": table["label"],
+        "several": pa.array([f"c{k % 3}" for k in range(len(table))]),
+        "regression": pa.array(np.random.default_rng(5).normal(size=len(table))),
+    }[task]
+    table = table.set_column(5, "label", label)
+    kind = "regression" if task == "regression" else "classification"
+    model = "linear" if task == "regression" else "pa:squared"
+    encoder = make_encoder(categorical=["genre"], date=())
+    options = {"in_order": True}
+    given = {**options, "model": model, "encoder": encoder, "task": kind}
+    whole = train(table, "label", **given)
+    classes = None if task == "regression" else sorted(set(label.to_pylist()))
+    first = train(table[:140], "label", **given, classes=classes, output=tmp_path / "first.cv")
+    assert first.rows == 140
+    then = train(table[140:], "label", init=tmp_path / "first.cv", **options)
+    rows = table.drop_columns(["label"])
+    expected = whole.fitted.predict(rows)
+    assert_array_equal(then.fitted.predict(rows), expected)
+    save(then.fitted, tmp_path / "then.cv")
+    loaded = load(tmp_path / "then.cv")
+    assert_array_equal(loaded.predict(rows), expected)
+    assert [loaded.predict_one(row) for row in rows.slice(0, 20).to_pylist()] == expected[
+        :20
+    ].tolist()
+
+
+def test_single_rows_learn_as_tables_do():
+    table = make_table()
+    rows, labels = table.drop_columns(["label"]), table["label"].to_pylist()
+    single, batch = (make_pipeline(make_encoder(), MultiViewPAClassifier()) for _ in range(2))
+    for one in (single, batch):
+        one.partial_fit(rows[:40], labels[:40], classes=[False, True])
+    batch.partial_fit(rows[40:], labels[40:])
+    for row, label in zip(rows[40:].to_pylist(), labels[40:], strict=True):
+        single.learn_one(row, label)
+    assert_array_equal(single.decision_function(rows), batch.decision_function(rows))
+
+
+def test_models_of_two_parts_are_merged():
+    table, options = make_table(), {"hash_bits": 3, "bins": None, "date": ()}
+    rows, y = table.drop_columns(["label"]), table["label"].to_pylist()
+    model = AROWClassifier(covariance="diagonal")
+    one, two = (make_pipeline(make_encoder(**options), clone(model)) for _ in range(2))
+    one.partial_fit(rows[:150], y[:150], classes=[False, True])
+    two.partial_fit(rows[150:], y[150:], classes=[False, True])
+    merged = merge([one, two])
+    assert_allclose(merged[-1].coef_, (one[-1].coef_ + two[-1].coef_) / 2)
+    merged.predict(rows)
+    whole = make_encoder(**options).partial_fit(rows).get_state()
+    state = merged[0].get_state()
+    names = [name for name in state if name.startswith("personal.")]
+    assert len(names) == 5
+    for name in names:  # the names of all rows, in the same order
+        assert_array_equal(state[name], whole[name])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"per": "usr"}, "per= names 'usr', which is no column; did you mean 'user'?"),
+        ({"per": 3}, "per=3; give the name of a column"),
+        ({"ignore": ["us*"]}, "column 'user': is named in per= and ignore="),
+        ({"per_variance": 0.0}, "per_variance=0.0; give a number above 0"),
+        ({"views": {"personal": "age"}, "text": ()}, "a view is called 'personal'"),
+        (
+            {"views": {"a": "user", "b": "age"}, "text": ()},
+            "'a' has only columns of ignore= or per=",
+        ),
+        ({"text": ["user"]}, "text= names 'user', which is in no view"),
+    ],
+)
+def test_what_is_wrong_is_one_line(options, message):
+    table = make_table(20)
+    options = {"views": VIEWS, "text": ["title"], "per": "user", **options}
+    with pytest.raises(InputError) as error:
+        ViewEncoder(**options).fit(table)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_states_that_contradict_themselves_are_refused():
+    encoder = make_encoder()
+    encoder.fit(make_table())
+    for name, change in (
+        ("personal.user", lambda a: a + 10_000),
+        ("personal.feature", lambda a: np.full_like(a, a[0])),
+        ("personal.feature", lambda a: a + encoder.layout_.n_columns),
+    ):
+        copy, state = make_encoder(), dict(encoder.get_state())
+        copy.set_header(encoder.get_header())
+        state[name] = change(state[name])
+        with pytest.raises(InputError):
+            copy.set_state(state)
+    copy, header = make_encoder(per=None), encoder.get_header()
+    with pytest.raises(InputError, match="per=None"):
+        copy.set_header(header)
+
+
+def test_the_commands_take_it(tmp_path, capsys):
+    import pyarrow.csv
+
+    rows, model = str(tmp_path / "rows.csv"), str(tmp_path / "m.cv")
+    pyarrow.csv.write_csv(make_table(), rows)
+    about = ["--label", "label", "--per", "user", "--view", "a=age,size", "--view", "b=genre"]
+    about += ["--hash-bits", "10", "--no-scale-views", "--bins", "0"]
+    status, _, said = run(capsys, "train", rows, *about, "--model", "arow:diagonal", "-o", model)
+    assert status == 0, said
+    status, out, said = run(capsys, "inspect", model)
+    assert status == 0, said
+    assert any("user=" in line and "× genre=g" in line for line in out)
+    found = str(tmp_path / "found.csv")
+    status, _, said = run(capsys, "predict", model, rows, "-o", found, "--explain", "2")
+    assert status == 0, said
+    assert "view_personal" in read_csv(found)[0]
+    status, _, said = run(capsys, "train", rows, *about[:2], "--per", "usr", "-o", model)
+    assert status == 2
+    assert said[-1].startswith("crossview: error: --per names 'usr', which is no column")
+    status, _, said = run(capsys, "train", rows, *about, "--model", "view:personal", "-o", model)
+    assert (status, said[-1]) == (
+        2,
+        "crossview: error: view 'personal' is made of the others, and not learned alone",
+    )

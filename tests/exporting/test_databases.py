@@ -1,0 +1,241 @@
+"""Exported SQL and ONNX give the numbers of the model: every learner of the catalog.
+
+A new learner is here without an entry.  DuckDB and ONNX take each learner; SQLite and PostgreSQL,
+which read the same arithmetic, one of each kind.
+"""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import crossview
+from crossview import InputError, Pipeline, ViewEncoder, export, predict, train
+from crossview.exporting.plan import make_plan
+from crossview.exporting.running import onnx_inputs
+from benchmarks.exported_models import learners, make_rows, targets
+
+pytest.importorskip("sqlglot", reason="sqlglot is not installed")
+pytest.importorskip("onnx", reason="onnx is not installed")
+onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+
+import onnx
+
+from crossview.exporting.onnx import onnx_model
+from crossview.exporting.sql import DIALECTS, sql_query
+from exporting.databases import postgres, postgres_binaries, run_duckdb, run_sqlite
+
+VIEWS = {"user": ["age", "city", "since", "vip"], "dim": "dim_*"}
+# of float64, where what is left is the order of sums; and of the float32 of trees in ONNX
+TOLERANCE, TOLERANCE_OF_ONNX = 1e-9, 1e-5
+SCHEMA = pa.Table.from_pylist(make_rows(20, 0, whole=True)).schema
+
+
+def as_table(rows):
+    """Rows with a city that training has not seen among them, as a table."""
+    rows = [dict(row) for row in rows]
+    rows[0]["city"], rows[1]["age"], rows[2]["age"] = "it's; new", 1e9, -1e9
+    rows[3] |= dict.fromkeys(row for row in rows[3])
+    return pa.Table.from_pylist(rows, schema=SCHEMA).drop_columns(["msg"])
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Each learner: of two or of three classes, or of numbers; with bins, or without."""
+    rows, table = make_rows(80, 0), as_table(make_rows(40, 1))
+    first = pa.Table.from_pylist(rows, schema=SCHEMA)
+    encoded = {}
+    for bins in (None, 4):
+        one = ViewEncoder(VIEWS, date=["since"], hash_bits=18, bins=bins)
+        encoded[bins] = one, one.fit_transform(first)
+    found = {}
+    for at, entry, quick in learners(VIEWS):
+        n_classes = 2 + at % 2 if entry.task == "classification" else 0
+        encoder, X = encoded[4 if at % 3 else None]
+        learner = entry.make(random_state=0, **quick)
+        fitted = learner.fit(X, targets(rows, entry.task, n_classes))
+        model = Pipeline([("encoder", encoder), ("model", fitted)])
+        found[f"{entry.name} {entry.task}"] = model, make_plan(model), table
+    return found
+
+
+def one_of_each_kind(cases):
+    kinds = {}
+    for name, (_, plan, _) in cases.items():
+        kinds[type(plan.model.scorer).__name__, plan.model.n_scores > 1] = name
+    assert {kind for kind, _ in kinds} == {"ViewSum", "Machine", "Trees", "Stack", "Blend"}
+    return [cases[name] for name in kinds.values()]
+
+
+def check(found, model, table):
+    """Compare rows of a database with those of `predict`."""
+    there = predict(model, table)
+    assert list(found[0]) == there.column_names
+    classes = getattr(model[-1], "classes_", None)
+    scores = [name for name in there.column_names if name.startswith(("score", "probability"))]
+    for i, row in enumerate(there.to_pylist()):
+        own = [row[name] for name in scores]
+        for name, value in row.items():
+            here = found[i][name]
+            if name == "prediction" and classes is not None:
+                is_tie = len(own) > 1 and abs(own[-1] - own[-2]) < TOLERANCE
+                assert str(here) == str(value) or is_tie, (i, name)
+            elif value is None or math.isnan(value):
+                assert here is None, (i, name)
+            else:
+                assert float(here) == pytest.approx(value, rel=TOLERANCE, abs=TOLERANCE), (i, name)
+
+
+def test_duckdb(cases):
+    for name, (model, plan, table) in cases.items():
+        found = run_duckdb(sql_query(plan), table)
+        try:
+            check(found, model, table)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from None
+
+
+def test_sqlite(cases):
+    for model, plan, table in one_of_each_kind(cases):
+        check(run_sqlite(sql_query(plan, dialect="sqlite"), table), model, table)
+
+
+def test_postgres(cases):
+    if postgres_binaries() is None:
+        pytest.skip("the server of PostgreSQL is not installed")
+    with postgres() as run:
+        for model, plan, table in one_of_each_kind(cases):
+            check(run(sql_query(plan, dialect="postgres"), table), model, table)
+
+
+def test_dialects_that_are_not_run_here_are_parsed(cases):
+    import sqlglot
+
+    for _, plan, _ in one_of_each_kind(cases):
+        for dialect in DIALECTS:
+            query = sql_query(plan, dialect=dialect, table="shop.visits", keep=["id"])
+            (parsed,) = sqlglot.parse(query, read=dialect)
+            assert parsed.named_selects[:2] == ["id", "prediction"]
+            assert [one.sql() for one in parsed.find_all(sqlglot.exp.Table) if one.db] == [
+                "shop.visits"
+            ]
+
+
+def run_onnx(plan, table):
+    session = onnxruntime.InferenceSession(onnx_model(plan))
+    wanted = {one.name for one in session.get_inputs()}
+    inputs = onnx_inputs(plan, table.to_pylist())
+    names = [one.name for one in session.get_outputs()]
+    found = session.run(names, {k: v for k, v in inputs.items() if k in wanted})
+    return dict(zip(names, found, strict=True))
+
+
+def test_onnx(cases):
+    for name, (model, plan, table) in cases.items():
+        found = run_onnx(plan, table)
+        learner, X = model[-1], model[0].transform(table)
+        close = {"rtol": TOLERANCE_OF_ONNX, "atol": TOLERANCE_OF_ONNX, "err_msg": name}
+        predicted = found["prediction"].ravel()
+        if plan.model.classes is None:
+            np.testing.assert_allclose(predicted, learner.predict(X), **close)
+        else:
+            scores = learner.decision_function(X)
+            np.testing.assert_allclose(found["scores"], scores.reshape(len(X), -1), **close)
+            if "probabilities" in found:
+                np.testing.assert_allclose(
+                    found["probabilities"], learner.predict_proba(X), **close
+                )
+            others = np.flatnonzero(predicted != learner.predict(X))
+            ordered = np.sort(np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)
+            assert (ordered[others, -1] - ordered[others, -2] < 1e-4).all(), name
+        views = [one for one in predict(model, table).column_names if one.startswith("view_")]
+        there = np.column_stack([predict(model, table)[one].to_numpy() for one in views])
+        np.testing.assert_allclose(found["view_scores"], there.astype(float), **close)
+
+
+def test_onnx_of_views_of_numbers(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
+    layout = crossview.ViewLayout(["a", "b"], [2, 3])
+    views = crossview.MultiView.from_matrix(X, layout)
+    model = crossview.MultiViewPAClassifier(random_state=0).fit(views, y)
+    plan = make_plan(model)
+    session = onnxruntime.InferenceSession(onnx_model(plan))
+    a, b = X[:, :2].copy(), X[:, 2:].copy()
+    b[:5] = np.nan
+    (found,) = session.run(["scores"], {"a": a, "b": b})
+    missing = X.copy()
+    missing[:5, 2:] = np.nan
+    there = model.decision_function(crossview.MultiView.from_matrix(missing, layout))
+    np.testing.assert_allclose(found[:, 0], there, atol=1e-12)
+    with pytest.raises(InputError, match="trained on a table"):
+        export(model, tmp_path / "m.sql")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_graph_says_what_it_is(cases, tmp_path):
+    model, plan, _ = one_of_each_kind(cases)[0]
+    exported = export(model, tmp_path / "m.onnx")
+    assert exported.difference.largest < TOLERANCE_OF_ONNX
+    graph = onnx.load(tmp_path / "m.onnx")
+    about = {one.key: one.value for one in graph.metadata_props}
+    assert about["views"] == '["user", "dim"]'
+    export(model, tmp_path / "m.onnx")  # it is one of ours
+    (tmp_path / "other.onnx").write_bytes(b"other")
+    with pytest.raises(InputError, match="exists and is not"):
+        export(model, tmp_path / "other.onnx")
+
+
+def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):
+    rows = make_rows(40, 0, whole=True)
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    table = table.append_column("y", pa.array([i % 2 for i in range(40)]))
+    encoder = ViewEncoder({"t": ["msg"], "u": ["age"]}, text=["msg"])
+    trained = train(table, "y", model="perceptron", encoder=encoder)
+    for name in ("m.sql", "m.onnx"):
+        with pytest.raises(InputError, match=r"text is hashed \(msg\)"):
+            export(trained, tmp_path / name)
+    encoder = ViewEncoder({"t": ["when"], "u": ["age"]}, date=["when=%d.%m.%Y"])
+    when = pa.array([f"{1 + i % 28}.03.2024" for i in range(40)])
+    dated = train(table.append_column("when", when), "y", model="perceptron", encoder=encoder)
+    with pytest.raises(InputError, match="SQLite reads ISO 8601 only"):
+        export(dated, tmp_path / "m.sql", dialect="sqlite")
+    plain = train(table, "y", model="perceptron", encoder=ViewEncoder({"u": ["age", "vip"]}))
+    for options, what in (
+        ({"dialect": "mysql"}, "is none of duckdb"),
+        ({"keep": ["view_u"]}, "'view_u'; keep no such column"),
+        ({"table": "a b c d("}, "no name of a table"),
+    ):
+        with pytest.raises(InputError, match=what):
+            export(plain, tmp_path / "m.sql", **options)
+    with pytest.raises(InputError, match=r"is for \.sql"):
+        export(plain, tmp_path / "m.py", dialect="sqlite")
+    assert not list(tmp_path.iterdir())
+    # dates as they are written in training
+    query = sql_query(make_plan(dated))
+    check(
+        run_duckdb(query, table.append_column("when", when)),
+        dated.fitted,
+        table.append_column("when", when),
+    )
+
+
+def test_columns_to_keep_and_the_table_are_named(tmp_path):
+    table = pa.table(
+        {
+            "no": list(range(40)),
+            "a b": [float(i % 7) for i in range(40)],
+            "c": [["x", "y'"][i % 2] for i in range(40)],
+            "y": [i % 3 == 0 for i in range(40)],
+        }
+    )
+    encoder = ViewEncoder({"v": ["a b", "c"]})
+    trained = train(table, "y", model="stacking", encoder=encoder)
+    exported = export(trained, tmp_path / "m.sql", table="visits", keep=["no"])
+    assert exported.difference.largest < TOLERANCE
+    query = (tmp_path / "m.sql").read_text().replace("FROM visits", "FROM rows_to_score")
+    found = run_duckdb(query, table)
+    assert [row.pop("no") for row in found] == list(range(40))
+    check(found, trained.fitted, table)
+    assert {type(row["prediction"]) for row in found} == {bool}
