@@ -129,7 +129,7 @@ def exports() -> list[Table]:
     return [table]
 
 
-PRUNED = ("arow:diagonal", "logistic-regression", "linear", "trees", "stacking")
+PRUNED = ("arow:diagonal", "logistic-regression", "linear")
 
 
 def pruned_sizes(name: str) -> list[float]:

@@ -4,6 +4,7 @@ A new learner is here without an entry; without a portable form it fails, and sa
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -123,6 +124,7 @@ SAME = [
     {"user": {"age": 31.5, "city": "Oslo"}, "text": {"msg": "free prize"}},
     {"age": 31, "since": " ", "vip": True, "text": {}},
     {"age": float("nan")},
+    {"dim": {"dim_0": 1.0, "inner": {"dim_1": 2.0}}},
     {"since": "2024-02-29T23:59:59.1234565-11:30", "age": -0.0},
 ]
 
@@ -166,3 +168,13 @@ def _table(rows):
     from benchmarks.exported_models import SCHEMA
 
     return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def test_the_scripts_of_the_page_share_no_name():
+    """They are one module there."""
+    declared = [
+        set(re.findall(r"^(?:export )?(?:function|const|class|let) (\w+)", source_of(name), re.M))
+        for name in ("runtime.js", "page.js")
+    ]
+    assert all(map(len, declared))
+    assert not declared[0] & declared[1]

@@ -159,7 +159,7 @@ class Table {
       else if (this.groups.has(key) && value !== null && value !== undefined) {
         if (!isMapping(value)) throw new Error(`"${key}" is a view: give a mapping of its columns, or null`);
         const group = this.groups.get(key);
-        for (const [inside, cell] of Object.entries(value)) if (group.has(inside)) put(group.get(inside), cell);
+        for (const [inside, cell] of fieldsOf(value)) if (group.has(inside)) put(group.get(inside), cell);
       }
     }
     return cells;
@@ -236,6 +236,10 @@ class Table {
     return found;
   }
 }
+
+/** The fields of a view; those of an object in it are object__field. */
+const fieldsOf = (own) => Object.entries(own).flatMap(([name, cell]) =>
+  (isMapping(cell) ? fieldsOf(cell).map(([field, value]) => [`${name}__${field}`, value]) : [[name, cell]]));
 
 const isMapping = (value) => value !== null && typeof value === "object" && !(value instanceof Date);
 const wrong = (column, cell, what) => new Error(`"${column.name}": ${JSON.stringify(cell)} is ${what}`);

@@ -200,7 +200,7 @@ class _Table:
                     continue
                 if not isinstance(value, dict):
                     raise ValueError(f"{key!r} is a view: give a mapping of its columns, or None")
-                for inside, cell in value.items():
+                for inside, cell in _fields(value):
                     if inside in self._groups[key]:
                         put(self._groups[key][inside], cell)
         return cells
@@ -280,6 +280,15 @@ class _Table:
                 self._kept.clear()
             found = self._kept[name] = _hash(name.encode()) % self._n_slots
         return found
+
+
+def _fields(own):
+    """Yield the fields of a view; those of an object in it are object__field."""
+    for name, cell in own.items():
+        if isinstance(cell, dict):
+            yield from ((f"{name}__{field}", value) for field, value in _fields(cell))
+        else:
+            yield name, cell
 
 
 def _with_idf(one):
