@@ -63,13 +63,13 @@ class Client:
 
 
 @contextmanager
-def serving(path, model=None, **settings):
+def serving(path, model=None, hash_rows=False, **settings):
     """Serve a folder, as `crossview.serving.serve` does, without a socket."""
     said = []
     folder = Folder(path)
-    log = folder.open(model)
+    log = folder.open(model, hash_rows=hash_rows)
     live = folder.newest_model(log, said.append)
-    catch_up(live, log, log.counts()[1])
+    catch_up(live, log, log.counts().labels)
     made = Serving(folder, log, live, said.append, Settings(**settings))
     try:
         with TestClient(made.app) as client:

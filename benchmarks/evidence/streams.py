@@ -105,6 +105,27 @@ def friedman_drift() -> Stream:
     )
 
 
+def market() -> Stream:
+    """Five numbers each half hour; whether a price is above its mean of the last day.
+
+    Of the form of Elec2, the stream of New South Wales, which River does not contain.
+    """
+    rng = np.random.default_rng(0)
+    n = size(45_312, ROWS)
+    half_hour, day = np.arange(n) % 48, np.arange(n) // 48 % 7
+    shock, level = rng.normal(size=n), np.zeros(n)
+    for t in range(1, n):
+        level[t] = 0.97 * level[t - 1] + 0.25 * shock[t]
+    daily = 1.2 * np.sin(2 * np.pi * (half_hour / 48 - 0.3)) - 0.5 * (day >= 5)
+    demand = daily + 0.5 * level + 0.3 * rng.normal(size=n)
+    price = np.exp(0.4 * level + 0.24 * demand + 0.08 * rng.normal(size=n))
+    last_day = np.array([price[max(t - 48, 0) : max(t, 1)].mean() for t in range(n)])
+    elsewhere = price * np.exp(0.3 * rng.normal(size=n))
+    transfer = 0.5 * demand + rng.normal(size=n)
+    columns = {"day": day, "half_hour": half_hour, "demand": demand, "elsewhere": elsewhere}
+    return pd.DataFrame(columns | {"transfer": transfer}), (price > last_day).astype(int)
+
+
 def real(name: str) -> Callable[[], Stream]:
     """Return a stream that River's package contains."""
 
@@ -122,6 +143,7 @@ CLASSES: dict[str, Callable[[], Stream]] = {
     "random RBF": random_rbf,
     "hyperplane": hyperplane,
     "LED": led,
+    "market": market,
     "bananas": real("Bananas"),
     "phishing": real("Phishing"),
     "segment": real("ImageSegments"),
@@ -132,11 +154,14 @@ NUMBERS: dict[str, Callable[[], Stream]] = {"fried": fried, "Friedman, drift": f
 # --- one pass --------------------------------------------------------------------------------
 
 
-def by_stack(X: pd.DataFrame, y: np.ndarray, *, numbers: bool, **settings: Any) -> np.ndarray:
+def by_stack(
+    X: pd.DataFrame, y: np.ndarray, *, numbers: bool, memory: bool = True, **settings: Any
+) -> np.ndarray:
     """What the default says of each row before it learns it; the encoder learns as it goes."""
-    kind = OnlineStackingRegressor if numbers else OnlineStackingClassifier
     options = {} if numbers else {"classes": np.unique(y), "return_proba": True}
-    encoder, model = ViewEncoder(**settings), kind(random_state=0)
+    encoder, model = ViewEncoder(**settings), OnlineStackingRegressor(random_state=0)
+    if not numbers:
+        model = OnlineStackingClassifier(memory=memory, random_state=0)
     found = []
     for at in range(0, len(y), BATCH):
         rows = encoder.partial_fit_transform(X.iloc[at : at + BATCH])
@@ -187,6 +212,7 @@ def measured(found: np.ndarray, y: np.ndarray, *, numbers: bool) -> tuple[float,
 
 LINEAR, FOREST = "River, linear", "River, forest (first rows)"
 OURS, OURS_FIRST, PLAIN = "Crossview", "Crossview (first rows)", "Crossview, bins=None"
+FORGETFUL = "Crossview, memory=False"
 RMSE = "RMSE"
 RATE = "rows/s: Crossview, River's linear, its forest"
 
@@ -215,11 +241,14 @@ def cells(name: str, X: pd.DataFrame, y: np.ndarray, *, numbers: bool) -> Iterat
     runs: dict[str, Callable[[], np.ndarray]] = {
         LINEAR: lambda: by_river(linear(n_classes), X, y, numbers=numbers),
         PLAIN: lambda: by_stack(X, y, numbers=numbers, bins=None),
+        FORGETFUL: lambda: by_stack(X, y, numbers=numbers, memory=False),
         OURS: lambda: by_stack(X, y, numbers=numbers),
         FOREST: lambda: by_river(forest(n_classes), X[few], y[few], numbers=numbers),
     }
     by_stack(X[:BATCH], y[:BATCH], numbers=numbers)  # loads the code
     shown, rates = {}, {}
+    if numbers:  # which no memory is of
+        del runs[FORGETFUL]
     for label, run in runs.items():
         start = time.process_time()
         found = run()
@@ -231,16 +260,18 @@ def cells(name: str, X: pd.DataFrame, y: np.ndarray, *, numbers: bool) -> Iterat
             shown[OURS_FIRST] = " / ".join(f"{value:.3f}" for value in said)
     yield name
     yield f"{len(y):,}"
-    yield from (shown[label] for label in (LINEAR, PLAIN, OURS, FOREST, OURS_FIRST))
+    own = (PLAIN, *((FORGETFUL,) if not numbers else ()), OURS)
+    yield from (shown[label] for label in (LINEAR, *own, FOREST, OURS_FIRST))
     yield ", ".join(f"{rates[label]:,.0f}" for label in (OURS, LINEAR, FOREST))
 
 
 @benchmark("docs/guide/streams.md", [*CLASSES, *NUMBERS], findings)
 def streams(wanted: list[str]) -> list[Table]:
     """Accuracy and log loss of a row per stream; then RMSE."""
-    columns = ["stream", "rows", LINEAR, PLAIN, OURS, FOREST, OURS_FIRST, RATE]
     tables = []
     for streams, title in ((CLASSES, "Accuracy / log loss"), (NUMBERS, RMSE)):
+        own = [PLAIN, *([FORGETFUL] if streams is CLASSES else []), OURS]
+        columns = ["stream", "rows", LINEAR, *own, FOREST, OURS_FIRST, RATE]
         table = Table(columns, title=title)
         for name, (X, y) in loaded(streams, wanted):
             numbers = streams is NUMBERS

@@ -1,4 +1,4 @@
-"""The last labels as features: their rates, the chain that lets them count, and what they see."""
+"""The last labels and rows beside a stack: their rates, what opens them, and what they see."""
 
 import copy
 
@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import crossview
-from crossview import OnlineNewtonClassifier
+from crossview import AROWClassifier, OnlineStackingClassifier
 from crossview.algorithms.label_memory import DECAYS
+from crossview.errors import InputError
+from reference import stream_memory as slow
+
+EXPERTS = [("arow", AROWClassifier()), ("diagonal", AROWClassifier(covariance="diagonal"))]
 
 
 def labels(n, stay, K, rng):
@@ -27,21 +31,12 @@ def stream(n=3000, stay=0.7, K=2, seed=0):
     return X, y
 
 
+def stack(**options):
+    return OnlineStackingClassifier(experts=EXPERTS, random_state=0, **options)
+
+
 def remembers(**options):
-    return OnlineNewtonClassifier(memory="labels", calibration="none", **options)
-
-
-def slow_gains(y, K):
-    """By how much the last labels predict each one, with counts that decay by .999."""
-    gains = []
-    for t in range(1, len(y)):
-        weight = 0.999 ** np.arange(t - 2, -1, -1.0)  # of the pairs before
-        before, after = y[: t - 1], y[1:t]
-        from_last, to_label = before == y[t - 1], after == y[t]
-        p = (weight @ (from_last & to_label) + 0.5) / (weight @ from_last + 0.5 * K)
-        alone = (weight @ to_label + 0.5) / (weight.sum() + 0.5 * K)
-        gains.append(np.log(p / alone))
-    return np.array(gains)
+    return stack(memory=True, **options)
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -53,28 +48,36 @@ def test_rates_and_gains_equal_a_slow_reference(K):
         for i, decay in enumerate(DECAYS):
             rates[i] = decay * rates[i] + (1 - decay) * (np.arange(K) == label)
     expected = rates[:, 1:] if K == 2 else rates
-    np.testing.assert_allclose(model.get_state()["rates"], expected, rtol=1e-12)
-    gains = slow_gains(y, K)
-    weight = 0.999 ** np.arange(len(gains) - 1, -1, -1.0)
-    mean = np.average(gains, weights=weight)
-    variance = np.average((gains - mean) ** 2, weights=weight)
-    error = np.sqrt(variance * (weight**2).sum()) / weight.sum()
-    np.testing.assert_allclose(model.memory_gain_, [mean, error], rtol=1e-9)
+    np.testing.assert_allclose(model.get_state()["memory_rates"], expected, rtol=1e-12)
+    gain = slow.mean_gain(slow.slow_gains(y, K))
+    np.testing.assert_allclose(model.memory_gain_, gain, rtol=1e-9)
     assert not model.uses_memory_  # there are not 2,000 labels
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_scores_equal_a_slow_reference(K):
+    """From row 2,000 on the memory is open, and combines what the stack says without it."""
+    X, y = stream(2600, 0.6, K)
+    kinds = np.arange(K)
+    scores, plain = (one.score_then_learn(X, y, classes=kinds) for one in (remembers(), stack()))
+    plain = plain.reshape(len(y), -1)
+    bound = np.log(1e6 - 1) if K == 2 else 1e-6
+    expected = slow.combined(plain, X, y, np.arange(len(y)) >= 2000, bound)
+    np.testing.assert_allclose(scores.reshape(expected.shape), expected, rtol=1e-6, atol=1e-8)
+    assert np.any(scores.reshape(expected.shape) != plain, axis=1)[2100:].mean() > 0.9
 
 
 @pytest.mark.parametrize("K", [2, 4])
 def test_it_counts_only_where_the_last_label_predicts_the_next_one(K):
     kinds = np.arange(K)
     X, y = stream(stay=0.0, K=K)
-    plain = OnlineNewtonClassifier(calibration="none")
     model = remembers()
     np.testing.assert_array_equal(
-        model.score_then_learn(X, y, classes=kinds), plain.score_then_learn(X, y, classes=kinds)
+        model.score_then_learn(X, y, classes=kinds), stack().score_then_learn(X, y, classes=kinds)
     )
     assert not model.uses_memory_
     X, y = stream(K=K)
-    scores, without = (one.score_then_learn(X, y, classes=kinds) for one in (remembers(), plain))
+    scores, without = (one.score_then_learn(X, y, classes=kinds) for one in (remembers(), stack()))
     predicted = [s > 0 if K == 2 else s.argmax(axis=1) for s in (scores, without)]
     correct = [(p == y)[2000:].mean() for p in predicted]
     assert correct[0] > correct[1] + 0.1
@@ -101,10 +104,18 @@ def test_no_score_depends_on_a_label_that_has_not_come():
     assert not np.array_equal(scores[t + 1 : t + 10], other[t + 1 : t + 10])
 
 
+def test_rows_of_a_table_are_predicted_without_it():
+    X, y = stream()
+    model, plain = (one.partial_fit(X, y, classes=[0, 1]) for one in (remembers(), stack()))
+    assert model.uses_memory_
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    np.testing.assert_array_equal(model.predict_proba(X[:1]), plain.predict_proba(X[:1]))
+
+
 def test_batches_single_rows_and_files_give_the_same_model(tmp_path):
     X, y = stream(2400)
-    whole = remembers(random_state=0).partial_fit(X, y, classes=[0, 1])
-    cut = remembers(random_state=0).partial_fit(X[:2100], y[:2100], classes=[0, 1])
+    whole = remembers().partial_fit(X, y, classes=[0, 1])
+    cut = remembers().partial_fit(X[:2100], y[:2100], classes=[0, 1])
     assert cut.uses_memory_
     crossview.save(cut, tmp_path / "m.safetensors")
     cut = crossview.load(tmp_path / "m.safetensors")
@@ -113,18 +124,25 @@ def test_batches_single_rows_and_files_give_the_same_model(tmp_path):
     for name, array in whole.get_state().items():
         np.testing.assert_array_equal(cut.get_state()[name], array, err_msg=name)
     merged = crossview.merge([whole, copy.deepcopy(whole)], start=whole)
-    np.testing.assert_allclose(merged.decision_function(X), whole.decision_function(X), rtol=1e-9)
+    assert merged.uses_memory_
 
 
 def test_a_new_class_begins_the_memory_anew():
     X, y = stream(2200)
-    model = remembers(full_columns=2).partial_fit(X, y, classes=[0, 1])
-    before = model.coef_
+    model = remembers().partial_fit(X, y, classes=[0, 1])
     model.learn_one(X[0], 2)
     assert not model.uses_memory_
-    assert model.get_state()["rates"].shape == (3, 3)
-    np.testing.assert_allclose(model.coef_[1] - model.coef_[0], before[0], atol=0.2)
+    assert model.get_state()["memory_rates"].shape == (3, 3)
     X, y = stream(2500, K=3)
     scores = model.score_then_learn(X, y)
     assert model.uses_memory_
     assert (scores.argmax(axis=1) == y)[2300:].mean() > 0.7
+
+
+def test_many_classes_have_none_and_calibrated_scores_are_refused():
+    X, y = stream(300, K=21)
+    model = remembers().partial_fit(X, y, classes=np.arange(21))
+    assert model.get_state()["memory_rates"].size == 0
+    assert not model.uses_memory_
+    with pytest.raises(InputError, match="leave it at 'none'"):
+        remembers(calibration="sigmoid").fit(X, y)

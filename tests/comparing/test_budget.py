@@ -248,6 +248,28 @@ def test_a_baseline_learns_from_fewer_rows_rather_than_that_others_are_dropped()
     assert make_plan(costs, 1, 1e-9).dropped == {"baseline"}
 
 
+def test_where_nothing_fits_the_cheapest_that_has_begun_stays():
+    costs = {"slow": make_cost(), "cheap": make_cost(0.01), "new": make_cost(0.001)}
+    costs["new"].took.clear()
+    assert set(make_plan(costs, 2, 0.0).tuning) == {"cheap"}
+
+
+def test_after_a_first_fold_that_took_all_the_time_there_is_a_fifth_of_it():
+    run, fold = made_fold(300)
+    run.learners = known_learners("classification", fold.X_train.layout.names)[:4]
+    clock = Clock(60.0, start=time.monotonic() - 1e4)
+    planner = Planner(run, 5, 2, clock)
+    planner.guess(fold)
+    for name, cost in planner.costs.items():
+        for n in (cost.n_inner, cost.n_train):
+            cost.add(n, cost.fit(n), cost.fit(n))
+        planner.took[name] = 1.0
+    assert planner.remaining < 0
+    planner.replan(1, {})
+    assert set(planner.plan.tuning) == set(run.names)
+    assert 0 < planner.plan.seconds <= 0.2 * 0.75 * 2 * 60.0
+
+
 def test_a_setting_is_chosen_by_a_hundred_rows_at_least():
     plan = make_plan({"a": make_cost(n_inner=1000)}, 1, 0.0)
     assert plan.tuning["a"].share == 1 / 4

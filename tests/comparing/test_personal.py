@@ -10,7 +10,7 @@ import pytest
 
 from command_line import run
 from crossview import InputError, ViewEncoder, compare, train
-from crossview.comparing.comparison import Comparison, ComparisonObserver
+from crossview.comparing.comparison import Comparison
 
 MODELS = ["arow:diagonal", "pa:concatenated"]
 USES = ("(no user)", "(user as category)", "(per user)")
@@ -29,28 +29,18 @@ def make_table(n=6000, n_users=60, *, deviates=True, seed=0):
     return pa.table(columns)
 
 
-class Notes(ComparisonObserver):
-    def __init__(self):
-        self.notes = []
-
-    def note(self, words):
-        self.notes.append(words)
-
-
 @pytest.fixture(scope="module", params=[True, False], ids=["tastes", "no tastes"])
 def compared(request):
-    table, notes = make_table(deviates=request.param), Notes()
-    encoder = ViewEncoder(per="user")
-    given = {"encoder": encoder, "scoring": "log_loss", "models": MODELS, "observer": notes}
-    return request.param, table, compare(table, "like", **given), notes.notes
+    table = make_table(deviates=request.param)
+    given = {"encoder": ViewEncoder(per="user"), "scoring": "log_loss", "models": MODELS}
+    return request.param, table, compare(table, "like", **given)
 
 
 def test_it_is_recommended_where_a_gain_is_shown(compared):
-    deviates, _, answer, notes = compared
+    deviates, _, answer = compared
     assert answer.mode == "progressive"
     assert answer.per == "user"
-    assert len(notes) == 1
-    assert "in the order of the source" in notes[0]
+    assert any("in the order of the source; time= names" in line for line in answer.warnings)
     assert {row.model for row in answer.rows} == {f"{m} {use}" for m in MODELS for use in USES}
     assert answer.recommended.user == ("per" if deviates else "category")
     for gain in answer.gains:
@@ -71,7 +61,7 @@ def test_it_is_recommended_where_a_gain_is_shown(compared):
 
 def test_each_value_is_that_of_training_alone(compared):
     """The three models are those that `train` makes of the same columns."""
-    _, table, answer, _ = compared
+    _, table, answer = compared
     encoders = {
         "per": ViewEncoder(per="user"),
         "category": ViewEncoder(categorical=["user"]),
@@ -89,11 +79,14 @@ def test_each_value_is_that_of_training_alone(compared):
 def test_the_command_that_is_printed_trains_what_was_recommended(tmp_path, capsys, deviates):
     pq.write_table(make_table(deviates=deviates), tmp_path / "rows.parquet")
     source, model = str(tmp_path / "rows.parquet"), str(tmp_path / "m.cv")
+    stored = str(tmp_path / "stored.json")
     about = [source, "--label", "like", "--view", "item=genre,age", "--in-order"]
     about += ["--metric", "log_loss", "--model", MODELS[0]]
-    status, out, said = run(capsys, "compare", *about, "--per", "user")
+    status, out, said = run(capsys, "compare", *about, "--per", "user", "--json", stored)
     assert status == 0, said
     words = shlex.split(out[-1])
+    status, again, said = run(capsys, "compare", stored)
+    assert (status, again[-1]) == (0, out[-1]), said
     expected = ["--per"] if deviates else ["--categorical", "user=user"]
     assert all(word in words for word in expected)
     assert ("--per" in words) == deviates

@@ -145,6 +145,21 @@ def test_looking_at_the_views_does_not_slow_a_model_in_the_table(monkeypatch):
     assert answer.row("pa:squared").rows_per_second == pytest.approx((256 + 256) / (2 + 5.12))
 
 
+def test_a_stack_that_counts_the_last_labels_says_so():
+    rng = np.random.default_rng(0)
+    y = np.cumsum(rng.random(2600) < 0.1) % 2
+    X = pd.DataFrame({"x": 0.5 * y + rng.normal(size=2600), "y": y})
+    models = ["stacking", "pa:concatenated"]
+    answer = compare(X, "y", progressive=True, models=models)
+    (line,) = answer.memory_lines
+    assert line.startswith("stacking: the last labels predict the next one")
+    assert line in answer.notes
+    assert line in str(answer)
+    assert answer.best.model == "stacking"
+    mixed = X.iloc[rng.permutation(2600)]
+    assert compare(mixed, "y", progressive=True, models=models).memory_lines == []
+
+
 def test_progressive_chooses_on_the_first_part():
     X, y = make_noisy(1000)
     grid = [0.001, 1000.0]

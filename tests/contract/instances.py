@@ -140,7 +140,7 @@ CASES = {
     ),
     "newton": Case(OnlineNewtonClassifier(forgetting=0.98), "newton"),
     "newton-fourier": Case(
-        OnlineNewtonClassifier(fourier_features=7, full_columns=5, memory="labels", random_state=0),
+        OnlineNewtonClassifier(fourier_features=7, full_columns=5, random_state=0),
         "newton",
     ),
     "newton-regressor": Case(
@@ -218,6 +218,9 @@ CASES = {
         EnsembleRegressor(WIDTHS, members=STACKED_NUMBERS, cv=2, random_state=0), "ensemble numbers"
     ),
     "stacking": Case(OnlineStackingClassifier(WIDTHS, experts=STACKED, random_state=0), "stacking"),
+    "stacking-memory": Case(
+        OnlineStackingClassifier(WIDTHS, experts=STACKED, memory=True, random_state=0), "stacking"
+    ),
     "stacking-pruned": Case(
         OnlineStackingClassifier(WIDTHS, prune=9, share=0.01, random_state=0), "stacking"
     ),

@@ -27,7 +27,6 @@ COLUMNS = {
     "not_utf8": not_utf8(),
     "binary": pa.array([b"\xff\x00"] * N),
     "list": pa.array([[1, 2]] * N),
-    "struct": pa.array([{"a": 1}] * N),
     "map": pa.array([[("k", 1)]] * N, pa.map_(pa.string(), pa.int64())),
     "float16": pa.array(np.arange(N, dtype=np.float16) % 2),
     "string_view": pa.array(["u", "v"] * (N // 2), pa.string_view()),
@@ -35,7 +34,7 @@ COLUMNS = {
         pa.uuid(), pa.array([uuid.UUID(int=7).bytes] * N, pa.binary(16))
     ),
 }
-NOT_IN_CSV = ("binary", "list", "struct", "map", "uuid")
+NOT_IN_CSV = ("binary", "list", "map", "uuid")
 
 
 @pytest.fixture(scope="module")

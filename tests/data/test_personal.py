@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from command_line import read_csv, run
 from crossview import (
@@ -19,7 +20,8 @@ from crossview import (
 )
 from reference.crossing import cross
 
-TEXTS = ["cheap flights to Oslo", "weather in Bonn", "rain, rain and rain", "x"]
+LONG = " ".join(f"word{k}" for k in range(80))  # whose features are sorted in another way
+TEXTS = ["cheap flights to Oslo", "weather in Bonn", "rain, rain and rain", "x", LONG]
 VIEWS = {"a": ["age", "size"], "b": ["genre", "title"]}
 
 
@@ -142,7 +144,7 @@ def test_slots_of_several_pairs_are_marked():
 
 def test_new_and_missing_users_have_the_shared_score():
     table = make_table()
-    trained = train(table, "label", encoder=make_encoder(hash_bits=12), model="arow:diagonal")
+    trained = train(table, "label", encoder=make_encoder(hash_bits=16), model="arow:diagonal")
     rows = table.drop_columns(["label", "user"]).slice(0, 50)
 
     def scores(user):
@@ -196,12 +198,21 @@ def test_single_rows_learn_as_tables_do():
 
 
 def test_models_of_two_parts_are_merged():
-    table = make_table()
-    encoder = make_encoder()
-    X, y = encoder.fit_transform(table), table["label"].to_numpy(zero_copy_only=False)
-    one, two = (AROWClassifier(covariance="diagonal").fit(X[k::2], y[k::2]) for k in (0, 1))
+    table, options = make_table(), {"hash_bits": 3, "bins": None, "date": ()}
+    rows, y = table.drop_columns(["label"]), table["label"].to_pylist()
+    model = AROWClassifier(covariance="diagonal")
+    one, two = (make_pipeline(make_encoder(**options), clone(model)) for _ in range(2))
+    one.partial_fit(rows[:150], y[:150], classes=[False, True])
+    two.partial_fit(rows[150:], y[150:], classes=[False, True])
     merged = merge([one, two])
-    assert_allclose(merged.coef_, (one.coef_ + two.coef_) / 2)
+    assert_allclose(merged[-1].coef_, (one[-1].coef_ + two[-1].coef_) / 2)
+    merged.predict(rows)
+    whole = make_encoder(**options).partial_fit(rows).get_state()
+    state = merged[0].get_state()
+    names = [name for name in state if name.startswith("personal.")]
+    assert len(names) == 5
+    for name in names:  # the names of all rows, in the same order
+        assert_array_equal(state[name], whole[name])
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 import crossview
 from command_line import run
 from crossview import InputError
+from crossview.data.server_log import Label, Labeled, Log, Prediction
 from crossview.serving.folder import Folder, replay
 from crossview.serving.live import LiveModel
-from crossview.serving.log import Label, Labeled, Log, Prediction
 from crossview.serving.serve import read_tokens
 from live_servers import make_model, make_rows, serving
 
@@ -251,7 +251,7 @@ def test_labels_that_cannot_be_learned_are_counted(model_file):
     for row, label in zip(rows, labels, strict=True):
         with contextlib.suppress(InputError):
             model.learn_one(row, label)
-    assert (live.served.labels, live.served.refused, live.served.scored) == (12, 2, 12)
+    assert (live.served.labels, live.served.refused, live.served.total.n) == (12, 2, 12)
     assert live.predict(rows[:1])[0].probabilities == model.predict_proba_one(rows[0])
 
 

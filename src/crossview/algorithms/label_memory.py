@@ -33,7 +33,9 @@ class Memory(NamedTuple):
     """What is known of the last labels; updated by `add`."""
 
     rates: np.ndarray  # (3, 1) of the second of two classes, or (3, n_classes); (0, 0): no memory
-    chain: np.ndarray  # (n_classes, n_classes): pairs of labels in a row, in units of the last one
+    # (n_classes + 1, n_classes + 1): pairs of labels in a row, in units of the last one; the last
+    # row and column are sums
+    chain: np.ndarray
     gate: np.ndarray  # (GATE,)
 
 
@@ -43,7 +45,7 @@ def start(n_scores: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     gate = np.zeros(GATE)
     gate[LAST], gate[UNIT] = -1.0, 1.0
     rates = np.full((len(DECAYS) if n_scores else 0, n_scores), 0.5)
-    return rates, np.zeros((K, K)), gate
+    return rates, np.zeros((K + 1, K + 1)), gate
 
 
 def gain(gate: np.ndarray) -> tuple[float, float]:
@@ -103,25 +105,21 @@ def add(memory, y):
 @borrowing
 def count_pair(chain, gate, last, label):
     """Add the gain of the chain in a label, and count the pair."""
-    K = chain.shape[0]
-    after_last = into_label = total = 0.0
-    for a in range(K):
-        after_last += chain[last, a]
-        into_label += chain[a, label]
-        for c in range(K):
-            total += chain[a, c]
+    K = chain.shape[0] - 1
     prior = PRIOR * gate[UNIT]
-    p = (chain[last, label] + prior) / (after_last + K * prior)
-    p_alone = (into_label + prior) / (total + K * prior)
+    p = (chain[last, label] + prior) / (chain[last, K] + K * prior)
+    p_alone = (chain[K, label] + prior) / (chain[K, K] + K * prior)
     better = np.log(p / p_alone)
     gate[WEIGHT] = FORGETTING * gate[WEIGHT] + 1.0
     gate[SQUARED_WEIGHT] = FORGETTING * FORGETTING * gate[SQUARED_WEIGHT] + 1.0
     gate[GAIN] = FORGETTING * gate[GAIN] + better
     gate[SQUARED_GAIN] = FORGETTING * gate[SQUARED_GAIN] + better * better
     gate[UNIT] /= FORGETTING
-    chain[last, label] += gate[UNIT]
+    for a in (last, K):
+        for c in (label, K):
+            chain[a, c] += gate[UNIT]
     if gate[UNIT] > MOST_UNIT:
-        for a in range(K):
-            for c in range(K):
+        for a in range(K + 1):
+            for c in range(K + 1):
                 chain[a, c] /= gate[UNIT]
         gate[UNIT] = 1.0

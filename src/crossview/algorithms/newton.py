@@ -1,9 +1,8 @@
 """Online Newton steps with a forgetting factor, on a linear model and on random Fourier features.
 
-The features of a row are f = (1, φ, m, z): the constant of the intercept, random Fourier features φ
-of the columns of numbers, the memory m of the last labels (`label_memory`), and each nonzero value
-divided by the root mean square of its column so far, z_j = x_j / s_j.  With scores W'f, g the
-slopes of the loss by the scores and h its curvature,
+The features of a row are f = (1, φ, z): the constant of the intercept, random Fourier features φ of
+the columns of numbers, and each nonzero value divided by the root mean square of its column so far,
+z_j = x_j / s_j.  With scores W'f, g the slopes of the loss by the scores and h its curvature,
 
     u = P f,   k = 1 / (1/c + h f·u),   W <- W - k u g',   P <- P - h k u u',
 
@@ -33,8 +32,6 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing, passes
-from crossview.algorithms import label_memory
-from crossview.algorithms.label_memory import Memory
 from crossview.algorithms.losses import LOGISTIC, SQUARED, loss_slopes
 from crossview.kernels.dense import add_to
 from crossview.kernels.rows import ZERO, Rows, prefetch_row
@@ -46,8 +43,12 @@ __all__ = [
     "Examples",
     "Newton",
     "Settings",
+    "Work",
+    "buffers",
+    "curvature",
     "learn",
     "score_rows",
+    "take_step",
 ]
 
 # the columns of numbers that Fourier features are made of at most, and the rows that find them
@@ -66,11 +67,11 @@ POSITIVE, NEGATIVE = np.uint8(1), np.uint8(2)
 
 
 class Newton(NamedTuple):
-    """A model, which the pass updates; the places of P are the intercept, φ, m, and columns."""
+    """A model, which the pass updates; the places of P are the intercept, φ, and columns."""
 
     W: np.ndarray  # (n_columns, n_scores): weights of the columns as they are, not of z
     b: np.ndarray  # (1, n_scores)
-    V: np.ndarray  # (n_fourier + n_memory, n_scores): weights of φ and m
+    V: np.ndarray  # (n_fourier, n_scores): weights of φ
     t: np.ndarray  # int64 (1,): rows learned
     P: np.ndarray  # (n_places, n_places)
     owed: np.ndarray  # (n_places,): what P has forgotten of 1 / P_0 since it was recalled
@@ -87,7 +88,6 @@ class Newton(NamedTuple):
     n_inputs: np.ndarray  # int64 (1,): their number, UNKNOWN, or TOO_MANY
     omega: np.ndarray  # (n_fourier, MAX_INPUTS): frequencies, of variance 1
     phase: np.ndarray  # (n_fourier,)
-    memory: Memory
 
 
 class Settings(NamedTuple):
@@ -121,7 +121,7 @@ class Work(NamedTuple):
     u: np.ndarray  # (n_places,)
     grow: np.ndarray  # (n_places,): what P forgets by
     numbers: np.ndarray  # (MAX_INPUTS,): z of the inputs in the row
-    phi: np.ndarray  # (n_fourier + n_memory,): φ and m
+    phi: np.ndarray  # (n_fourier,): φ
 
 
 @borrowing
@@ -158,7 +158,6 @@ def learning_pass(rows, examples, model, settings, work, scores):
             model.t[0] += 1
             read_features(rows, i, model, settings, work)
             take_step(h, weight[i], model, settings, work)
-            label_memory.add(model.memory, y[i])
             if model.n_inputs[0] == UNKNOWN and model.t[0] == ROWS_BEFORE_FOURIER:
                 choose_inputs(model, settings)
     return nonfinite_row
@@ -183,13 +182,18 @@ def score_rows(rows: Rows, model: Newton, scores: np.ndarray) -> tuple:
 
 
 def _work(rows: Rows, model: Newton) -> Work:
-    places, n_phi = model.P.shape[0], model.V.shape[0]
     widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
     if len(rows.indptr) == 2:  # memory of a single row may hold longer ones later
         widest = len(rows.data)
+    n_phi, n_scores = model.V.shape
+    return buffers(len(model.P), n_phi, n_scores, widest)
+
+
+def buffers(places: int, n_phi: int, n_scores: int, widest: int) -> Work:
+    """Return memory for a row; ``widest`` is the most columns without a place."""
     return Work(
-        score=np.zeros(model.W.shape[1]),
-        slope=np.zeros(model.W.shape[1]),
+        score=np.zeros(n_scores),
+        slope=np.zeros(n_scores),
         at=np.zeros(places, np.int64),
         f=np.zeros(places),
         n=np.zeros(2, np.int64),
@@ -225,19 +229,10 @@ def row_score(rows, i, model, work):
             work.numbers[model.input_of[place[q]] - 1] = x[p] / model.scale[place[q]]
     if fourier:
         find_phi(model, work)
-        add_scores(0, n_fourier, model, work)
-    if label_memory.is_open(model.memory):
-        label_memory.read(model.memory, work.phi[n_fourier:])
-        add_scores(n_fourier, work.phi.shape[0], model, work)
+        for r in range(n_fourier):
+            for k in range(score.shape[0]):
+                score[k] += work.phi[r] * model.V[r, k]
     return sqnorm
-
-
-@inlined_borrowing
-def add_scores(begin, end, model, work):
-    """score <- score + V'phi for some of the features phi."""
-    for r in range(begin, end):
-        for k in range(work.score.shape[0]):
-            work.score[k] += work.phi[r] * model.V[r, k]
 
 
 @borrowing
@@ -278,11 +273,10 @@ def read_features(rows, i, model, settings, work):
     if settings.bias != 0.0:
         work.at[0], work.f[0] = 0, 1.0
         n = 1
-    begin = 0 if model.n_inputs[0] > 0 else model.phase.shape[0]
-    end = work.phi.shape[0] if label_memory.is_open(model.memory) else model.phase.shape[0]
-    for r in range(begin, end):
-        work.at[n], work.f[n] = 1 + r, work.phi[r]
-        n += 1
+    if model.n_inputs[0] > 0:
+        for r in range(model.phase.shape[0]):
+            work.at[n], work.f[n] = 1 + r, work.phi[r]
+            n += 1
     for p in range(lo, hi):
         if x[p] * x[p] == 0.0:
             continue
@@ -340,7 +334,7 @@ def take_step(h, weight, model, settings, work):
     for k in range(slope.shape[0]):
         move = step * slope[k]
         model.b[0, k] -= move * u[0]
-        for r in range(n_phi):
+        for r in range(min(n_phi, used - 1)):
             model.V[r, k] -= move * u[1 + r]
         for r in range(1 + n_phi, used):
             W[model.members[r], k] -= move * u[r] / model.scale[r]

@@ -84,6 +84,9 @@ class Learner:
         The entry to compare with: the same without the distinctive feature of this one.
     stream_params : mapping of str to value
         Parameters that make a learner that draws rows learn a stream instead.
+    in_order_params : mapping of str to value
+        Parameters for rows in their order, where each label has come before the next row is
+        predicted.
     memory_params : mapping of str to value
         Parameters that bound its memory on a stream.
     bounded_by : mapping of str to tuple
@@ -127,6 +130,7 @@ class Learner:
     compared: str = "always"
     measured_against: str | None = None
     stream_params: Mapping[str, Any] = field(default_factory=dict)
+    in_order_params: Mapping[str, Any] = field(default_factory=dict)
     memory_params: Mapping[str, Any] = field(default_factory=dict)
     bounded_by: Mapping[str, tuple] = field(default_factory=dict)
     view: str | None = None
@@ -208,7 +212,8 @@ class Learner:
     def on_stream(self, setting: Mapping[str, Any]) -> dict[str, Any]:
         """Return the setting with the parameters for a stream in bounded memory."""
         bounded = any(setting.get(name) in values for name, values in self.bounded_by.items())
-        return {**self.stream_params, **({} if bounded else self.memory_params), **setting}
+        own = {**self.stream_params, **({} if bounded else self.memory_params)}
+        return {**own, **self.in_order_params, **setting}
 
     def check_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings, on a stream with those that bound its memory; refuse others."""

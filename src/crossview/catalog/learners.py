@@ -183,7 +183,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
 def _newton(task: str) -> Learner:
     """Second-order steps that forget, for streams that change."""
     kind = "Regressor" if task == "regression" else "Classifier"
-    only_classes = () if task == "regression" else ("calibration", "class_weight", "memory")
+    only_classes = () if task == "regression" else ("calibration", "class_weight")
     return Learner(
         "newton",
         "online Newton steps, forgetting",
@@ -333,9 +333,10 @@ def _stacking(task: str) -> Learner:
         task,
         settable=(
             *("prune", "ridge", "share"),
-            *(("class_weight",) if task == "classification" else ()),
+            *(("class_weight", "memory") if task == "classification" else ()),
         ),
         refined=BINNED,
+        in_order_params={"memory": True} if task == "classification" else {},
         one_pass=True,
         explained_by="experts",
         effort=6,

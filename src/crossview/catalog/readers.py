@@ -52,6 +52,7 @@ READERS: list[Reader] = [
     _text_rows("svmlight", "svmlight:SvmlightSource", (".svm", ".svmlight", ".libsvm")),
     _text_rows("libffm", "libffm:LibffmSource", (".ffm",)),
     _text_rows("vw", "vw:VwSource", (".vw",)),
+    Reader("served", f"{_READERS}.served:ServedSource", (".sqlite",)),
     Reader("query", f"{_READERS}.query:QuerySource"),
     Reader("memory", f"{_READERS}.memory:MemorySource"),
 ]

@@ -4,7 +4,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -28,6 +28,7 @@ __all__ = [
     "TableSource",
     "as_callback",
     "check_models",
+    "parse_columns",
     "parse_seconds",
 ]
 
@@ -447,16 +448,8 @@ class TableSource(SourceArguments):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        views: dict[str, list[str]] = {}
-        for option in ("view", *KINDS):
-            for value in getattr(self, option) or []:
-                name, patterns, format = _columns_of(option, value)
-                if name is not None:
-                    group = views.setdefault(name, [])
-                    group += [pattern for pattern in patterns if pattern not in group]
-                if option in KINDS:
-                    self.kinds[option] += [f"{p}={format}" if format else p for p in patterns]
-        self.views = views or None
+        given = {option: getattr(self, option) or [] for option in ("view", *KINDS)}
+        self.views, self.kinds = parse_columns(given)
         self.ignored = [name.strip() for one in self.ignore or [] for name in one.split(",")]
 
     def arguments(self) -> dict[str, Any]:
@@ -572,6 +565,23 @@ class EncodedSource(TableSource):
         return {"ignore": self.ignored, "ngram_range": (1, self.ngrams), "bins": bins, **own}
 
 
+def parse_columns(
+    given: Mapping[str, Sequence[str]],
+) -> tuple[dict[str, list[str]] | None, dict[str, list[str]]]:
+    """Return the views and the kinds of columns that --view, --text and so on say."""
+    views: dict[str, list[str]] = {}
+    kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for option, values in given.items():
+        for value in values:
+            name, patterns, format = _columns_of(option, value)
+            if name is not None:
+                group = views.setdefault(name, [])
+                group += [pattern for pattern in patterns if pattern not in group]
+            if option in KINDS:
+                kinds[option] += [f"{p}={format}" if format else p for p in patterns]
+    return views or None, kinds
+
+
 def _columns_of(option: str, value: str) -> tuple[str | None, list[str], str]:
     """The view, the columns and the format that ``[NAME=]COLUMN,COLUMN[=FORMAT]`` names."""
     from crossview.data.encoding.dates import split_format
@@ -683,11 +693,11 @@ def _declared(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:
 
 
 def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
-    """Return a time such as 60s, 5min, 2h or 90 in seconds; 0 only where it may be."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h)?\s*", text)
+    """Return a time such as 60s, 5min, 2h, 7d or 90 in seconds; 0 only where it may be."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?\s*", text)
     if found is None or not (zero or float(found[1]) > 0.0):
         raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
-    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"]
+    return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}[found[2] or "s"]
 
 
 def check_models(

@@ -216,6 +216,8 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
             warnings.simplefilter("always", kind)
         warnings.simplefilter("ignore", LeakWarning)
         warnings.simplefilter("ignore", OneClassWarning)
+        # joblib, which starts another one
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
         yield
     said = set()
     for one in caught:

@@ -24,6 +24,7 @@ from crossview.comparing.personal import compare_users
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_columns import view_for
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import encoder_of_users, encoder_with_views, open_labeled
@@ -40,8 +41,8 @@ __all__ = ["compare"]
 DEFAULT_BUDGET = 60.0
 # where users are compared
 IN_ORDER = (
-    "each row is predicted, then learned, in the order of the source (time=COLUMN puts rows in the "
-    "order of time, in_order=True says that they are)"
+    "rows are predicted, then learned, in the order of the source; time= names a column of times, "
+    "and in_order=True says that they are in order"
 )
 
 
@@ -317,8 +318,6 @@ def compare(
     if progressive:
         observer = observer or ComparisonObserver()
         if encoder.per is not None:
-            if not (in_order or time is not None):
-                observer.note(IN_ORDER)
             names = [name for name in source.table.column_names if name not in (y, time, weight)]
 
             def open_as(use: str) -> LabeledSource:
@@ -327,7 +326,11 @@ def compare(
                 opened.settle_bins(streamed=True)
                 return opened
 
-            return compare_users(run, open_as, encoder.per, models, rope, observer)
+            answer = compare_users(run, open_as, encoder.per, models, rope, observer)
+            answer.category_views = view_for(encoder.views, names, encoder.per)
+            if not (in_order or time is not None):
+                answer.warnings.append(IN_ORDER)
+            return answer
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )

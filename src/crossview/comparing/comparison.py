@@ -105,12 +105,16 @@ class Comparison(Ranking, PlotMixin):
         Whether models by folds could choose bins of the numbers.
     groups : str or None
         The column whose rows of the same value are never both learned and scored.
+    memory_lines : list of str
+        A line for each model of a stream that counts the last labels.
     split_lines : list of str
         Those of the warnings that are about the folds.
     fingerprint : str
         Of the labels and the protocol: comparisons with the same have the same folds.
     per : str or None
         The column of users, where their deviations are compared.
+    category_views : dict of str to columns
+        Views to name, so that this column is in one as a category: none where one has it.
     gains : list of PersonalGain
         What these gain with each learner, the best learner first.
     diagnostics : Diagnostics or None
@@ -150,9 +154,11 @@ class Comparison(Ranking, PlotMixin):
     curve: LearningCurve | None = None
     warnings: list[str] = field(default_factory=list)
     groups: str | None = None
+    memory_lines: list[str] = field(default_factory=list)
     split_lines: list[str] = field(default_factory=list)
     fingerprint: str = ""
     per: str | None = None
+    category_views: dict[str, Any] = field(default_factory=dict)
     gains: list[PersonalGain] = field(default_factory=list)
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
@@ -246,6 +252,11 @@ class Comparison(Ranking, PlotMixin):
         if content.get("format") != FORMAT:
             raise InputError("holds a comparison of another version of crossview; make it again")
         return _of_json(cls, {"diagnostics": None, **content})
+
+    @property
+    def notes(self) -> list[str]:
+        """Lines about the positive class, if nobody named it, and about the memory of models."""
+        return [*super().notes, *self.memory_lines]
 
     @property
     def verdict(self) -> list[str]:

@@ -19,8 +19,9 @@ from crossview.data.labeled import LabeledSource
 
 __all__ = ["compare_users"]
 
-# of the learners that are compared unless some are named: linear ones
-MOST_EFFORT = 4
+# of the learners that are compared unless some are named: linear ones, and a stack, which may know
+# by its interactions what deviations say
+MOST_EFFORT, STACK = 4, "experts"
 
 
 def compare_users(
@@ -42,7 +43,7 @@ def compare_users(
     per : str
         The column of the users.
     models : sequence of str or None
-        Names of learners; None: the linear ones.
+        Names of learners; None: the linear ones, and a stack.
     rope : float
         Differences up to this are none.
     observer : ComparisonObserver
@@ -62,7 +63,10 @@ def compare_users(
         streams[user].learn(rope, observer)
     every = [model for stream in streams.values() for model in stream.models]
     answer = streams["per"].answer(every, rope, per=per)
-    answer.diagnostics = streams[answer.recommended.user].diagnose(answer)
+    chosen = answer.recommended.user
+    layout = sources[chosen].layout
+    answer.views = dict(zip(layout.names, layout.widths, strict=True))
+    answer.diagnostics = streams[chosen].diagnose(answer)
     return answer
 
 
@@ -73,7 +77,7 @@ def _learners(
     found = choose_learners(run, source.layout, source.n_rows, models, stream=True)
 
     def is_compared(learner: Learner) -> bool:
-        linear = learner.view is None and learner.effort <= MOST_EFFORT
-        return linear and learner.min_views <= n_shared
+        simple = learner.effort <= MOST_EFFORT or learner.explained_by == STACK
+        return simple and learner.view is None and learner.min_views <= n_shared
 
     return [one.name for one in found if models is not None or is_compared(one)]

@@ -40,6 +40,7 @@ from crossview.scoring.drift import scores_of_views
 from crossview.scoring.metrics import Tally, decide, least_rows
 from crossview.scoring.problems import Classification, Scored, join
 from crossview.scoring.progressive import LabelOrder
+from crossview.scoring.results import memory_note
 from crossview.scoring.significance import Posterior, jackknife_posterior
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
@@ -176,6 +177,11 @@ class Stream:
             test=f"differences in {self.run.metric}, jackknife over blocks of consecutive rows",
             folds=0,
             warnings=self._leaks.found,
+            memory_lines=[
+                f"{model.name}: {line}"
+                for model in self.models
+                for line in memory_note(model.model)
+            ],
             **known,
         )
 
@@ -330,7 +336,7 @@ class _StreamedModel:
         counted = isinstance(self.tally, Tally)
         return ComparisonRow(
             model=self.name,
-            title=self.learner.title,
+            title=name_of_use(self.learner.title, self.run.user),
             effort=self.learner.effort + EFFORT.get(self.run.user, 0),
             value=self.tally.value(metric),
             **{name: self.tally.value(name) for name in problem.shown},

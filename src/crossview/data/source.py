@@ -68,6 +68,7 @@ from crossview.data.encoding.text import find_texts
 from crossview.data.readers.csv_format import CsvFormat, check_dialect
 from crossview.data.readers.duck import matching_files, named_files
 from crossview.data.readers.find import find_reader, is_query
+from crossview.data.readers.nested import columns_of_fields, fields_as_columns
 from crossview.data.readers.unchanged import UnchangedFiles
 from crossview.errors import InputError, closest_names
 from crossview.labels import has_label, whole_labels
@@ -204,12 +205,17 @@ class Source:
         self.batch_rows, self.format = batch_rows, format
         self.has_columns = hasattr(reader, "schema")
         self.column_names: list[str] = []
+        self._from: dict[str, str] | None = None  # of columns of fields, those of the reader
         if self.has_columns:
-            names = list(reader.schema.names)
-            self.column_names = names if columns is None else columns
             self.schema = reader.schema
+            self._from = columns_of_fields(reader.schema, next(iter(reader.files), None))
+            if self._from is not None:
+                none = pyarrow().RecordBatch.from_pylist([], reader.schema)
+                self.schema = fields_as_columns(none).schema
+            names = list(self.schema.names)
+            self.column_names = names if columns is None else columns
             if self.column_names != names:
-                fields = dict(zip(names, reader.schema, strict=True))
+                fields = dict(zip(names, self.schema, strict=True))
                 self.schema = pyarrow().schema([fields[name] for name in self.column_names])
         self.files = list(reader.files)
         self.file = self.files[0] if self.files else None
@@ -234,11 +240,24 @@ class Source:
 
     def __iter__(self) -> Iterator[Batch]:
         n_rows = 0
-        columns = [self.column_names] if self.has_columns else []
+        columns = [self._columns_to_read] if self.has_columns else []
         for batch in self.unchanged.watch(self._reader.batches(*columns, self.batch_rows)):
             n_rows += len(batch)
-            yield batch
+            yield self._read(batch)
         self._reader.n_rows = n_rows
+
+    @property
+    def _columns_to_read(self) -> list[str]:
+        """The columns of the reader that have those of this source."""
+        if self._from is None:
+            return self.column_names
+        return list(dict.fromkeys(self._from[name] for name in self.column_names))
+
+    def _read(self, batch: Batch) -> Batch:
+        """Rows of the reader with the columns of this source."""
+        if self._from is None:
+            return batch
+        return replace(batch, X=fields_as_columns(batch.X).select(self.column_names))
 
     def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[Batch]:
         """Yield the batches with the blocks of the source in random order, if it has blocks."""
@@ -246,7 +265,8 @@ class Source:
         if shuffled is None:
             yield from self
         else:
-            yield from self.unchanged.watch(shuffled(self.column_names, self.batch_rows, rng))
+            rows = shuffled(self._columns_to_read, self.batch_rows, rng)
+            yield from map(self._read, self.unchanged.watch(rows))
 
     @property
     def known_rows(self) -> int | None:
@@ -302,7 +322,7 @@ class Source:
         Numbers stay numbers.
         """
         if hasattr(self._reader, "as_written"):
-            return self._with(self._reader.as_written(columns), self.column_names)
+            return self._with(self._reader.as_written(self._plain(columns)), self.column_names)
         return self
 
     def as_kinds(self, words: Sequence[str], numbers: Sequence[str]) -> Source:
@@ -311,8 +331,13 @@ class Source:
         A value that is no number is then an error with its file and row.
         """
         if hasattr(self._reader, "as_kinds"):
-            return self._with(self._reader.as_kinds(words, numbers), self.column_names)
+            reader = self._reader.as_kinds(self._plain(words), self._plain(numbers))
+            return self._with(reader, self.column_names)
         return self
+
+    def _plain(self, columns: Sequence[str]) -> list[str]:
+        """Those of the columns that are no fields: of fields, JSON says the types."""
+        return [name for name in columns if self._from is None or self._from[name] == name]
 
     def find_dates(self, columns: Sequence[str]) -> dict[str, DateFormat]:
         """Return which columns are text that is dates in every row, and their formats.
@@ -508,7 +533,8 @@ def open_table(
         Text that starts with SELECT, WITH or FROM is a query for DuckDB, in which file
         names are tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  DuckDB also
         reads ``https://`` and ``s3://``, if its extension httpfs is installed.  A table in
-        memory may be of pandas, polars or Arrow.
+        memory may be of pandas, polars or Arrow.  Where a column holds objects, as JSON does, each
+        of their fields is a column: the field city of user is ``user__city``.
     format : {"csv", "json", "parquet"}, default=None
         The format of files; None: the end of their names says it.
     null : sequence of str, default=None

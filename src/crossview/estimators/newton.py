@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms import label_memory, losses, newton
-from crossview.algorithms.label_memory import Memory
+from crossview.algorithms import losses, newton
 from crossview.algorithms.merging import mean, seen_mean
 from crossview.algorithms.newton import MAX_INPUTS, Newton
 from crossview.batch import RowBuffers, entries_of, read_only
@@ -77,18 +76,6 @@ PARAMETERS = {
         no features if they are more than 50.  0: none.  Typical value: 100.
         """,
     ),
-    "memory": (
-        '{"none", "labels"}',
-        """
-        "labels": the last labels are features, too, for a stream whose label says something of the
-        next one, in the order of time, where each label has come before the next row is predicted:
-        the share of each class among the last labels, with weights that decay by 0, 0.9 and 0.99 a
-        row.  They count while a Markov chain of the labels predicts the next one better than the
-        frequencies of the classes do, by 0.01 nats a row and three standard errors, from row 2,000
-        on; see ``memory_gain_``.  A prediction uses the labels learned so far: that of a row long
-        after them is worse than without a memory.
-        """,
-    ),
     "initial_variance": (
         "float",
         """
@@ -104,11 +91,6 @@ LEARNED = ATTRIBUTES | {
         "ndarray of int",
         "The columns of ``X`` that the Fourier features are made of.",
     ),
-    "memory_gain_": (
-        "(float, float)",
-        "By how many nats a row the last label predicts the next one, and the standard error.",
-    ),
-    "uses_memory_": ("bool", "Whether the last labels count now."),
 }
 
 
@@ -123,8 +105,6 @@ class NewtonState(StatePart):
         Number of columns and of scores.
     full_columns, fourier_features : int
         Number of columns with a place in the full covariance, and of Fourier features.
-    remembers : bool
-        Whether the last labels are features.
     variance : float
         Of a weight before the first row.
     numbers : bool
@@ -140,16 +120,14 @@ class NewtonState(StatePart):
         n_scores: int,
         full_columns: int,
         fourier_features: int,
-        remembers: bool,
         variance: float,
         numbers: bool,
         random_state: Any,
     ) -> None:
         super().__init__(state)
         self.n, self.n_scores = n_columns, n_scores
-        self.n_fourier, self.remembers = fourier_features, remembers
-        self.n_phi = fourier_features + (len(label_memory.DECAYS) * n_scores if remembers else 0)
-        self.first = 1 + self.n_phi  # place of a column
+        self.n_fourier = fourier_features
+        self.first = 1 + fourier_features  # place of a column
         self.n_places = self.first + min(full_columns, n_columns)
         self.variance, self.numbers, self.random_state = variance, numbers, random_state
 
@@ -162,19 +140,19 @@ class NewtonState(StatePart):
             "owed": np.zeros(self.n_places),
             "used": np.array([self.first]),
             "members": np.zeros(self.n_places, dtype=np.int64),
-            "V": np.zeros((self.n_phi, self.n_scores)),
+            "V": np.zeros((self.n_fourier, self.n_scores)),
             "scale": np.ones(self.n_places),
             "input_of": np.zeros(self.n_places, dtype=np.int64),
             "inputs": np.zeros(MAX_INPUTS, dtype=np.int64),
             "n_inputs": np.array([newton.UNKNOWN]),
             "omega": random.normal(size=(self.n_fourier, MAX_INPUTS)),
             "phase": random.uniform(0.0, 2.0 * np.pi, self.n_fourier),
-        } | self._new_memory()
+        }
         np.fill_diagonal(self.state["P"][: self.first, : self.first], self.variance)
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        last, memory = max(self.n - 1, 0), self._new_memory()
+        last = max(self.n - 1, 0)
         return {
             "P": Array("f8", (self.n_places, self.n_places)),
             "owed": Array("f8", (self.n_places,), 0.0, 1.0),
@@ -185,29 +163,14 @@ class NewtonState(StatePart):
             "counts": Array("f8", (self.n,), 0.0, float(MAX_COUNT)),
             "squares": Array("f8", (self.n,), low=0.0),
             "signs": Array("u1", (self.n,), 0, 3),
-            "V": Array("f8", (self.n_phi, self.n_scores)),
+            "V": Array("f8", (self.n_fourier, self.n_scores)),
             "scale": Array("f8", (self.n_places,), low=0.0, holds=lambda scale: bool(scale.all())),
             "input_of": Array("i8", (self.n_places,), 0, MAX_INPUTS),
             "inputs": Array("i8", (MAX_INPUTS,), 0, last),
             "n_inputs": Array("i8", (1,), newton.TOO_MANY, MAX_INPUTS),
             "omega": Array("f8", (self.n_fourier, MAX_INPUTS)),
             "phase": Array("f8", (self.n_fourier,)),
-            "rates": Array("f8", memory["rates"].shape, 0.0, 1.0),
-            "chain": Array("f8", memory["chain"].shape, low=0.0),
-            "gate": Array("f8", (label_memory.GATE,), holds=self._is_gate),
         }
-
-    def _new_memory(self) -> State:
-        """Return the memory before the first label."""
-        n_scores = self.n_scores if self.remembers else 0
-        return dict(zip(Memory._fields, label_memory.start(n_scores), strict=True))
-
-    def _is_gate(self, gate: np.ndarray) -> bool:
-        """Return whether the last label of a memory is a class, and its counts are positive."""
-        n_classes = len(self._new_memory()["chain"])
-        last = float(gate[label_memory.LAST])
-        is_label = last.is_integer() and -1 <= last < max(n_classes, 0)
-        return is_label and gate[label_memory.UNIT] >= 1.0 and gate[label_memory.N] >= 0.0
 
     def check(self) -> None:
         """Raise `InputError` if places and columns contradict each other."""
@@ -250,8 +213,6 @@ class NewtonState(StatePart):
         shares = [models.shares[k] / total if total else 1.0 / len(alike) for k in alike]
         states = [models.states[k] for k in alike]
         merged = {name: first[name] for name in ("inputs", "n_inputs", "omega", "phase")}
-        # the last labels are those of the last model
-        merged |= {name: models.states[-1][name] for name in Memory._fields}
         merged |= {name: models.total(name) for name in ("counts", "squares")}
         merged["signs"] = np.bitwise_or.reduce(models.of("signs"))
         merged["V"] = mean([state["V"] for state in states], shares)
@@ -335,32 +296,8 @@ class NewtonState(StatePart):
         state["input_of"] = self._input_of(state)
 
     def insert_class(self, n_classes: int, position: int) -> None:
-        """Add a class of weight 0; where the memory has more features, it begins anew."""
+        """Add a class of weight 0."""
         state = self.state
-        if self.remembers and n_classes > 1:
-            n_new = len(label_memory.DECAYS) * (n_classes + 1)
-            end = 1 + self.n_fourier
-            n_old, K = len(state["V"]) - self.n_fourier, n_classes + 1
-            added, kept = np.arange(end, end + n_new), np.arange(end + n_old, len(state["P"]))
-            own = np.append(np.arange(end), kept)
-            at = np.append(np.arange(end), kept + n_new - n_old)
-            P = np.zeros((len(own) + n_new, len(own) + n_new))
-            P[np.ix_(at, at)] = state["P"][np.ix_(own, own)]
-            P[added, added] = self.variance
-            owed, members = np.zeros(len(P)), np.zeros(len(P), dtype=np.int64)
-            owed[at], members[at] = state["owed"][own], state["members"][own]
-            scale = np.ones(len(P))
-            scale[at] = state["scale"][own]
-            state["place"][state["place"] > 0] += n_new - n_old
-            V = np.zeros((self.n_fourier + n_new, state["V"].shape[1]))
-            V[: self.n_fourier] = state["V"][: self.n_fourier]
-            state |= {"P": P, "owed": owed, "scale": scale, "members": members, "V": V}
-            state |= {"used": state["used"] + n_new - n_old, "input_of": self._input_of(state)}
-            state |= dict(zip(Memory._fields, label_memory.start(K), strict=True))
-        elif (
-            self.remembers and position == 1
-        ):  # the only class so far is no longer the positive one
-            state |= self._new_memory()
         state["V"] = weights_with_class(state["V"], n_classes, position)
 
     def variances(self) -> np.ndarray:
@@ -373,14 +310,12 @@ class NewtonState(StatePart):
 
     def model(self, *, frozen: bool) -> Newton:
         """Return the state for the loops; ``frozen`` for those that only read it."""
-        fixed = (*Newton._fields, *Memory._fields) if frozen else ("omega", "phase")
+        fixed = Newton._fields if frozen else ("omega", "phase")
 
         def own(name: str) -> np.ndarray:
             return read_only(self.state[name]) if name in fixed else self.state[name]
 
-        memory = Memory(*map(own, Memory._fields))
-        arrays = {name: own(name) for name in Newton._fields if name != "memory"}
-        return Newton(**arrays, memory=memory)
+        return Newton(**{name: own(name) for name in Newton._fields})
 
 
 @with_parameters
@@ -445,16 +380,10 @@ class NewtonLearner(ViewLearner):
     def _portable_scorer(self) -> ViewSum:
         state = self._state
         ptr, n_fourier = self._slots.ptr, len(state["omega"])
-        constant = state["b"][0].copy()
-        memory = Memory(*(state[name] for name in Memory._fields))
-        if label_memory.is_open(memory):  # the last labels are those of training
-            m = np.empty(len(state["V"]) - n_fourier)
-            label_memory.read(memory, m)
-            constant += m @ state["V"][n_fourier:]
         found = ViewSum.linear(
             split_by_view(state["W"], ptr),
             np.zeros((self._slots.n_views, self._n_scores())),
-            constant=constant,
+            constant=state["b"][0].copy(),
             view_scores="alone",
         )
         inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
@@ -468,7 +397,7 @@ class NewtonLearner(ViewLearner):
             tables = [
                 Table(inputs[order][views == v] - ptr[v], slopes[order][views == v]) for v in used
             ]
-            weights = np.sqrt(2.0) * state["V"][:n_fourier]
+            weights = np.sqrt(2.0) * state["V"]
             found.cosines = Cosines(used, tables, state["phase"], weights)
         return found
 
@@ -498,7 +427,7 @@ class NewtonLearner(ViewLearner):
         # what the cosines lose without the column
         scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
         slopes = state["omega"][:, : len(inputs)] / (scale * np.sqrt(len(inputs)))
-        V = state["V"][: len(state["omega"])]
+        V = state["V"]
         angle = np.tile(state["phase"], (len(rows.indptr) - 1, 1))
         entries = [np.flatnonzero(column == q) for q in inputs.tolist()]
         for q, here in enumerate(entries):
@@ -519,7 +448,7 @@ class NewtonLearner(ViewLearner):
         slopes, n = np.zeros_like(state["W"].T), max(int(state["n_inputs"][0]), 0)
         inputs = state["inputs"][:n]
         scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
-        V = state["V"][: len(state["omega"])]
+        V = state["V"]
         squares = (V.T**2) @ (state["omega"][:, :n] ** 2)
         slopes[:, inputs] = np.sqrt(squares / max(n, 1)) / scale
         return ColumnWeights(weight, variance, factor_norm=self._columns.spread(slopes))
@@ -539,7 +468,6 @@ class NewtonLearner(ViewLearner):
             self._n_scores(),
             int(self.full_columns),
             int(self.fourier_features),
-            getattr(self, "memory", "none") == "labels",
             float(self.initial_variance),
             self.columns == "numbers",
             self.random_state,
@@ -587,8 +515,7 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
 
     Attributes
     ----------
-    classes_, coef_, intercept_, fourier_columns_, memory_gain_, uses_memory_, layout_,
-    n_features_in_, feature_names_in_
+    classes_, coef_, intercept_, fourier_columns_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -625,30 +552,8 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
     0.98
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **NewtonLearner._parameter_constraints,
-        "memory": [StrOptions({"none", "labels"})],
-    }
-
-    memory: str = "none"
     class_weight: Any = None
     calibration: str = "sigmoid"
-
-    @property
-    def memory_gain_(self) -> tuple[float, float]:
-        """By how many nats a row the last label predicts the next one, and the standard error."""
-        return label_memory.gain(self._fitted_gate())
-
-    @property
-    def uses_memory_(self) -> bool:
-        """Whether the last labels count now."""
-        return bool(self._fitted_gate()[label_memory.OPEN])
-
-    def _fitted_gate(self) -> np.ndarray:
-        check_is_fitted(self, "_state")
-        if self.memory == "none":
-            raise AttributeError("there is no memory with memory='none'")
-        return self._state["gate"]
 
     def _loss(self) -> int:
         return losses.LOGISTIC if self._n_scores() == 1 else losses.SOFTMAX

@@ -16,6 +16,7 @@ __all__ = [
     "PlotMixin",
     "SaysMetric",
     "decision_words",
+    "memory_note",
     "metric_words",
     "one_class_warning",
     "positive_note",
@@ -102,6 +103,17 @@ def decision_words(positive: Any, threshold: float, threshold_for: str | None) -
     """Return how two classes are told apart: by the best threshold for a metric, or a given one."""
     best = "" if threshold_for is None else f", the best for {threshold_for}"
     return f"predicts {positive!r} above probability {threshold:.3g}{best}"
+
+
+def memory_note(learner: Any) -> list[str]:
+    """Return a line, or none, about a stack whose score counts the last labels."""
+    if not getattr(learner, "memory", False) or not learner.uses_memory_:
+        return []
+    return [
+        f"the last labels predict the next one (by {learner.memory_gain_[0]:.2f} nats a row), and "
+        "count in these scores, as if each label came before the next row. predict leaves them "
+        "out; so does the setting memory=False here"
+    ]
 
 
 def one_class_warning(

@@ -13,7 +13,7 @@ from crossview.errors import OneClassWarning
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.progressive import Record
-from crossview.scoring.results import PlotMixin, SaysMetric, decision_words
+from crossview.scoring.results import PlotMixin, SaysMetric, decision_words, memory_note
 
 __all__ = ["Trained", "TrainingObserver"]
 
@@ -136,10 +136,11 @@ class Trained(SaysMetric, PlotMixin):
 
     @property
     def notes(self) -> list[str]:
-        """A line about the positive class, if nobody named it, and one about the threshold."""
-        if self.threshold is None:
-            return super().notes
-        return [*super().notes, decision_words(self.positive, self.threshold, self.threshold_for)]
+        """Lines about the positive class, if nobody named it, the threshold, and a memory."""
+        own = [*super().notes]
+        if self.threshold is not None:
+            own.append(decision_words(self.positive, self.threshold, self.threshold_for))
+        return own + (memory_note(self.learner) if self.passes else [])
 
     def warn_of_one_class(self) -> None:
         """Add a warning if all rows are predicted as the same class."""

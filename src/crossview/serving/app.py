@@ -13,7 +13,7 @@ import hmac
 import ipaddress
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,20 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from crossview.data.server_log import OWN_ID, Log, Prediction, own_id
 from crossview.errors import InputError
+from crossview.serving.beginning import FEWEST_LABELS
+from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.folder import Folder
 from crossview.serving.live import Answer, LiveModel
-from crossview.serving.log import OWN_ID, Log, Prediction, own_id
+from crossview.serving.monitor import HOUR, Monitor
+from crossview.serving.page import PAGE, PAGE_HEADERS
 from crossview.serving.requests import (
+    Explanation,
+    InvocationsRequest,
     LabelRequest,
     LearnRequest,
     PredictRequest,
@@ -42,8 +48,19 @@ from crossview.serving.requests import (
     read_body,
     read_row,
     refusal_of,
+    rows_of,
 )
-from crossview.serving.writer import CONFLICT, KNOWN, NEW, UNKNOWN, Entry, NotWrittenError, Writer
+from crossview.serving.scores import Point
+from crossview.serving.writer import (
+    CONFLICT,
+    EXPIRED,
+    KNOWN,
+    NEW,
+    UNKNOWN,
+    Entry,
+    NotWrittenError,
+    Writer,
+)
 
 __all__ = ["Serving", "Settings"]
 
@@ -53,10 +70,16 @@ MOST_LABELS, MOST_SECONDS = 256, 0.02
 SECONDS_AT_ONCE = 0.005
 # rows of one request that are predicted before others have their turn
 ROWS_AT_ONCE = 64
-STATUS = {NEW: 200, KNOWN: 200, CONFLICT: 409, UNKNOWN: 404}
+# rows that are looked at, or removed, at a time
+AT_ONCE = 500
+# between two looks at the newest rows, and pages that are open at a time
+SECONDS_TO_LOOK = 2.0
+MOST_STREAMS = 20
+STATUS = {NEW: 200, KNOWN: 200, CONFLICT: 409, UNKNOWN: 404, EXPIRED: 410}
 WORDS = {
     CONFLICT: "has another label already, or another row",
     UNKNOWN: "no prediction has this id",
+    EXPIRED: "this prediction has waited too long for its label, and was dropped",
 }
 
 
@@ -75,6 +98,15 @@ class Settings:
         Whether a label may be of a class that the model does not have.
     most_waiting : int
         Records that wait for a commit, at most.
+    wait : float or None
+        Seconds after which no label is expected any more; None: it always is.
+    no_label : str or None
+        The class, by its name, that a row without a label is then learned as; "negative" is the
+        one that is not the positive class of two.  None: it is dropped.
+    keep : float or None
+        Seconds after which rows and labels are removed from the log; None: never.
+    tend_seconds : float
+        Between two looks for rows that have waited, or are removed.
     snapshot_labels, snapshot_seconds : float
         A snapshot is written after so many labels, or so many seconds with a label.
     """
@@ -83,6 +115,10 @@ class Settings:
     local: bool = False
     new_classes: bool = False
     most_waiting: int = 20_000
+    wait: float | None = None
+    no_label: str | None = None
+    keep: float | None = None
+    tend_seconds: float = 10.0
     snapshot_labels: int = 10_000
     snapshot_seconds: float = 60.0
 
@@ -115,16 +151,26 @@ class Serving:
         self.settings, self._say = settings, say
         self._next = log.begin_run()
         self.counts = log.counts()
-        self.n_labels = self.counts[1]
+        self.n_labels = self.counts.labels
         self.broken: str | None = None
+        self._waited, self._said = -1, ""
         self.writer: Writer
         self._new_labels = asyncio.Event()
         self._alone = asyncio.Lock()  # learning, and writing the model
         self._in_snapshot = live.served.labels
-        self._snapshot_time = time.monotonic()
+        self._snapshot_time = self._began = time.monotonic()
         self._metrics = Metrics(self)
+        self.monitor = Monitor(live)
+        self._streams = 0
+        self.is_ending = False
         routes = [
+            Route("/", self.page, methods=["GET"]),
+            self._route("/events", self.events, "operator", "GET"),
             self._route("/predict", self.predict, "predict"),
+            self._route("/invocations", self.invocations, "predict"),
+            Route("/openapi.json", self.document, methods=["GET"]),
+            Route("/docs", self.document_page, methods=["GET"]),
+            self._route("/ping", self.ready, None, "GET"),
             self._route("/label", self.label, "label"),
             self._route("/learn", self.learn, "label"),
             self._route("/snapshot", self.snapshot, "operator"),
@@ -146,14 +192,18 @@ class Serving:
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         written = Log(self.folder.path)
         most = self.settings.most_waiting
-        self.writer = Writer(written, *self.counts, self._on_commit, most)
-        learning = asyncio.create_task(self._learn_forever())
+        wait = None if self.settings.no_label is not None else self.settings.wait
+        self.writer = Writer(written, self.counts, self._on_commit, most, wait)
+        jobs = (self._learn_forever, self._look_forever, self._tend_forever)
+        tasks = [asyncio.create_task(one()) for one in jobs]
         try:
             yield
         finally:
-            learning.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await learning
+            self.is_ending = True
+            for task in tasks:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
             if self.broken is None:
                 await self._write_snapshot()
             await self.writer.close()
@@ -189,6 +239,8 @@ class Serving:
             began = time.perf_counter()
             for record in records:
                 live.learn([record])
+                label = record.label
+                self.monitor.add_label(record.of, label.label, label.time)
                 took = time.perf_counter() - began
                 if took >= SECONDS_AT_ONCE:
                     self._metrics.learning.observe(took)
@@ -197,8 +249,92 @@ class Serving:
             if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
                 return
 
+    async def _tend_forever(self) -> None:
+        """Learn rows that no label came for, and remove old ones, now and then."""
+        self.folder.remove_bases(self.log)
+        while self.settings.wait is not None or self.settings.keep is not None:
+            await asyncio.sleep(self.settings.tend_seconds)
+            with contextlib.suppress(NotWrittenError), self._saying():
+                if self.settings.wait is not None and self.settings.no_label is not None:
+                    await self._assume_labels(self.settings.wait, self.settings.no_label)
+                if self.settings.keep is not None:
+                    await self._remove_old(self.settings.keep)
+
+    @contextlib.contextmanager
+    def _saying(self) -> Iterator[None]:
+        """Say an error in place of raising it, if it is another one than the last time."""
+        try:
+            yield
+        except InputError as error:
+            if str(error) != self._said:
+                self._said = str(error)
+                self._say(f"warning: {error}")
+
+    async def _assume_labels(self, wait: float, name: str) -> None:
+        """Have rows learned that have waited, as if a label had come."""
+        label = self.live.find_class(name)
+        if label is None:
+            return  # it has no classes yet
+        text = msgspec.json.encode(label).decode()
+        until = int((time.time() - wait) * 1e6)
+        while True:
+            last, found = await self._read(self.log.unlabeled, self._waited, until, AT_ONCE)
+            if found:
+                await self.writer.write(Entry(assumed=[(one.id, text) for one in found]))
+            if last == self._waited:
+                return
+            self._waited = last
+
+    async def _remove_old(self, keep: float) -> None:
+        """Remove rows and labels of the log that are old, some at a time."""
+        until = int((time.time() - keep) * 1e6)
+        oldest = await self._read(self.log.oldest_label)
+        if oldest is not None and oldest.time < until:
+            # a replay begins with a model that has learned what is removed
+            base = await self._read(self.log.base)
+            if base is None or base[0] < oldest.sequence:
+                await self._write_snapshot()
+                base = await self._read(self.folder.write_base)
+                if base is not None:
+                    await self._work(Log.set_base, *base)
+                    await self._read(self.folder.remove_bases, self.log)
+            removed = 1
+            while base is not None and removed:
+                removed = await self._work(Log.remove_labels, until, base[0], AT_ONCE)
+        at = -1
+        while True:
+            last, found = await self._read(self.log.unlabeled, at, until, AT_ONCE)
+            if found:
+                old = [one.sequence for one in found]
+                await self._work(Log.remove_predictions, old)
+            if last == at:
+                return
+            at = last
+
+    async def _read(self, what: Callable[..., Any], *arguments: Any) -> Any:
+        """Read the log while nobody else does."""
+        async with self._alone:
+            return await asyncio.to_thread(what, *arguments)
+
+    async def _work(self, what: Callable[..., Any], *arguments: Any) -> Any:
+        """Change the log in a transaction of the writer."""
+        entry = Entry(work=lambda log: what(log, *arguments))
+        await self.writer.write(entry)
+        return entry.result
+
+    async def _look_forever(self) -> None:
+        """Look at the newest rows now and then, while nothing is learned."""
+        while True:
+            await asyncio.sleep(SECONDS_TO_LOOK)
+            try:
+                async with self._alone:
+                    await asyncio.to_thread(self.monitor.look)
+            except Exception as error:  # numbers for the operator are worth no outage
+                self._say(f"warning: the views of new rows are not known: {error}")
+                return
+
     async def _snapshot_if_due(self) -> None:
-        new = self.live.served.labels - self._in_snapshot
+        new = self.live.served.labels - self._in_snapshot if self.live.is_fitted else 0
         waited = time.monotonic() - self._snapshot_time
         if new >= self.settings.snapshot_labels or (
             new and waited >= self.settings.snapshot_seconds
@@ -211,7 +347,7 @@ class Serving:
         """Write a snapshot if there is a new label; return why it could not be written."""
         async with self._alone:
             self._snapshot_time = time.monotonic()
-            if self.live.served.labels == self._in_snapshot:
+            if self.live.served.labels == self._in_snapshot or not self.live.is_fitted:
                 return None
             try:
                 snapshot = await asyncio.to_thread(self.folder.write_snapshot, self.live)
@@ -249,7 +385,10 @@ class Serving:
                 response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except ClientDisconnect:
                 response = Response(status_code=400)
-            self._metrics.observe(path, response.status_code, time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._metrics.observe(path, response.status_code, took)
+            if path in ("/predict", "/invocations"):
+                self.monitor.add_seconds(took)
             return response
 
         return Route(path, endpoint, methods=[method])
@@ -280,13 +419,16 @@ class Serving:
     async def predict(self, request: Request) -> Response:
         """``POST /predict``."""
         asked = decoded(await read_body(request), PredictRequest)
-        durable = request.query_params.get("durable", "0") not in ("0", "false", "")
+        durable, explained = _switch(request, "durable"), _switch(request, "explain")
         if asked.rows is msgspec.UNSET:
             rows, ids = [asked.row], [asked.id]
         else:
             rows, ids = asked.rows, [None] * len(asked.rows)
         self._check_room(len(rows))
+        if explained and len(rows) > ROWS_AT_ONCE:
+            raise RefusedError(413, f"explain=1 is for at most {ROWS_AT_ONCE} rows; send several")
         found = await self._predicted(rows, ids)
+        reasons = [self._explained(one) if explained else None for one in found]
         entry = Entry([one for one in found if isinstance(one, Prediction)])
         if entry.predictions:
             if durable or asked.id is not None:
@@ -294,11 +436,42 @@ class Serving:
             else:
                 self.writer.add(entry)
         answers = [self._answered(one, entry) for one in found]
+        for answer, reason in zip(answers, reasons, strict=True):
+            if reason is not None and not isinstance(answer, RefusedError):
+                answer["explanation"] = reason
         if asked.rows is msgspec.UNSET:
             if isinstance(answers[0], RefusedError):
                 raise answers[0]
             return as_json(answers[0])
         return _many("predictions", answers)
+
+    def _explained(self, one: Prediction | RefusedError) -> Explanation | None:
+        """Return why a row was predicted so, by the model that has done so."""
+        if isinstance(one, RefusedError):
+            return None
+        try:
+            return self.live.explain(msgspec.json.decode(one.row))
+        except InputError as error:
+            raise refusal_of(error) from None
+
+    async def invocations(self, request: Request) -> Response:
+        """``POST /invocations``: all rows, or none."""
+        rows = rows_of(decoded(await read_body(request), InvocationsRequest))
+        self._check_room(len(rows))
+        found = await self._predicted(rows, [None] * len(rows))
+        good = []
+        for number, one in enumerate(found):
+            if isinstance(one, RefusedError):
+                raise RefusedError(one.status, one.message, **one.where, row=number)
+            good.append(one)
+        if good:
+            self.writer.add(Entry(good))
+        answer = {
+            "predictions": [msgspec.Raw(one.prediction.encode()) for one in good],
+            "ids": [one.id for one in good],
+            "probabilities": [msgspec.Raw(one.probabilities.encode()) for one in good],
+        }
+        return as_json(answer)
 
     async def _predicted(
         self, rows: Sequence[msgspec.Raw], ids: Sequence[str | None]
@@ -317,7 +490,13 @@ class Serving:
                             raise RefusedError(
                                 422, "this id looks like those that the server gives"
                             )
-                    texts.append(read_row(raw))
+                    text, row = read_row(raw)
+                    if self.live.hashes_rows:
+                        row = self.live.hashed(row)
+                        text = msgspec.json.encode(row).decode()
+                    texts.append((text, row))
+                except InputError as error:
+                    texts.append(refusal_of(error))
                 except RefusedError as error:
                     texts.append(error)
             good = [i for i, text in enumerate(texts) if not isinstance(text, RefusedError)]
@@ -326,7 +505,9 @@ class Serving:
                 if isinstance(answer, InputError):
                     texts[i] = refusal_of(answer)
                 else:
-                    texts[i] = self._record(ids[lo + i], texts[i][0], answer)
+                    record = self._record(ids[lo + i], texts[i][0], answer)
+                    self.monitor.add_row(texts[i][1], record)
+                    texts[i] = record
             found += texts
         return found
 
@@ -346,12 +527,17 @@ class Serving:
         earlier = entry.earlier.get(one.id, one)
         if earlier.row != one.row:
             return RefusedError(409, "this id has another row already", id=one.id)
-        return {
+        answer = {
             "id": earlier.id,
             "prediction": msgspec.Raw(earlier.prediction.encode()),
             "probabilities": msgspec.Raw(earlier.probabilities.encode()),
             "model": earlier.model,
         }
+        if earlier.prediction == "null":
+            answer["note"] = (
+                f"there is no prediction before the first {FEWEST_LABELS} labels are learned"
+            )
+        return answer
 
     async def label(self, request: Request) -> Response:
         """``POST /label``."""
@@ -409,26 +595,86 @@ class Serving:
     def numbers(self) -> dict[str, Any]:
         """Return counts and means, of the log and of this process."""
         served = self.live.served
-        scored = max(served.scored, 1)
+        total, hour = served.total.means(), self.hour().means()
         is_classifier = self.live.classes is not None
+        loss = "log_loss" if is_classifier else "squared_error"
         return {
             "model": served.labels,
             "predictions": self.writer.n_predictions,
             "labels": self.n_labels,
             "labels_to_learn": self.n_labels - served.labels,
             "labels_refused": served.refused,
-            "without_label": self.writer.n_predictions - self.writer.n_labels,
+            "without_label": self.writer.n_predictions - self.writer.n_labeled,
             "waiting_for_disk": self.writer.waiting,
             "commits": self.writer.n_commits,
             "snapshot": self._in_snapshot,
             "classes": self.live.classes,
-            "scored": served.scored,
-            "log_loss" if is_classifier else "squared_error": (
-                served.loss / scored if served.scored else None
-            ),
-            "accuracy": served.correct / scored if is_classifier and served.scored else None,
+            "scored": served.total.n,
+            loss: total["loss"],
+            f"{loss}_first_model": total["first_loss"],
+            f"{loss}_last_hour": hour["loss"],
+            f"{loss}_first_model_last_hour": hour["first_loss"],
+            "accuracy": total["accuracy"] if is_classifier else None,
+            "accuracy_first_model": total["first_accuracy"] if is_classifier else None,
+            "warnings": len(self.monitor.warnings(self.hour())),
+            "new_columns": len(self.monitor.new_columns()),
             "ready": self._unready() is None,
         }
+
+    def hour(self) -> Point:
+        """Return the scores of the last hour."""
+        return self.live.served.since(time.time_ns() // 1000 - HOUR)
+
+    def shown(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        served, hour = self.live.served, self.hour()
+        warnings = self.monitor.warnings(hour)
+        if not self.live.is_fitted and self.live.refusal:
+            warnings.append(f"the first rows could not be learned: {self.live.refusal}")
+        if (why := self._unready()) is not None:
+            warnings.insert(0, why)
+        return {
+            **self.numbers(),
+            **self.monitor.page(),
+            "time": time.time_ns() // 1000,
+            "seconds": time.monotonic() - self._began,
+            "loss": "squared error" if self.live.classes is None else "log loss",
+            "hour": hour.means(),
+            "total": served.total.means(),
+            "curve": [{"time": one.time, **one.means()} for one in served.full_curve()],
+            "warnings": warnings,
+        }
+
+    async def page(self, request: Request) -> Response:
+        """``GET /``: the page, which has no numbers yet."""
+        return Response(PAGE, media_type="text/html", headers=PAGE_HEADERS)
+
+    async def document(self, request: Request) -> Response:
+        """``GET /openapi.json``."""
+        return Response(DOCUMENT, media_type="application/json")
+
+    async def document_page(self, request: Request) -> Response:
+        """``GET /docs``."""
+        return Response(DOCUMENT_PAGE, media_type="text/html", headers=DOCUMENT_HEADERS)
+
+    async def events(self, request: Request) -> Response:
+        """``GET /events``: what the page shows, again and again, as server-sent events."""
+        if self._streams >= MOST_STREAMS:
+            raise RefusedError(429, f"{MOST_STREAMS} pages look already; close one")
+
+        async def stream() -> AsyncIterator[bytes]:
+            self._streams += 1
+            try:
+                while not self.is_ending:
+                    yield b"data: " + msgspec.json.encode(self.shown()) + b"\n\n"
+                    for _ in range(5):
+                        if not self.is_ending:
+                            await asyncio.sleep(0.2)
+            finally:
+                self._streams -= 1
+
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(stream(), media_type="text/event-stream", headers=headers)
 
     async def stats(self, request: Request) -> Response:
         """``GET /stats``."""
@@ -510,10 +756,25 @@ class Metrics:
             "log_loss": "Mean log loss of predictions whose label came.",
             "squared_error": "Mean squared error of predictions whose target came.",
             "accuracy": "Share of predictions that were right, of those whose label came.",
+            "log_loss_first_model": "Log loss of the first model, frozen, on the same rows.",
+            "squared_error_first_model": "Squared error of the first model, frozen.",
+            "accuracy_first_model": "Accuracy of the first model, frozen.",
+            "log_loss_last_hour": "Log loss of the labels of the last hour.",
+            "log_loss_first_model_last_hour": "The same of the first model, frozen.",
+            "squared_error_last_hour": "Squared error of the labels of the last hour.",
+            "squared_error_first_model_last_hour": "The same of the first model, frozen.",
+            "warnings": "Lines of warnings on the page.",
+            "new_columns": "Columns of the last minute that the model does not have.",
             "ready": "Whether requests are taken.",
         }
         self._gauges = {name: (text, more) for name, text in gauges.items()}
         self._made: dict[str, Gauge] = {}
+        views = {
+            "view_share": "Share of the view in the score, of the newest rows.",
+            "view_missing": "Share of the newest rows in which the view is missing.",
+            "view_drift": "Population stability index of the view since training.",
+        }
+        self._views = {name: Gauge(name, text, ["view"], **more) for name, text in views.items()}
         self._serving = serving
 
     def observe(self, path: str, status: int, seconds: float) -> None:
@@ -529,6 +790,11 @@ class Metrics:
                     text, more = self._gauges[name]
                     self._made[name] = Gauge(name, text, **more)
                 self._made[name].set(value)
+        for view in self._serving.monitor.views:
+            for name, gauge in self._views.items():
+                value = view.get(name.removeprefix("view_"))
+                if value is not None:
+                    gauge.labels(view["view"]).set(value)
         return generate_latest(self._registry)
 
 
@@ -536,6 +802,14 @@ async def _no_endpoint(request: Request, error: Any) -> Response:
     """Answer a request of a path, or by a method, that there is not."""
     words = f"there is no {request.method} {request.url.path}"
     return as_json({"error": words}, error.status_code, **(error.headers or {}))
+
+
+def _switch(request: Request, name: str) -> bool:
+    """Return whether a parameter of the query is set."""
+    value = request.query_params.get(name, "0")
+    if value not in ("0", "1"):
+        raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
+    return value == "1"
 
 
 def _is_here(host: str | None) -> bool:

@@ -16,15 +16,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from crossview.data.server_log import LOG, Log, Snapshot
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_header import read_header
+from crossview.serving.beginning import Beginning
 from crossview.serving.live import LiveModel
-from crossview.serving.log import LOG, Log, Snapshot
 
 __all__ = ["FIRST", "Folder", "Replayed", "catch_up", "replay"]
 
-FIRST, SNAPSHOTS = "first.safetensors", "snapshots"
+FIRST, FIRST_NEW, SNAPSHOTS = "first.safetensors", "first.json", "snapshots"
 # snapshots that stay
 MOST_SNAPSHOTS = 3
 BATCH = 256
@@ -41,30 +42,64 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.first, self.snapshots = self.path / FIRST, self.path / SNAPSHOTS
+        self.snapshots = self.path / SNAPSHOTS
 
-    def open(self, model: str | os.PathLike[str] | None) -> Log:
+    @property
+    def first(self) -> Path:
+        """The file of the first model; of one that has learned nothing, what is known of it."""
+        new = self.path / FIRST_NEW
+        return new if new.is_file() else self.path / FIRST
+
+    def open(
+        self, model: str | os.PathLike[str] | Beginning | None, *, hash_rows: bool = False
+    ) -> Log:
         """Return the log, which is new where the folder has none.
 
         Parameters
         ----------
-        model : path-like or None
+        model : path-like, Beginning or None
             The first model; None where the folder has one.
+        hash_rows : bool, default=False
+            Whether rows are logged as slots and numbers.
         """
         if not self._has_log():
             if model is None:
                 raise InputError(
-                    "has no log yet; name the model file to begin with", file=str(self.path)
+                    "has no log yet; name the model file to begin with, or begin with --new",
+                    file=str(self.path),
                 )
-            LiveModel.load(model)  # before anything is made
+            live = LiveModel.of(model)  # before anything is made
+            if hash_rows:
+                live.check_hashes()
             self.snapshots.mkdir(parents=True, exist_ok=True)
-            with replacing(self.first, MODEL) as unfinished:
-                shutil.copyfile(model, unfinished)
-            return Log.create(self.path, {"first": sha256_of(self.first)})
+            (self.path / FIRST_NEW).unlink(missing_ok=True)
+            if isinstance(model, Beginning):
+                model.write(self.path / FIRST_NEW)
+            else:
+                with replacing(self.path / FIRST, MODEL) as unfinished:
+                    shutil.copyfile(model, unfinished)
+            rows = "slots" if hash_rows else "values"
+            return Log.create(self.path, {"first": sha256_of(self.first), "rows": rows})
         self.snapshots.mkdir(exist_ok=True)
         log = Log(self.path)
         log.check()
-        if model is not None:
+        if hash_rows and log.about().get("rows") != "slots":
+            raise InputError(
+                "has a log of names and values; --hash-rows is for a new folder",
+                file=str(self.path),
+            )
+        if isinstance(model, Beginning):
+            if not self.first.is_file() or self.first.name != FIRST_NEW:
+                raise InputError(
+                    "goes on from a model file; leave --new out, or name another folder",
+                    file=str(self.path),
+                )
+            if Beginning.read(self.first) != model:
+                raise InputError(
+                    "was begun with other options; leave them and --new out, or name another one",
+                    file=str(self.path),
+                )
+        elif model is not None:
             read_header(model)
             if sha256_of(model) != log.about().get("first"):
                 raise InputError(
@@ -91,11 +126,15 @@ class Folder:
             raise InputError(
                 f"is not the model that {LOG} goes on from; restore a copy", file=str(self.first)
             )
-        return LiveModel.load(self.first)
+        if self.first.name == FIRST_NEW:
+            return LiveModel.of(Beginning.read(self.first))
+        live, live.first = LiveModel.load(self.first), LiveModel.load(self.first)
+        live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
+        return live
 
     def newest_model(self, log: Log, say: Callable[[str], None]) -> LiveModel:
         """Return the model of the newest sound snapshot, or the first one."""
-        _, n_labels = log.counts()
+        n_labels = log.counts().labels
         for labels, file in self.snapshot_files():
             if labels > n_labels:
                 raise InputError(
@@ -107,10 +146,51 @@ class Folder:
                 live = LiveModel.load(file)
                 if live.served.labels != labels:
                     raise InputError("is not the snapshot that its name says", file=str(file))
-                return live
             except InputError as error:
                 say(f"warning: {error}; went on from an older one")
-        return self.first_model(log)
+                continue
+            return self._with_first(live, log)
+        return self.base_model(log)
+
+    def base_model(self, log: Log) -> LiveModel:
+        """Return the model from which a replay begins: what it has learned may be removed."""
+        base = log.base()
+        if base is None:
+            return self.first_model(log)
+        labels, checksum = base
+        file = self.base_file(labels)
+        if not file.is_file() or sha256_of(file) != checksum:
+            raise InputError(
+                f"is not the model that {LOG} goes on from; restore a copy", file=str(file)
+            )
+        return self._with_first(LiveModel.load(file), log)
+
+    def _with_first(self, live: LiveModel, log: Log) -> LiveModel:
+        """Return a model of a snapshot, which is scored beside the first one."""
+        first = self.first_model(log)
+        live.first, live.hashes_rows = first.first, first.hashes_rows
+        return live
+
+    def base_file(self, labels: int) -> Path:
+        """Return the file of the model from which a replay begins."""
+        return self.path / f"base-{labels:015d}.safetensors"
+
+    def write_base(self) -> tuple[int, str] | None:
+        """Copy the newest snapshot, for replays to begin from; return its labels and checksum."""
+        for labels, snapshot in self.snapshot_files():
+            file = self.base_file(labels)
+            with replacing(file, MODEL) as unfinished:
+                shutil.copyfile(snapshot, unfinished)
+            LiveModel.load(file)  # it is sound
+            return labels, sha256_of(file)
+        return None
+
+    def remove_bases(self, log: Log) -> None:
+        """Remove the files of bases that are no longer one."""
+        base = log.base()
+        for file in self.path.glob("base-*.safetensors"):
+            if base is not None and file != self.base_file(base[0]):
+                file.unlink(missing_ok=True)
 
     def snapshot_files(self) -> list[tuple[int, Path]]:
         """Return the snapshots by the number of their labels, the newest first."""
@@ -135,7 +215,7 @@ class Replayed(NamedTuple):
     Attributes
     ----------
     labels : int
-        How many labels were learned.
+        How many labels were learned: those that were not removed.
     same, different : list of int
         Snapshots, by the number of their labels, whose bytes were made again, and others.
     seconds : float
@@ -166,9 +246,10 @@ def replay(
     try:
         log.check()
         log.check_predictions()
-        _, n_labels = log.counts()
-        live = folder.first_model(log)
-        snapshots = dict(folder.snapshot_files())
+        n_labels = log.counts().labels
+        live = folder.base_model(log)
+        base = live.served.labels
+        snapshots = {n: file for n, file in folder.snapshot_files() if n >= base}
         if snapshots and max(snapshots) > n_labels:
             folder.newest_model(log, lambda _: None)  # says what is wrong
         began = time.perf_counter()
@@ -183,7 +264,7 @@ def replay(
         log.close()
     if output is not None:
         live.save(output)
-    return Replayed(n_labels, same, different, seconds)
+    return Replayed(n_labels - base, same, different, seconds)
 
 
 def catch_up(live: LiveModel, log: Log, n_labels: int) -> None:

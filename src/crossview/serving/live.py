@@ -5,22 +5,27 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from crossview.data.server_log import Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
-from crossview.saving.schema import check_header
-from crossview.serving.log import Label, Labeled, Prediction
+from crossview.scoring.weights import ColumnNames
+from crossview.serving.beginning import FEWEST_LABELS, Beginning
+from crossview.serving.requests import Contribution, Explanation
+from crossview.serving.scores import Score, Served
+from crossview.views import MultiView, OneRow
 
-__all__ = ["Answer", "LiveModel", "Served", "class_name"]
+__all__ = ["Answer", "LiveModel", "class_name"]
 
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
+# columns of an explanation
+MOST_EXPLAINED = 20
 
 
 class Answer(NamedTuple):
@@ -28,31 +33,6 @@ class Answer(NamedTuple):
 
     prediction: Any
     probabilities: dict[str, float] | None
-
-
-@dataclass
-class Served:
-    """Counts of what was learned, each a function of the log.
-
-    Attributes
-    ----------
-    labels : int
-        The number of the last label that was looked at.
-    refused : int
-        Labels of rows that could not be learned.
-    scored : int
-        Labels whose row was predicted, before it was learned, by a model that had a class.
-    loss : float
-        The sum of the losses of these predictions: log loss, or the squared error of numbers.
-    correct : int
-        How many of them were right; of numbers 0.
-    """
-
-    labels: int = 0
-    refused: int = 0
-    scored: int = 0
-    loss: float = 0.0
-    correct: int = 0
 
 
 def class_name(label: Any) -> str:
@@ -69,6 +49,18 @@ class LiveModel:
         It learns single rows.
     info : dict
         The metadata of its file.
+    beginning : Beginning or None
+        Of a model that has learned nothing: what makes columns of its first rows.
+
+    Attributes
+    ----------
+    first : LiveModel or None
+        The model before the first label, which learns nothing more and is scored beside this one.
+    hashes_rows : bool
+        Whether rows are logged as slots and numbers, by the encoder as it was at first, which then
+        learns nothing more.
+    refusal : str or None
+        Why the last label that was refused could not be learned.
 
     Raises
     ------
@@ -76,10 +68,11 @@ class LiveModel:
         The model learns from all rows at once, or from rows of a text file.
     """
 
-    def __init__(self, model: Any, info: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: Any, info: Mapping[str, Any], beginning: Beginning | None = None
+    ) -> None:
         self.model, self.info = model, {k: v for k, v in info.items() if k != "served"}
-        *encoders, (_, self.learner) = steps_of(model)
-        self._encoders = [step for _, step in encoders if step not in (None, "passthrough")]
+        self._find_steps()
         if not hasattr(self.learner, "learn_one"):
             raise InputError(
                 f"holds {type_of(self.learner)}, which learns from all rows at once; serve a "
@@ -92,7 +85,16 @@ class LiveModel:
                     f"reads rows by {type_of(step)}, which takes no single rows of names and "
                     "values; train the model on a table"
                 )
-        self.served = _served(info)
+        known = info.get("served")
+        self.served = Served() if known is None else Served.from_json(known)
+        self.first: LiveModel | None = None
+        self.refusal: str | None = None
+        self.hashes_rows = False
+        self._beginning, self._held = beginning, list[tuple[Any, Any]]()
+
+    def _find_steps(self) -> None:
+        *encoders, (_, self.learner) = steps_of(self.model)
+        self._encoders = [step for _, step in encoders if step not in (None, "passthrough")]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -104,9 +106,16 @@ class LiveModel:
                 raise
             raise InputError(error.message, file=str(path)) from None
 
+    @classmethod
+    def of(cls, first: str | os.PathLike[str] | Beginning) -> Self:
+        """Return the model of a file, or one that has learned nothing."""
+        if isinstance(first, Beginning):
+            return cls(first.make(), first.info, first)
+        return cls.load(first)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, from which `load` goes on."""
-        save(self.model, path, info={**self.info, "served": asdict(self.served)})
+        save(self.model, path, info={**self.info, "served": self.served.to_json()})
 
     @property
     def is_fitted(self) -> bool:
@@ -120,6 +129,27 @@ class LiveModel:
             return None
         return self.learner.classes_.tolist() if self.is_fitted else []
 
+    def find_class(self, name: str) -> Any:
+        """Return a class by its name, or "negative" for the one that is not positive.
+
+        None before there are classes.
+        """
+        classes = self.classes
+        if classes is None:
+            raise InputError(f"no_label={name!r} is about classes, and the model predicts a number")
+        if not classes:
+            return None
+        for one in classes:
+            if class_name(one) == name:
+                return one
+        others = [one for one in classes if one != self.info.get("positive")]
+        if name == "negative" and len(classes) == 2 and len(others) == 1:
+            return others[0]
+        more = "" if name != "negative" else "; nothing says which one is the positive one"
+        raise InputError(
+            f"no_label={name!r} is none of the classes {', '.join(map(class_name, classes))}{more}"
+        )
+
     # --- predicting ----------------------------------------------------------------------------
 
     def predict(self, rows: Sequence[Any]) -> list[Answer | InputError]:
@@ -128,11 +158,35 @@ class LiveModel:
             return [Answer(None, None) for _ in rows]
         return [self._predict_one(row) for row in rows]
 
+    def _encode(self, x: Any) -> Any:
+        """Return a row as the learner takes it."""
+        if self.hashes_rows:
+            return self._unhashed(x)
+        for step in self._encoders:
+            x = step.transform_one(x)
+        return x
+
+    def check_hashes(self) -> None:
+        """Raise an error if rows cannot be logged without names and values."""
+        if not (self._encoders and self.is_fitted):
+            raise InputError(
+                "hash_rows=True needs a model with an encoder that has learned rows; train one on "
+                "a table"
+            )
+
+    def hashed(self, x: Any) -> dict[str, list[Any]]:
+        """Return the slots of a row, their numbers, and which views there are."""
+        for step in self._encoders:
+            x = step.transform_one(x)
+        return {"slots": x.columns, "numbers": x.values, "present": x.present}
+
+    def _unhashed(self, row: Any) -> OneRow:
+        return OneRow(self.learner.layout_, row["slots"], row["numbers"], row["present"])
+
     def _predict_one(self, x: Any) -> Answer | InputError:
         learner = self.learner
         try:
-            for step in self._encoders:
-                x = step.transform_one(x)
+            x = self._encode(x)
             if not hasattr(learner, "predict_proba_one"):
                 return Answer(learner.predict_one(x), None)
             p = learner.predict_proba_one(x)
@@ -146,13 +200,75 @@ class LiveModel:
             return error
         return Answer(decided, {class_name(label): value for label, value in p.items()})
 
+    # --- rows as views --------------------------------------------------------------------------
+
+    @property
+    def column_names(self) -> Collection[str] | None:
+        """The columns that the model has or has seen; None if it takes all names."""
+        if self.hashes_rows or not (self._encoders and self.is_fitted):
+            return None
+        return frozenset(map(str, self._encoders[0].feature_names_in_))
+
+    def as_views(self, rows: Iterable[Any]) -> MultiView | None:
+        """Return rows as the learner reads them; those that it cannot read are left out.
+
+        None without an encoder, where the learner reads names.
+        """
+        if not (self._encoders and self.is_fitted):
+            return None
+        found = []
+        for x in rows:
+            try:
+                found.append(self._encode(x))
+            except InputError:
+                continue
+        return OneRow.join(found, self.learner.layout_)
+
+    def explain(self, row: Any) -> Explanation | None:
+        """Return what views and columns contribute to the score of a row.
+
+        None before there is a model.
+
+        Raises
+        ------
+        InputError
+            The row cannot be read, or the learner has no weights of columns.
+        """
+        if not self.is_fitted:
+            return None
+        if not self._encoders:
+            raise InputError("explain=1 needs a model with an encoder")
+        learner = self.learner
+        X = self._encode(row).as_views()
+        found = learner.contributions(X)
+        names, views = ColumnNames.of_model(learner, self._encoders[0]), {}
+        listed: list[Contribution] = []
+        for v, view in enumerate(X.layout.names):
+            start, stop = X.layout.ptr[v], X.layout.ptr[v + 1]
+            own = [
+                (int(j - start), float(x))
+                for j, x in zip(found.indices, found.data, strict=True)
+                if start <= j < stop
+            ]
+            views[view] = sum((x for _, x in own), 0.0)
+            texts = names.texts(view, [j for j, _ in own])
+            listed += [Contribution(text, x) for text, (_, x) in zip(texts, own, strict=True)]
+        listed.sort(key=lambda one: -abs(one.contribution))
+        classes = self.classes
+        of = None
+        if classes is not None:
+            of = classes[-1] if len(classes) == 2 else learner.predict_one(self._encode(row))
+        return Explanation(of, views, listed[:MOST_EXPLAINED])
+
     # --- learning ------------------------------------------------------------------------------
 
     def check_label(self, label: Any, *, new_classes: bool) -> None:
         """Raise an error if a label cannot be learned."""
         self.learner.check_one(label)
         classes = self.classes
-        if classes and not new_classes and label not in classes:
+        if self._held and isinstance(label, str) != isinstance(self._held[0][1], str):
+            raise InputError(f"{label!r:.60} is of another kind than the labels before")
+        if classes and len(classes) > 1 and not new_classes and label not in classes:
             raise InputError(
                 f"{label!r:.60} is none of the classes {', '.join(map(class_name, classes))}; "
                 "crossview serve --new-classes lets new ones come"
@@ -166,25 +282,70 @@ class LiveModel:
         for record in records:
             label = _decoded(record.label.label)
             self._count(record, label)
+            if record.label.assumed is not None and _decoded(record.label.assumed) == label:
+                continue  # as it was learned
+            row = _decoded(record.of.row)
+            if self._beginning is not None and not self.is_fitted:
+                self._hold(self._beginning, row, label)
+                continue
             try:
-                self.model.learn_one(_decoded(record.of.row), label)
-            except InputError:
+                if self.hashes_rows:
+                    self.learner.learn_one(self._unhashed(row), label)
+                else:
+                    self.model.learn_one(row, label)
+            except InputError as error:
                 self.served.refused += 1
+                self.refusal = str(error)
+
+    def _hold(self, beginning: Beginning, row: Any, label: Any) -> None:
+        """Keep the first rows, and learn them once there are enough to tell the columns."""
+        if self._held and isinstance(label, str) != isinstance(self._held[0][1], str):
+            self.served.refused += 1
+            self.refusal = f"{label!r:.60} is of another kind than the labels before"
+        else:
+            self._held.append((row, label))
+        if len(self._held) < FEWEST_LABELS:
+            return
+        held, self._held = self._held, []
+        rows, labels = map(list, zip(*held, strict=True))
+        more = {"new_classes": True} if hasattr(self.learner, "decide") else {}
+        try:
+            self.model.partial_fit(beginning.table(rows), labels, **more)
+        except InputError as error:
+            self.served.refused += len(held)
+            self.refusal = str(error)
+            self.model = beginning.make()
+            self._find_steps()
 
     def _count(self, record: Labeled, label: Any) -> None:
-        """Score what was predicted."""
+        """Score what was predicted, and what the first model predicts."""
         served = self.served
         served.labels = record.label.sequence
-        predicted, p = _decoded(record.of.prediction), _decoded(record.of.probabilities)
-        if predicted is None:
+        answer = Answer(_decoded(record.of.prediction), _decoded(record.of.probabilities))
+        found: Any = Answer(None, None)
+        if self.first is not None and answer.prediction is not None:
+            (found,) = self.first.predict([_decoded(record.of.row)])
+        both = (answer, Answer(None, None) if isinstance(found, InputError) else found)
+        score, first = (self._score(one, label) for one in both)
+        if score is None:
             return
+        before = None
+        if record.label.assumed is not None:
+            earlier = _decoded(record.label.assumed)
+            before = self._score(both[0], earlier), self._score(both[1], earlier)
+        served.add(record.label.time, score, first, before)
+
+    def _score(self, answer: Answer, label: Any) -> Score | None:
+        """Return how an answer turned out; None where there was none."""
+        predicted, p = answer
+        if predicted is None:
+            return None
         if self.classes is None:
-            served.loss += (predicted - float(label)) ** 2
-        else:
-            served.correct += predicted == label
-            if p is not None:
-                served.loss -= math.log(max(p.get(class_name(label), 0.0), LEAST_PROBABILITY))
-        served.scored += 1
+            return Score((predicted - float(label)) ** 2, False, 0.0)
+        if p is None:
+            return Score(0.0, predicted == label, 0.0)
+        loss = -math.log(max(p.get(class_name(label), 0.0), LEAST_PROBABILITY))
+        return Score(loss, predicted == label, p.get(class_name(predicted), 0.0))
 
     def warm_up(self) -> None:
         """Predict and learn with a copy, so that what is compiled at the first use is compiled."""
@@ -199,13 +360,3 @@ class LiveModel:
 
 def _decoded(text: str) -> Any:
     return msgspec.json.decode(text)
-
-
-def _served(info: Mapping[str, Any]) -> Served:
-    """Return the counts of a model file."""
-    known = info.get("served")
-    if known is None:
-        return Served()
-    entries = {"labels": int, "refused": int, "scored": int, "loss": float, "correct": int}
-    check_header(known, entries, "serving")
-    return Served(**known)

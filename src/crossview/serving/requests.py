@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -12,15 +12,25 @@ from starlette.responses import Response
 from crossview.errors import InputError
 
 __all__ = [
+    "Contribution",
+    "ErrorAnswer",
+    "Explanation",
+    "InvocationsAnswer",
+    "InvocationsRequest",
+    "LabelAnswer",
     "LabelRequest",
+    "LabelsAnswer",
     "LearnRequest",
+    "PredictAnswer",
     "PredictRequest",
+    "PredictsAnswer",
     "RefusedError",
     "as_json",
     "decoded",
     "read_body",
     "read_row",
     "refusal_of",
+    "rows_of",
 ]
 
 MOST_BYTES = 8 << 20
@@ -42,33 +52,129 @@ class RefusedError(Exception):
         return {"error": self.message, **self.where}
 
 
+_ROW = {"type": "object", "examples": [{"user": {"city": "Köln", "age": 31}}]}
+Row = Annotated[
+    msgspec.Raw,
+    msgspec.Meta(
+        description="Columns and values, by view or as view__column.", extra_json_schema=_ROW
+    ),
+]
+# checked where it is read, so that one that is wrong is refused alone
+Id = Annotated[str, msgspec.Meta(extra_json_schema={"minLength": 1, "maxLength": MOST_ID})]
+Value = bool | int | float | str
+
+
 class PredictRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Body of ``/predict``: one row, with an id or without, or many."""
 
-    row: msgspec.Raw | UnsetType = UNSET
-    rows: list[msgspec.Raw] | UnsetType = UNSET
-    id: str | None = None
+    row: Row | UnsetType = UNSET
+    rows: list[Row] | UnsetType = UNSET
+    id: Id | None = None
 
 
 class LabelRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Body of ``/label``, or an entry of it."""
 
-    id: str
-    label: bool | int | float | str
+    id: Id
+    label: Value
 
 
 class LearnRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Body of ``/learn``, or an entry of it."""
 
-    row: msgspec.Raw
-    label: bool | int | float | str
-    id: str | None = None
+    row: Row
+    label: Value
+    id: Id | None = None
+
+
+class DataFrame(msgspec.Struct, forbid_unknown_fields=True):
+    """A table as pandas writes it, by ``to_dict(orient="split")``."""
+
+    columns: list[str]
+    data: list[list[Any]]
+    index: Any = None
+
+
+class InvocationsRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of ``/invocations``: one of these."""
+
+    dataframe_split: DataFrame | UnsetType = UNSET
+    dataframe_records: list[Row] | UnsetType = UNSET
+    instances: list[Row] | UnsetType = UNSET
+
+
+class Contribution(msgspec.Struct):
+    """What a column contributes to the score of a row."""
+
+    column: str
+    contribution: float
+
+
+class Explanation(msgspec.Struct):
+    """What views and columns contribute to the score of a row.
+
+    The score is that of a class, or the predicted number; a column contributes what the score
+    loses without it.  The columns are those that contribute most.
+    """
+
+    score_of: Value | None
+    views: dict[str, float]
+    columns: list[Contribution]
+
+
+class PredictAnswer(msgspec.Struct):
+    """A prediction: of a class with probabilities, or of a number."""
+
+    id: str
+    prediction: Value | None
+    probabilities: dict[str, float] | None
+    model: int
+    note: str | UnsetType = UNSET
+    explanation: Explanation | UnsetType = UNSET
+
+
+class ErrorAnswer(msgspec.Struct):
+    """Why a request, or a part of it, is refused."""
+
+    error: str
+    status: int | UnsetType = UNSET
+    column: str | UnsetType = UNSET
+    id: str | UnsetType = UNSET
+    row: int | UnsetType = UNSET
+
+
+class LabelAnswer(msgspec.Struct):
+    """What became of a label: new, or known before."""
+
+    id: str
+    label: Literal["new", "known"]
+
+
+class PredictsAnswer(msgspec.Struct):
+    """Predictions, in the order of the rows."""
+
+    predictions: list[dict[str, Any]]
+
+
+class LabelsAnswer(msgspec.Struct):
+    """What became of each label."""
+
+    labels: list[dict[str, Any]]
+
+
+class InvocationsAnswer(msgspec.Struct):
+    """Predictions, and the ids by which labels can be given."""
+
+    predictions: list[Value | None]
+    ids: list[str]
+    probabilities: list[dict[str, float] | None]
 
 
 _decoders: dict[Any, msgspec.json.Decoder] = {
     PredictRequest: msgspec.json.Decoder(PredictRequest),
     LabelRequest: msgspec.json.Decoder(LabelRequest | list[LabelRequest]),
     LearnRequest: msgspec.json.Decoder(LearnRequest | list[LearnRequest]),
+    InvocationsRequest: msgspec.json.Decoder(InvocationsRequest),
 }
 
 
@@ -108,9 +214,32 @@ def decoded(body: bytes, kind: Any) -> Any:
         if found.rows is not UNSET and found.id is not None:
             raise RefusedError(422, "an id is for one row; leave it out with rows")
         many = many if isinstance(found.rows, UnsetType) else found.rows
+    if isinstance(found, InvocationsRequest):
+        many = rows_of(found)
     if len(many) > MOST_ROWS:
         raise RefusedError(413, f"at most {MOST_ROWS:,} rows or labels at once; send several")
     return found
+
+
+def rows_of(asked: InvocationsRequest) -> list[msgspec.Raw]:
+    """Return the rows of a request in the form of MLflow and SageMaker."""
+    given = [asked.dataframe_split, asked.dataframe_records, asked.instances]
+    found = [one for one in given if not isinstance(one, UnsetType)]
+    if len(found) != 1:
+        raise RefusedError(422, "give one of dataframe_split, dataframe_records and instances")
+    (table,) = found
+    if isinstance(table, list):
+        return table
+    columns = table.columns
+    if len({*columns}) < len(columns):
+        raise RefusedError(422, "a column of dataframe_split comes twice")
+    for number, row in enumerate(table.data):
+        if len(row) != len(columns):
+            words = f"the row has {len(row)} values, and there are {len(columns)} columns"
+            raise RefusedError(422, words, row=number)
+    return [
+        msgspec.Raw(_encoder.encode(dict(zip(columns, row, strict=True)))) for row in table.data
+    ]
 
 
 def read_row(raw: msgspec.Raw) -> tuple[str, Any]:

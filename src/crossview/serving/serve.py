@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crossview.errors import InputError
 from crossview.saving.files import alone
+
+if TYPE_CHECKING:
+    from crossview.serving.beginning import Beginning
 
 __all__ = ["ROLES", "read_tokens", "serve"]
 
@@ -27,12 +30,16 @@ NEEDED = ("uvicorn", "starlette", "msgspec", "prometheus_client")
 
 def serve(
     data: str | os.PathLike[str],
-    model: str | os.PathLike[str] | None = None,
+    model: str | os.PathLike[str] | Beginning | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 8080,
     token_file: str | os.PathLike[str] | None = None,
     new_classes: bool = False,
+    wait: float | None = None,
+    no_label: str | None = None,
+    keep: float | None = None,
+    hash_rows: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve a model until the process is told to end.
@@ -41,7 +48,7 @@ def serve(
     ----------
     data : path-like
         The folder of the log and of snapshots; one server uses it at a time.
-    model : path-like, default=None
+    model : path-like or Beginning, default=None
         The first model; None: the folder has one.
     host : str, default="127.0.0.1"
         The address to listen at.
@@ -51,6 +58,16 @@ def serve(
         See `read_tokens`.
     new_classes : bool, default=False
         Whether labels may be of a class that the model does not have.
+    wait : float, default=None
+        Seconds after which a row is dropped, if its label has not come; None: never.
+    no_label : str, default=None
+        The class that such a row is learned as, and not dropped; "negative" is the class of two
+        that is not the positive one.  A label that comes later corrects it.
+    keep : float, default=None
+        Seconds after which rows and labels are removed from the log; None: never.
+    hash_rows : bool, default=False
+        Whether the log has slots and standardized numbers of rows in place of names and values.
+        The encoder then learns nothing more.
     say : callable
         Gets what the operator should know, a line each.
 
@@ -66,10 +83,14 @@ def serve(
             raise InputError(f"serve needs {name}: pip install crossview[serve]") from None
     import uvicorn
 
+    from crossview.data.server_log import LOG
     from crossview.serving.app import Serving, Settings
     from crossview.serving.folder import Folder, catch_up
-    from crossview.serving.log import LOG
 
+    if no_label is not None and wait is None:
+        raise InputError("no_label= is about rows that have waited; give wait=, too")
+    if keep is not None and wait is not None and keep < wait:
+        raise InputError("keep= is less than wait=, so that rows would be gone before their labels")
     tokens = {} if token_file is None else read_tokens(token_file)
     path = Path(data)
     if path.exists() and not path.is_dir():
@@ -77,15 +98,25 @@ def serve(
     path.mkdir(parents=True, exist_ok=True)
     with alone(path / LOG), _listening(host, port) as listening, _saying_warnings(say):
         folder = Folder(path)
-        log = folder.open(model)
+        log = folder.open(model, hash_rows=hash_rows)
         live = folder.newest_model(log, say)
-        _, n_labels = log.counts()
+        n_labels = log.counts().labels
         replayed = n_labels - live.served.labels
         catch_up(live, log, n_labels)
         live.warm_up()
         address, found = listening.getsockname()[:2]
         local = ipaddress.ip_address(address).is_loopback
-        settings = Settings(tokens, local=local, new_classes=new_classes)
+        if no_label is not None:
+            live.find_class(no_label)
+        settings = Settings(
+            tokens,
+            local=local,
+            new_classes=new_classes,
+            wait=wait,
+            no_label=no_label,
+            keep=keep,
+            tend_seconds=min(60.0, max(1.0, min(wait or 3600.0, keep or 3600.0) / 10)),
+        )
         serving = Serving(folder, log, live, say, settings)
         if replayed:
             say(f"learned {replayed:,} labels of the log that no snapshot had")
@@ -104,7 +135,7 @@ def serve(
             lifespan="on",
             timeout_graceful_shutdown=5,
         )
-        server = _server(config)
+        server = _server(config, serving)
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
         try:
@@ -120,7 +151,7 @@ def serve(
         say(f"ended; {serving.live.served.labels:,} labels learned")
 
 
-def _server(config: Any) -> Any:
+def _server(config: Any, serving: Any) -> Any:
     """Return a server of uvicorn that ends in order also if it is told to while it starts."""
     import uvicorn
 
@@ -128,6 +159,7 @@ def _server(config: Any) -> Any:
         early = False
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            serving.is_ending = True  # streams of events end, for which it would wait
             if self.started:
                 super().handle_exit(sig, frame)
             else:

@@ -13,15 +13,26 @@ from typing import Any
 
 import msgspec
 
+from crossview.data.server_log import (
+    ASSUMED,
+    CAME,
+    LATE,
+    OWN_ID,
+    Counts,
+    Label,
+    Log,
+    Prediction,
+    Snapshot,
+)
 from crossview.errors import InputError
-from crossview.serving.log import OWN_ID, Label, Log, Prediction, Snapshot
 
-__all__ = ["CONFLICT", "KNOWN", "NEW", "UNKNOWN", "Entry", "NotWrittenError", "Writer"]
+__all__ = ["CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN", "Entry", "NotWrittenError", "Writer"]
 
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
 SECONDS_TO_RETRY = 0.25
-# what became of a label: of this prediction, the same as before, another one, of no prediction
-NEW, KNOWN, CONFLICT, UNKNOWN = "new", "known", "conflict", "unknown"
+# what became of a label: of this prediction, the same as before, another one, of no prediction, of
+# one that has waited too long
+NEW, KNOWN, CONFLICT, UNKNOWN, EXPIRED = "new", "known", "conflict", "unknown", "expired"
 
 
 class NotWrittenError(Exception):
@@ -39,6 +50,10 @@ class Entry:
     labels : sequence of (str, str)
         Ids and labels as JSON.
     snapshot : Snapshot or None
+    assumed : sequence of (str, str)
+        Ids and labels as JSON of predictions for which no label came in time.
+    work : callable or None
+        Gets the log, within the transaction; what it returns is the result of ``done``.
     done : asyncio.Future or None
         Done after the commit.  Without it nobody waits: the caller was answered, so the entry is
         kept until the log can be written.
@@ -51,12 +66,15 @@ class Entry:
     predictions: Sequence[Prediction] = ()
     labels: Sequence[tuple[str, str]] = ()
     snapshot: Snapshot | None = None
+    assumed: Sequence[tuple[str, str]] = ()
+    work: Callable[[Log], Any] | None = None
     done: asyncio.Future | None = None
     earlier: dict[str, Prediction] = field(default_factory=dict)
     outcome: list[str] = field(default_factory=list)
+    result: Any = None
 
     def __len__(self) -> int:
-        return len(self.predictions) + len(self.labels) + 1
+        return len(self.predictions) + len(self.labels) + len(self.assumed) + 1
 
     @property
     def is_dropped(self) -> bool:
@@ -71,23 +89,26 @@ class Writer:
     ----------
     log : Log
         Only the thread of the writer uses it from now on.
-    n_predictions, n_labels : int
-        How many there are.
+    counts : Counts
+        How many records there are.
     committed : callable
         Called in the event loop with the number of labels, after a commit that has new ones.
     most_waiting : int
         More records than that are not taken.
+    wait : float or None
+        Seconds after which a label is not taken any more; None: it always is.
     """
 
     def __init__(
         self,
         log: Log,
-        n_predictions: int,
-        n_labels: int,
+        counts: Counts,
         committed: Callable[[int], None],
         most_waiting: int,
+        wait: float | None = None,
     ) -> None:
-        self.n_predictions, self.n_labels = n_predictions, n_labels
+        self.n_predictions, self.n_labels, self.n_labeled = counts
+        self._wait = wait
         self.failure: str | None = None
         self.n_commits = 0
         self._log, self._committed, self._most = log, committed, most_waiting
@@ -154,7 +175,7 @@ class Writer:
         return True
 
     def _commit(self) -> None:
-        before = self.n_predictions, self.n_labels
+        before = self.n_predictions, self.n_labels, self.n_labeled
         try:
             with self._log.transaction():
                 if self.failure:
@@ -162,7 +183,7 @@ class Writer:
                 for entry in self._kept:
                     self._write(entry)
         except (sqlite3.Error, InputError) as error:
-            self.n_predictions, self.n_labels = before
+            self.n_predictions, self.n_labels, self.n_labeled = before
             self.failure = " ".join(str(error).split())
             dropped = [entry for entry in self._kept if entry.is_dropped]
             self._kept = [entry for entry in self._kept if not entry.is_dropped]
@@ -188,21 +209,38 @@ class Writer:
             CONFLICT if id_ in others else self._add_label(id_, label)
             for id_, label in entry.labels
         ]
+        for id_, label in entry.assumed:
+            found = self._log.find(id_)
+            if found is not None and found[1] is None:
+                self._append(found[0], label, ASSUMED)
         if entry.snapshot:
             self._log.add_snapshot(entry.snapshot)
+        if entry.work:
+            entry.result = entry.work(self._log)
 
     def _add_label(self, id_: str, label: str) -> str:
         found = self._log.find(id_)
         if found is None:
             return UNKNOWN
         prediction, known = found
-        if known is not None:
-            same = msgspec.json.decode(known) == msgspec.json.decode(label)
+        if known is not None and known.kind != ASSUMED:
+            same = msgspec.json.decode(known.label) == msgspec.json.decode(label)
             return KNOWN if same else CONFLICT
-        number = self.n_labels + 1
-        self._log.add_label(Label(number, prediction.sequence, time.time_ns() // 1000, label))
-        self.n_labels = number
+        waited = time.time() - prediction.time / 1e6
+        if known is None and self._wait is not None and waited > self._wait:
+            return EXPIRED
+        if known is None:
+            self._append(prediction, label, CAME)
+        else:
+            self._append(prediction, label, LATE, known.label)
         return NEW
+
+    def _append(self, prediction: Prediction, label: str, kind: int, *more: str) -> None:
+        number = self.n_labels + 1
+        now = time.time_ns() // 1000
+        self._log.add_label(Label(number, prediction.sequence, now, label, kind, *more))
+        self.n_labels = number
+        self.n_labeled += kind != LATE
 
     def _tell(self, entries: list[Entry], error: Exception | None, n_labels: int = 0) -> None:
         """Wake those who wait, in the event loop."""

@@ -64,11 +64,13 @@ def new_job(
     seed: int,
     *,
     class_rows: Sequence[int] | None = None,
+    in_order: bool | None = False,
     **of_rows: Any,
 ) -> Job:
     """Return the job of a new model, with the arguments of `train`.
 
-    ``class_rows``: number of rows of each class; None: as the source counts them. ``of_rows`` are
+    ``class_rows``: number of rows of each class; None: as the source counts them. ``in_order``:
+    whether the rows are learned in their order; None: if a query orders them. ``of_rows`` are
     arguments of `open_labeled`.
     """
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
@@ -86,6 +88,8 @@ def new_job(
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = entry.check_settings(settings)
+    if in_order or (in_order is None and source.ordered):
+        given = {**entry.in_order_params, **given}
     if entry.name == ENSEMBLE:
         words, scored = given.get("members") or (), (problem.metric, problem.positive_label)
         if words and all(isinstance(one, str) for one in words):

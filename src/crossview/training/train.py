@@ -174,9 +174,10 @@ def train(
         raise InputError(f"time={time!r} is an order; leave in_order=False out")
     of_rows = {"classes": classes, "time": time, "weight": weight}
     with nullcontext() if checkpoint is None else alone(checkpoint.path):
+        in_order = in_order if time is None else True
         if init is None:
-            name = model or DEFAULT_MODEL
-            job = new_job(X, y, name, settings or {}, encoder, task, scoring, seed, **of_rows)
+            given = model or DEFAULT_MODEL, settings or {}, encoder, task, scoring, seed
+            job = new_job(X, y, *given, in_order=in_order, **of_rows)
         else:
             start = Start.read(init)
             own = {"model": model, "settings": settings, "classes": of_rows.pop("classes")}
@@ -185,7 +186,7 @@ def train(
             job = continued_job(start, X, y, of_rows, seed)
         # 2. learn
         if job.streamed:
-            order = Order(job.source, in_order if time is None else True, seed)
+            order = Order(job.source, in_order, seed)
             kept = None
             if checkpoint is not None:
                 shuffled = "in order" if order.state is None else "shuffled"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -71,14 +71,22 @@ class OneRow(NamedTuple):
         there = [True] * layout.n_views
         return cls(layout, matrix.indices.tolist(), matrix.data.tolist(), there)
 
+    @classmethod
+    def join(cls, rows: Sequence[Self], layout: ViewLayout) -> MultiView:
+        """Return rows of these views as a container."""
+        indptr = np.cumsum([0, *(len(row.columns) for row in rows)], dtype=np.int32)
+        values = np.array([x for row in rows for x in row.values], dtype=np.float64)
+        columns = np.array([j for row in rows for j in row.columns], dtype=np.int32)
+        matrix = sp.csr_array((values, columns, indptr), shape=(len(rows), layout.n_columns))
+        matrix.has_canonical_format = True
+        present = np.array([row.present for row in rows], dtype=bool).reshape(
+            len(rows), layout.n_views
+        )
+        return MultiView.from_matrix(matrix, layout, present=None if present.all() else present)
+
     def as_views(self) -> MultiView:
         """Return the row as a container of one row."""
-        indptr = np.array([0, len(self.columns)], dtype=np.int32)
-        entries = np.array(self.values, dtype=np.float64), np.array(self.columns, dtype=np.int32)
-        matrix = sp.csr_array((*entries, indptr), shape=(1, self.layout.n_columns))
-        matrix.has_canonical_format = True
-        present = None if all(self.present) else np.array([self.present])
-        return MultiView.from_matrix(matrix, self.layout, present=present)
+        return self.join([self], self.layout)
 
 
 def _position(at: Any, view: str, block: slice) -> int:

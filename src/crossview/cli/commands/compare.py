@@ -436,23 +436,20 @@ def _command(
 
 def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> EncodedSource:
     """Return the columns with that of users as a model uses it."""
-    from crossview.data.encoding.view_columns import view_for
-    from crossview.data.source import open_table
-
     columns: EncodedSource = rows.arguments
     if answer.per is None or row.user == "per":
         return columns
     if row.user == "without":
         return replace(columns, per=None, ignore=[*(columns.ignore or []), answer.per])
-    names = open_table(rows.table, **columns.reading).column_names
-    aside = (columns.label, *rows.in_no_view)
-    added = view_for(columns.views, [name for name in names if name not in aside], answer.per)
-    view = [f"{name}={one if isinstance(one, str) else one[0]}" for name, one in added.items()]
+    views = [
+        f"{name}={own if isinstance(own, str) else ','.join(own)}"
+        for name, own in answer.category_views.items()
+    ]
     return replace(
         columns,
         per=None,
         categorical=[*(columns.categorical or []), answer.per],
-        view=[*(columns.view or []), *view] or None,
+        view=[*(columns.view or []), *views] or None,
     )
 
 

@@ -282,8 +282,10 @@ def make_plan(
             kept.append(name)
             used += least
     if all(costs[name].baseline or not costs[name].took for name in kept):
-        # one that has begun is compared in any case
-        kept += [name for name in costs if name not in kept and not costs[name].baseline][:1]
+        # one that has begun is compared in any case, that which takes least
+        others = [name for name in costs if name not in kept and not costs[name].baseline]
+        others.sort(key=lambda name: (not costs[name].took, spent(name, last[name])))
+        kept += others[:1]
     kept = kept or list(costs)[:1]
     level = dict.fromkeys(kept, 0)
     while total(kept) > seconds:

@@ -23,6 +23,8 @@ __all__ = ["Planner"]
 EFFICIENCY = 0.75
 # of the budget: when the first fold has taken as much, it begins with no further learner
 MOST_OF_FIRST_FOLD = 0.4
+# of the budget: the folds after it take as much if need be
+LEAST_OF_LATER = 0.2
 
 
 class Planner:
@@ -246,7 +248,9 @@ class Planner:
             self.plan.seconds = self.done / finished * left if finished else math.nan
             return
         costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
-        plan = make_plan(costs, left, self._seconds_left(left - 1), begun)
+        # however long the first fold took, the answer is not that of a single model
+        least = LEAST_OF_LATER * EFFICIENCY * self.n_workers * self.clock.budget
+        plan = make_plan(costs, left, max(least, self._seconds_left(left - 1)), begun)
         self._note_what_is_left_out(plan, finished, left)
         plan.dropped |= self.plan.dropped
         self.plan = plan

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,12 +55,20 @@ def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
                 )
             continue
         if isinstance(value, Mapping):
-            for name, cell in value.items():
-                own = str(name)
+            for own, cell in _fields(value):
                 flat[own if own.startswith(f"{key}__") else f"{key}__{own}"] = cell
         else:
             flat[str(key)] = value
     return flat | dict.fromkeys(name for name in named if name not in flat)
+
+
+def _fields(own: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """The fields of a view; those of an object in it are ``object__field``."""
+    for name, cell in own.items():
+        if isinstance(cell, Mapping):
+            yield from ((f"{name}__{field}", value) for field, value in _fields(cell))
+        else:
+            yield str(name), cell
 
 
 def _items(x: Any) -> Iterable[tuple[Any, Any]]:
@@ -256,9 +264,11 @@ class SingleRows:
                         f"{key!r} is {type_of(value)}; give a mapping of its columns to "
                         f"values, such as {{{next(iter(own))!r}: ...}}, or None"
                     )
-                for name, cell in value.items():
+                for name, cell in _fields(value):
                     place = own.get(name)
                     if place is None:
+                        if cell is None and any(field.startswith(f"{name}__") for field in own):
+                            continue  # an object that is missing
                         unknown.append(f"{key}__{name}" if name not in self._unused else str(name))
                     else:
                         cells[place] = cell
@@ -268,7 +278,7 @@ class SingleRows:
                     column=str(key),
                 )
             elif isinstance(value, Mapping):
-                unknown += [f"{key}__{name}" for name in value]
+                unknown += [f"{key}__{name}" for name, _ in _fields(value)]
             else:
                 unknown.append(str(key))
         if unknown:
@@ -438,7 +448,8 @@ def _string(column: Column, value: Any) -> str | None:
         return value
     if _is_missing(value):
         return None
-    if type(value) is int and column.declared and -LARGEST_INT <= value < LARGEST_INT:
+    is_category = column.declared and column.kind != "text"
+    if type(value) is int and is_category and -LARGEST_INT <= value < LARGEST_INT:
         return str(value)
     coded = as_codes(column, _as_array(column, value))
     text: str = coded.dictionary[int(coded.codes[0])].as_py()

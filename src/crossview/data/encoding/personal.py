@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -15,14 +15,22 @@ from crossview._jit import bind
 from crossview.batch import MAX_INT32, RowBuffers, make_rows
 from crossview.data.arrow import integers
 from crossview.data.encoding.columns import Coded, Column
-from crossview.data.encoding.cross import CONSTANT, SlotNames, cross_rows, mix
+from crossview.data.encoding.cross import (
+    CONSTANT,
+    LOW,
+    SlotNames,
+    cross_rows,
+    find_place,
+    mix,
+    place_names,
+)
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
 from crossview.data.encoding.one_row import MOST_KEPT
 from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
 
-__all__ = ["MORE_BITS", "MOST_BITS", "PERSONAL", "PersonalView"]
+__all__ = ["MORE_BITS", "MOST_BITS", "PERSONAL", "PersonalView", "merged_names"]
 
 PERSONAL = "personal"
 # users have more features than all of them share: 16 times the slots of another view
@@ -66,8 +74,9 @@ class PersonalView:
         self._deviation = math.sqrt(variance)
         self._shift = np.uint64(64 - (n_slots.bit_length() - 1))
         self._prefix = f"{column.name}="
+        places = 1 << (2 * remember_names).bit_length()  # less than half of them are taken
         self._names = SlotNames(
-            np.zeros(n_slots, dtype=np.uint32),
+            np.zeros(places, dtype=np.uint64),
             np.zeros(remember_names, dtype=np.uint64),
             np.zeros(remember_names, dtype=np.uint64),
             np.zeros(remember_names, dtype=np.int64),
@@ -100,7 +109,7 @@ class PersonalView:
         data, indices = np.empty(most), np.empty(most, dtype=np.int32)
         indptr = np.zeros(n_rows + 1, dtype=np.int32)
         longest = int(np.diff(X.matrix.indptr).max(initial=0))
-        keys = np.empty(longest + 1, dtype=np.uint64)
+        keys = np.empty((2, longest + 1), dtype=np.int64)
         given = prints, self._deviation, self._shift, learn, self._names, keys
         with np.errstate(over="ignore"):  # where the loops are not compiled
             cross_rows(rows, *given, (data, indices, indptr))
@@ -166,7 +175,9 @@ class PersonalView:
 
         The column is None for the user himself; there is no name of a slot that was not stored.
         """
-        at = int(self._names.number[slot]) - 1
+        with np.errstate(over="ignore"):
+            place = find_place(self._names.table, np.uint64(slot))
+        at = int(self._names.table[place] & LOW) - 1
         if at < 0:
             return None
         feature = int(self._names.features[at])
@@ -182,20 +193,15 @@ class PersonalView:
     def state(self) -> dict[str, np.ndarray]:
         """Return the names as arrays; users as JSON in bytes, each once."""
         n = self.n_names
-        users = list(dict.fromkeys(self._users))
-        place = {user: k for k, user in enumerate(users)}
-        return {
-            "personal.users": np.frombuffer(json.dumps(users).encode(), dtype=np.uint8),
-            "personal.user": np.array([place[user] for user in self._users], dtype=np.int64),
-            "personal.feature": self._names.features[:n].astype(np.int64),
-            "personal.collides": self._names.collides[:n].copy(),
-        }
+        slots, features = self.named_slots(), self._names.features[:n].astype(np.int64)
+        return _as_state(slots, self._users, features, self._names.collides[:n].copy())
 
     def schema(self) -> dict[str, Array]:
         """Return what the arrays of `state` look like."""
         n = ("personal names",)
         return {
             "personal.users": Array("u1", ("bytes of users",)),
+            "personal.slot": Array("i8", n, 0, self.layout.widths[-1] - 1),
             "personal.user": Array("i8", n, 0, len(self._names.prints)),
             "personal.feature": Array("i8", n, 0, self.shared.n_columns),
             "personal.collides": Array("b1", n),
@@ -212,16 +218,65 @@ class PersonalView:
             raise InputError(wrong)
         prints = np.array([self._print_of(user) for user in users], dtype=np.uint64)
         features = np.asarray(state["personal.feature"]).astype(np.uint64)
-        pairs = getattr(mix, "py_func", mix)(prints[at], features)  # as NumPy takes arrays
+        with np.errstate(over="ignore"):
+            pairs = getattr(mix, "py_func", mix)(prints[at], features)  # as NumPy takes arrays
         names = self._names
         slots = (pairs >> self._shift).astype(np.int64)
-        if len(set(slots.tolist())) != n:
+        if len(set(slots.tolist())) != n or not np.array_equal(slots, state["personal.slot"]):
             raise InputError(wrong)
-        names.number[:] = 0
-        names.number[slots] = np.arange(1, n + 1)
         names.prints[:n], names.features[:n], names.n_names[0] = pairs, features, n
         names.collides[:n] = state["personal.collides"]
+        with np.errstate(over="ignore"):
+            place_names(names, self._shift)
         self._users = [users[k] for k in at.tolist()]
+
+
+def merged_names(states: Sequence[Mapping[str, np.ndarray]], most: int) -> dict[str, np.ndarray]:
+    """Return the names of several states of `PersonalView.state` as one: of each slot the first.
+
+    Parameters
+    ----------
+    states : sequence of mapping of str to ndarray
+        The states.
+    most : int
+        Names to keep.
+
+    Returns
+    -------
+    state : dict of str to ndarray
+        As from `PersonalView.state`.
+    """
+    found: dict[int, tuple[str, int]] = {}
+    collisions: set[int] = set()
+    for state in states:
+        users = json.loads(bytes(np.asarray(state["personal.users"])))
+        columns = [state[f"personal.{name}"].tolist() for name in ("slot", "user", "feature")]
+        for slot, user, feature in zip(*columns, strict=True):
+            own = users[user], feature
+            if found.setdefault(slot, own) != own:
+                collisions.add(slot)
+        collisions.update(state["personal.slot"][state["personal.collides"]].tolist())
+    kept = dict(list(found.items())[:most])
+    return _as_state(
+        np.fromiter(kept, dtype=np.int64, count=len(kept)),
+        [user for user, _ in kept.values()],
+        np.array([feature for _, feature in kept.values()], dtype=np.int64),
+        np.array([slot in collisions for slot in kept], dtype=bool),
+    )
+
+
+def _as_state(
+    slots: np.ndarray, users: Sequence[str], features: np.ndarray, collides: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The names of slots as arrays."""
+    place = {user: k for k, user in enumerate(dict.fromkeys(users))}
+    return {
+        "personal.users": np.frombuffer(json.dumps(list(place)).encode(), dtype=np.uint8),
+        "personal.slot": slots,
+        "personal.user": np.array([place[user] for user in users], dtype=np.int64),
+        "personal.feature": features,
+        "personal.collides": collides,
+    }
 
 
 class _SingleRow:
@@ -236,7 +291,7 @@ class _SingleRow:
         self._user = np.zeros(1, dtype=np.uint64)
         self._data, self._indices = np.empty(2 * most), np.empty(2 * most, dtype=np.int32)
         self._ends = np.zeros(2, dtype=np.int32)
-        keys = np.empty(most, dtype=np.uint64)
+        keys = np.empty((2, most), dtype=np.int64)
         matrix = self._data, self._indices, self._ends
         self._loops = [
             bind(

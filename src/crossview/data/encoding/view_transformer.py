@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
+from crossview.data.encoding.personal import MORE_BITS, merged_names
 from crossview.errors import InputError
 from crossview.kernels.merged import merged_moments, total
 
@@ -97,6 +98,8 @@ def _merged_state(states: Sequence[State], start: State, remember_names: int) ->
             merged |= _merged_frequencies(states, start, name.removeprefix("df_slots."))
         elif name.startswith("slots."):
             merged |= _merged_names(states, name.removeprefix("slots."), remember_names)
+    if "personal.users" in start:
+        merged |= merged_names(states, remember_names << MORE_BITS)
     for name in start:
         if name not in merged and not name.startswith(("slot_", "df.")):
             merged[name] = total([state[name] for state in states], start[name])

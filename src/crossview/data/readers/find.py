@@ -16,6 +16,8 @@ from crossview.saving.files import is_pipe
 
 __all__ = ["find_format", "find_reader", "is_query"]
 
+# in the folder of a server
+SERVER_LOG = "log.sqlite"
 _COMPRESSIONS = {".gz", ".zst"}
 _REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
 _QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
@@ -62,6 +64,9 @@ def is_query(source: str) -> bool:
 def _expand(path: str) -> list[str]:
     """The files that a path or glob names, sorted by name."""
     if os.path.isdir(path):
+        log = os.path.join(path, SERVER_LOG)
+        if os.path.isfile(log):
+            return [log]
         raise InputError(f"is a folder; name its files, for example {path}/*.parquet", file=path)
     if os.path.exists(path):
         return [path]

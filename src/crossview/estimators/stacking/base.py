@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
+from crossview.algorithms import stream_memory
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
@@ -32,6 +33,7 @@ from crossview.estimators.stacking.experts import (
     experts_to_json,
     own_layout,
 )
+from crossview.estimators.stacking.memory import MemoryState
 from crossview.estimators.stacking.one_row import StackRow
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -170,6 +172,9 @@ class Stacking(NestedLearners):
         self._combine(found, (y, weight), states.as_stack(self._state, alive), past, out)
         if not alive.all():
             self._keep_experts(np.flatnonzero(alive))
+        if (memory := self._memory(self._state)) is not None:
+            given = read_only(y), read_only(weight)
+            stream_memory.combine(rows, out, *given, memory.for_loops())
         return out
 
     def _keep_experts(self, kept: np.ndarray) -> None:
@@ -207,6 +212,21 @@ class Stacking(NestedLearners):
                 self._keep_experts(np.flatnonzero(alive))
 
         return combine_and_drop
+
+    def _bind_memory(
+        self, rows: Rows, of_rows: tuple[np.ndarray, np.ndarray], scores: np.ndarray
+    ) -> Bound | None:
+        """Return the loop by which the memory changes the scores of a row, and learns it."""
+        memory = self._memory(self._state)
+        if memory is None:
+            return None
+        y, weight = map(read_only, of_rows)
+        bound: Bound = stream_memory.combine.bind(rows, scores, y, weight, memory.for_loops())
+        return bound
+
+    def _memory(self, state: State) -> MemoryState | None:
+        """Return the memory of the last labels and rows; None if there is none."""
+        return None
 
     def _settings(self) -> Settings:
         """Return the parameters of the combination."""
@@ -272,7 +292,7 @@ class Stacking(NestedLearners):
         n, K, C = found.shape
         # rows of weight 0 are combined and not learned
         nothing = np.zeros(n, dtype=np.int64 if C > 1 else np.float64), np.zeros(n)
-        copy = {name: value.copy() for name, value in self._state.items() if name != "weights"}
+        copy = {name: self._state[name].copy() for name in Stack._fields if name != "alive"}
         out = np.empty((n, C))
         stack = states.as_stack(copy, np.ones(K, dtype=bool))
         self._combine(found, nothing, stack, NO_HISTORY, out)
@@ -314,7 +334,9 @@ class Stacking(NestedLearners):
         super()._start_state()
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [self._stack_state(state), *super()._parts(state)]
+        memory = self._memory(state)
+        parts = [self._stack_state(state), *super()._parts(state)]
+        return parts if memory is None else [*parts, memory]
 
     def _stack_state(self, state: State) -> states.StackState:
         """Return the weights of the experts."""

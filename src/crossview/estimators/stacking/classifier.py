@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
-from crossview.algorithms import calibration
+from crossview.algorithms import calibration, label_memory
 from crossview.algorithms.stacking import several_classes, two_classes
-from crossview.estimators.base import OnlineClassifier
+from crossview.errors import InputError
+from crossview.estimators.base import OnlineClassifier, State
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.second_order import AROWClassifier
 from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
+from crossview.estimators.stacking.memory import MemoryState
 
 __all__ = ["OnlineStackingClassifier"]
 
@@ -38,6 +41,17 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         The experts: their names, online classifiers of this package, and for an expert on one view
         the name of the view.  They share the columns and the views of the stack.  None: 8 to 20
         experts made from the views of the data; see the notes.
+    memory : bool, default=False
+        Whether the last labels and rows count, too, for a stream in the order of time, where each
+        label has come before the next row is to be predicted: the share of each class among the
+        last labels, with weights that decay by 0, 0.9 and 0.99 a row, and by how much each number
+        differs from its mean over the last rows, beside the score of the experts.  They count
+        while a Markov chain of the labels predicts the next one better than the frequencies of the
+        classes do, by 0.01 nats a row and three standard errors, from row 2,000 on, and where that
+        lowered the log loss on the last rows; see ``memory_gain_``.  This is so in
+        `score_then_learn`.  `predict` and the like are of rows whose last labels are not known, and
+        what they say does not depend on ``memory``.  At most 32 numbers are remembered, and nothing
+        is of more than 20 classes.
     calibration : {"sigmoid", "none"}, default="none"
         Whether to calibrate the combination, too.  The experts always are, and the combination
         minimizes the log loss, so that "none" gives probabilities.
@@ -45,7 +59,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     Attributes
     ----------
     classes_, experts_, mixture_weights_, stacking_weights_, stacking_decides_, weight_history_,
-    layout_, n_features_in_, feature_names_in_
+    memory_gain_, uses_memory_, layout_, n_features_in_, feature_names_in_
 
     Raises
     ------
@@ -102,8 +116,44 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     scores_are_log_odds = True
     _expert_kind = OnlineClassifier
 
+    _parameter_constraints: ClassVar[dict] = {
+        **Stacking._parameter_constraints,
+        "memory": ["boolean"],
+    }
+
+    memory: bool = False
     class_weight: Any = None
     calibration: str = "none"
+
+    def _check_combination(self) -> None:
+        super()._check_combination()
+        if self.memory and self.calibration != "none":
+            raise InputError(
+                "memory=True with calibration='sigmoid', which would be of scores with the memory "
+                "and used for those without; leave it at 'none', which gives probabilities"
+            )
+
+    def _memory(self, state: State) -> MemoryState | None:
+        if not self.memory:
+            return None
+        return MemoryState(state, self._slots.n_columns, self._n_inner_scores())
+
+    @property
+    def memory_gain_(self) -> tuple[float, float]:
+        """By how many nats a row the last label predicts the next one, and the standard error."""
+        return label_memory.gain(self._fitted_memory().gate)
+
+    @property
+    def uses_memory_(self) -> bool:
+        """Whether the last labels and rows count for the next row."""
+        return self._fitted_memory().remembers
+
+    def _fitted_memory(self) -> MemoryState:
+        check_is_fitted(self, "_state")
+        memory = self._memory(self._state)
+        if memory is None:
+            raise AttributeError("there is no memory with memory=False")
+        return memory
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_classifiers(self.layout_, len(self.classes_))

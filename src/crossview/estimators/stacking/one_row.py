@@ -67,6 +67,9 @@ class StackRow:
             p = memory.p.reshape(1, K, C)
         y = np.zeros(1, dtype=np.float64 if C == 1 else np.int64) if example is None else example.y
         self._combine = stack._bind_combination(p, (y, self._weight), scores, example is not None)
+        self._remember: Bound | None = None
+        if example is not None:
+            self._remember = stack._bind_memory(row.rows, (y, self._weight), scores)
 
     def _bind(self, stack: Any, k: int, expert: Expert) -> Bound | None:
         """Bind the loop of an expert; None if it has none for a single row."""
@@ -114,6 +117,8 @@ class StackRow:
         elif self._missing.any():
             self._found[self._missing] = math.nan
         self._combine()
+        if self._remember is not None:
+            self._remember()
         return -1
 
 

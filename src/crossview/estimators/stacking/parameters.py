@@ -58,6 +58,11 @@ ATTRIBUTES: dict[str, ParameterDoc] = {
     ),
     "stacking_weights_": ("dict of str to float", "Coefficient of each expert in stacking."),
     "stacking_decides_": ("bool", "Whether stacking predicts; otherwise the mixture does."),
+    "memory_gain_": (
+        "(float, float)",
+        "By how many nats a row the last label predicts the next one, and the standard error.",
+    ),
+    "uses_memory_": ("bool", "Whether the last labels and rows count for the next row."),
     "weight_history_": (
         "WeightHistory",
         """

@@ -21,17 +21,32 @@ import xxhash
 
 from crossview.errors import InputError
 
-__all__ = ["LOG", "OWN_ID", "Label", "Labeled", "Log", "Prediction", "Snapshot", "own_id"]
+__all__ = [
+    "ASSUMED",
+    "CAME",
+    "LATE",
+    "LOG",
+    "OWN_ID",
+    "Counts",
+    "Label",
+    "Labeled",
+    "Log",
+    "Prediction",
+    "Snapshot",
+    "own_id",
+]
 
 LOG = "log.sqlite"
-APPLICATION, FORMAT = 0x43725677, 1
+APPLICATION, FORMAT = 0x43725677, 2
 SCHEMA = (
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE predictions (sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
     " time INTEGER NOT NULL, row TEXT NOT NULL, model INTEGER NOT NULL, prediction TEXT NOT NULL,"
     " probabilities TEXT NOT NULL, checksum INTEGER NOT NULL)",
-    "CREATE TABLE labels (sequence INTEGER PRIMARY KEY, prediction INTEGER NOT NULL UNIQUE,"
-    " time INTEGER NOT NULL, label TEXT NOT NULL, checksum INTEGER NOT NULL)",
+    "CREATE TABLE labels (sequence INTEGER PRIMARY KEY, prediction INTEGER NOT NULL,"
+    " time INTEGER NOT NULL, label TEXT NOT NULL, kind INTEGER NOT NULL,"
+    " assumed TEXT, checksum INTEGER NOT NULL)",
+    "CREATE UNIQUE INDEX label_of ON labels (prediction, kind)",
     "CREATE TABLE snapshots (labels INTEGER PRIMARY KEY, time INTEGER NOT NULL,"
     " file TEXT NOT NULL, sha256 TEXT NOT NULL)",
 )
@@ -77,13 +92,32 @@ class Prediction(NamedTuple):
     probabilities: str
 
 
+# kinds of labels: one that came; one that is assumed, as none came in time; one that came after it
+CAME, ASSUMED, LATE = 0, 1, 2
+
+
 class Label(NamedTuple):
-    """A label that came: its position, that of its prediction, the time, and the label as JSON."""
+    """A label of a prediction.
+
+    Attributes
+    ----------
+    sequence, prediction : int
+        Its position, and that of its prediction.
+    time : int
+        When it came.
+    label : str
+        As JSON.
+    kind : {CAME, ASSUMED, LATE}
+    assumed : str or None
+        Of a late one the label that was assumed before.
+    """
 
     sequence: int
     prediction: int
     time: int
     label: str
+    kind: int = CAME
+    assumed: str | None = None
 
 
 class Labeled(NamedTuple):
@@ -91,6 +125,24 @@ class Labeled(NamedTuple):
 
     label: Label
     of: Prediction
+
+
+class Counts(NamedTuple):
+    """How much is in the log.
+
+    Attributes
+    ----------
+    predictions : int
+        With those that were removed.
+    labels : int
+        The number of the last one.
+    labeled : int
+        Predictions that have a label, or had one; one that is assumed counts.
+    """
+
+    predictions: int
+    labels: int
+    labeled: int
 
 
 class Snapshot(NamedTuple):
@@ -168,7 +220,7 @@ class Log:
                 )
             tables = self._value(
                 "SELECT count(*) FROM sqlite_master WHERE name IN "
-                "('about', 'predictions', 'labels', 'snapshots')"
+                "('about', 'predictions', 'labels', 'label_of', 'snapshots')"
             )
             if found != APPLICATION or tables != len(SCHEMA):
                 raise self._damaged("it is no log of crossview serve")
@@ -207,7 +259,7 @@ class Log:
     def add_label(self, label: Label) -> None:
         """Add a label, within a transaction."""
         row = (*label, _checksum(label))
-        self.connection.execute("INSERT INTO labels VALUES (?,?,?,?,?)", row)
+        self.connection.execute("INSERT INTO labels VALUES (?,?,?,?,?,?,?)", row)
 
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Note a model file, within a transaction."""
@@ -216,7 +268,7 @@ class Log:
     def touch(self) -> None:
         """Write a little, to see whether it can be written, within a transaction."""
         now = str(time.time_ns())
-        self.connection.execute("INSERT OR REPLACE INTO about VALUES ('written', ?)", (now,))
+        self._set_about({"written": now})
 
     def begin_run(self) -> int:
         """Return the first sequence number of a new run, which no other run has."""
@@ -225,7 +277,7 @@ class Log:
             highest = self._value("SELECT max(sequence) FROM predictions")
             if highest is not None and highest >= run * RUN:
                 raise self._damaged("it has predictions of a later run than the last one")
-            self.connection.execute("INSERT OR REPLACE INTO about VALUES ('run', ?)", (str(run),))
+            self._set_about({"run": str(run)})
         return run * RUN
 
     # --- reading -------------------------------------------------------------------------------
@@ -235,27 +287,34 @@ class Log:
         with self._as_input():
             return dict(self.connection.execute("SELECT key, value FROM about"))
 
-    def counts(self) -> tuple[int, int]:
-        """Return how many predictions and labels there are; an error if labels have a gap."""
+    def counts(self) -> Counts:
+        """Return how much there is; an error if labels have a gap."""
+        about = self.about()
+        removed = [int(about.get(f"removed {what}", 0)) for what in ("predictions", "labels")]
+        late = int(about.get("removed late", 0))
         with self._as_input():
             n_predictions = self._value("SELECT count(*) FROM predictions")
-            n, last = self.connection.execute(
-                "SELECT count(*), coalesce(max(sequence), 0) FROM labels"
+            n, last, n_late = self.connection.execute(
+                "SELECT count(*), coalesce(max(sequence), ?), total(kind = ?) FROM labels",
+                (removed[1], LATE),
             ).fetchone()
-        if n != last:
-            raise self._damaged(f"it has {n} labels, and the last one is number {last}")
-        return n_predictions, n
+        if n + removed[1] != last:
+            raise self._damaged(
+                f"it has {n + removed[1]} labels, and the last one is number {last}"
+            )
+        return Counts(n_predictions + removed[0], last, last - int(n_late) - late)
 
-    def find(self, id_: str) -> tuple[Prediction, str | None] | None:
-        """Return the prediction with an id, and its label if it has one."""
-        found = self.connection.execute(
-            "SELECT p.*, l.label FROM predictions p LEFT JOIN labels l "
-            "ON l.prediction = p.sequence WHERE p.id = ?",
-            (id_,),
-        ).fetchone()
+    def find(self, id_: str) -> tuple[Prediction, Label | None] | None:
+        """Return the prediction with an id, and its newest label if it has one."""
+        found = self.connection.execute("SELECT * FROM predictions WHERE id = ?", (id_,)).fetchone()
         if found is None:
             return None
-        return self._checked(Prediction, found[:-1]), found[-1]
+        prediction = self._checked(Prediction, found)
+        label = self.connection.execute(
+            "SELECT * FROM labels WHERE prediction = ? ORDER BY kind DESC LIMIT 1",
+            (prediction.sequence,),
+        ).fetchone()
+        return prediction, None if label is None else self._checked(Label, label)
 
     def labeled(self, after: int, most: int) -> list[Labeled]:
         """Return labels in their order, with their predictions.
@@ -275,13 +334,140 @@ class Log:
             ).fetchall()
         found = []
         for number, row in enumerate(rows, after + 1):
-            label = self._checked(Label, row[:5])
+            label = self._checked(Label, row[:7])
             if label.sequence != number:
                 raise self._damaged(f"label {number} is missing")
-            if row[5] is None:
+            if row[7] is None:
                 raise self._damaged(f"the prediction of label {number} is missing")
-            found.append(Labeled(label, self._checked(Prediction, row[5:])))
+            found.append(Labeled(label, self._checked(Prediction, row[7:])))
         return found
+
+    def unlabeled(self, after: int, until: int, most: int) -> tuple[int, list[Prediction]]:
+        """Return predictions of before a time that have no label, in their order.
+
+        Parameters
+        ----------
+        after : int
+            The position of the last prediction that was looked at.
+        until : int
+            The time.
+        most : int
+            How many are looked at.
+
+        Returns
+        -------
+        last : int
+            The position of the last one that was looked at now.
+        found : list of Prediction
+        """
+        with self._as_input():
+            rows = self.connection.execute(
+                "SELECT p.*, EXISTS (SELECT 1 FROM labels WHERE prediction = p.sequence) "
+                "FROM predictions p WHERE p.sequence > ? ORDER BY p.sequence LIMIT ?",
+                (after, most),
+            ).fetchall()
+        found = []
+        for *row, has_label in rows:
+            prediction = self._checked(Prediction, row)
+            if prediction.time >= until:
+                break
+            after = prediction.sequence
+            if not has_label:
+                found.append(prediction)
+        return after, found
+
+    # --- removing ------------------------------------------------------------------------------
+
+    def set_base(self, labels: int, sha256: str) -> None:
+        """Note the model from which a replay begins, within a transaction."""
+        self._set_about({"base": f"{labels} {sha256}"})
+
+    def base(self) -> tuple[int, str] | None:
+        """Return the labels and the checksum of the model from which a replay begins.
+
+        None: it begins from the first one.
+        """
+        known = self.about().get("base")
+        if known is None:
+            return None
+        labels, _, checksum = known.partition(" ")
+        return int(labels), checksum
+
+    def first_label(self) -> int:
+        """Return the number of the first label that was not removed."""
+        return int(self.about().get("removed labels", 0)) + 1
+
+    def corrected(self) -> set[int]:
+        """Return the positions of predictions whose label came after one was assumed."""
+        with self._as_input():
+            rows = self.connection.execute("SELECT prediction FROM labels WHERE kind = ?", (LATE,))
+            return {position for (position,) in rows}
+
+    def oldest_label(self) -> Label | None:
+        """Return the first label that was not removed."""
+        with self._as_input():
+            row = self.connection.execute(
+                "SELECT * FROM labels ORDER BY sequence LIMIT 1"
+            ).fetchone()
+        return None if row is None else self._checked(Label, row)
+
+    def remove_labels(self, until: int, last: int, most: int) -> int:
+        """Remove the first labels, with their predictions, within a transaction.
+
+        Parameters
+        ----------
+        until : int
+            Only labels of before this time are removed.
+        last : int
+            The number of the last one that may be removed.
+        most : int
+            How many, at most.
+
+        Returns
+        -------
+        n : int
+            How many were removed.
+        """
+        rows = self.connection.execute(
+            "SELECT * FROM labels WHERE sequence <= ? ORDER BY sequence LIMIT ?", (last, most)
+        ).fetchall()
+        some = []
+        for row in rows:
+            label = self._checked(Label, row)
+            if label.time >= until:
+                break
+            some.append(label)
+        if not some:
+            return 0
+        # a row whose label was assumed stays until the one that came after it is removed, too
+        self.connection.executemany(
+            "DELETE FROM labels WHERE sequence = ?", [(one.sequence,) for one in some]
+        )
+        n_predictions = self.connection.executemany(
+            "DELETE FROM predictions WHERE sequence = ?1 "
+            "AND NOT EXISTS (SELECT 1 FROM labels WHERE prediction = ?1)",
+            [(one.prediction,) for one in some],
+        ).rowcount
+        n_late = sum(one.kind == LATE for one in some)
+        self._add_removed(predictions=n_predictions, labels=len(some), late=n_late)
+        return len(some)
+
+    def remove_predictions(self, sequences: Sequence[int]) -> None:
+        """Remove predictions that have no label, within a transaction."""
+        n = self.connection.executemany(
+            "DELETE FROM predictions WHERE sequence = ?1 "
+            "AND NOT EXISTS (SELECT 1 FROM labels WHERE prediction = ?1)",
+            [(one,) for one in sequences],
+        ).rowcount
+        self._add_removed(predictions=n)
+
+    def _add_removed(self, **counts: int) -> None:
+        about = self.about()
+        names = {f"removed {what}": n for what, n in counts.items()}
+        self._set_about({name: str(int(about.get(name, 0)) + n) for name, n in names.items()})
+
+    def _set_about(self, entries: dict[str, str]) -> None:
+        self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", entries.items())
 
     def check_predictions(self) -> None:
         """Raise an error if a prediction is not as it was written, with a label or without."""

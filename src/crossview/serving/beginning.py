@@ -1,0 +1,109 @@
+"""A model that begins with nothing: what the first labels say of classes and columns."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from crossview.catalog.learners import find_learner
+from crossview.data.arrow import pyarrow
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.one_row import first_row
+from crossview.errors import InputError
+from crossview.saving.files import replacing
+from crossview.saving.pipelines import pipeline
+from crossview.saving.schema import check_header
+
+__all__ = ["FEWEST_LABELS", "Beginning"]
+
+# the columns are those of the first rows, as the first one alone may lack some
+FEWEST_LABELS = 20
+MODEL = "stacking"
+_SCHEMA = {"label": str, "task": str, "views": (None, dict), "kinds": dict, "ignore": [str]}
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What is known before the first label.
+
+    Attributes
+    ----------
+    label : str
+        The column that is predicted; a row that has it is predicted without it.
+    task : {"classification", "regression"}
+    views : mapping of str to columns, or None
+        As for `ViewEncoder`; None: columns called ``user__age`` belong to the view ``user``.
+    kinds : mapping of str to sequence of str
+        Columns that are ``text``, ``categorical``, ``numeric`` or ``date``.
+    ignore : sequence of str
+        Columns that are in no view.
+    """
+
+    label: str
+    task: str = "classification"
+    views: Mapping[str, Any] | None = None
+    kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ignore: Sequence[str] = ()
+
+    def make(self) -> Any:
+        """Return the model that `train` begins with, too, with nothing learned."""
+        kinds: dict[str, Any] = {kind: list(names) for kind, names in self.kinds.items() if names}
+        encoder = ViewEncoder(self.views, **kinds)
+        encoder.check_params()
+        return pipeline(encoder, find_learner(MODEL, self.task, ()).make(random_state=0))
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What a model file says of it."""
+        return {"model": MODEL, "task": self.task, "label": self.label, "seed": 0}
+
+    def table(self, rows: Sequence[Any]) -> Any:
+        """Return the first rows as an Arrow table, with the columns of all of them.
+
+        A column whose values are of several types has text.
+        """
+        aside = re.compile("|".join(map(fnmatch.translate, [self.label, *self.ignore]))).match
+        declared = {name.partition("=")[0] for names in self.kinds.values() for name in names}
+        flat = [first_row(_present(row), declared) for row in rows]
+        names = [name for name in dict.fromkeys(k for row in flat for k in row) if not aside(name)]
+        columns = {}
+        for name in names:
+            cells = [row.get(name) for row in flat]
+            if len({_kind(cell) for cell in cells if cell is not None}) > 1:
+                cells = [None if cell is None else str(cell) for cell in cells]
+            columns[name] = cells
+        try:
+            return pyarrow().table(columns)
+        except (ValueError, TypeError) as error:  # those of Arrow are among them
+            raise InputError(f"the first rows are no table ({error})") from None
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `read` reads."""
+        with replacing(path) as unfinished:
+            Path(unfinished).write_bytes(msgspec.json.encode(asdict(self)))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Beginning:
+        """Return what `write` wrote."""
+        try:
+            known = msgspec.json.decode(Path(path).read_bytes())
+            check_header(known, _SCHEMA, "the first model")
+        except (OSError, msgspec.DecodeError, InputError) as error:
+            raise InputError(f"cannot be read ({error})", file=str(path)) from None
+        return cls(**known)
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row without views that are missing."""
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _kind(cell: Any) -> type:
+    return float if type(cell) is int else type(cell)

@@ -1,0 +1,282 @@
+"""Labels that come late or never, rows that are removed or never kept, and beginnings."""
+
+import json
+import sqlite3
+import time
+
+import pyarrow as pa
+import pytest
+
+import crossview
+from command_line import run
+from crossview import InputError
+from crossview.serving.beginning import Beginning
+from crossview.serving.folder import replay
+from live_servers import make_rows, serving
+
+
+def wait_until(fits):
+    until = time.monotonic() + 60
+    while not fits():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def rows_of(folder, query):
+    with sqlite3.connect(folder / "log.sqlite") as connection:
+        found = connection.execute(query).fetchall()
+    connection.close()
+    return found
+
+
+def same_after_restart(folder, model, rows):
+    """The model as a replay has it, and as a server that starts again."""
+    found = replay(folder, output=folder / "again.safetensors")
+    assert found.same
+    assert not found.different
+    again = crossview.load(folder / "again.safetensors")
+    for row in rows:
+        assert again.predict_proba_one(row) == model.predict_proba_one(row)
+    return found
+
+
+# --- labels that come late or never -------------------------------------------------------------
+
+
+def test_a_row_without_a_label_is_learned_as_negative_and_corrected(tmp_path, model_file):
+    model = crossview.load(model_file)
+    rows, _ = make_rows(6)
+    with serving(tmp_path, model_file, wait=0.3, no_label="skip", tend_seconds=0.05) as server:
+        found = server.post("/predict?durable=1", {"rows": rows})["predictions"]
+        ids = [one["id"] for one in found]
+        server.post("/label", {"id": ids[2], "label": "click"})  # before the others are assumed
+        wait_until(lambda: server.learned()["labels"] == 6)
+        order = [(2, "click"), *((i, "skip") for i in (0, 1, 3, 4, 5))]
+        # what comes now corrects; the same as what was assumed is noted, and not learned again
+        late = [{"id": ids[4], "label": "click"}, {"id": ids[5], "label": "skip"}]
+        assert [one["label"] for one in server.post("/label", late)["labels"]] == ["new", "new"]
+        assert [one["label"] for one in server.post("/label", late)["labels"]] == ["known"] * 2
+        server.post("/label", late[1] | {"label": "click"}, 409)
+        numbers = server.learned()
+        assert (numbers["labels"], numbers["scored"], numbers["without_label"]) == (8, 6, 0)
+        for i, label in (*order, (4, "click")):
+            model.learn_one(rows[i], label)
+        # each row is scored once, by its last label
+        right = {2: "click", 4: "click"}
+        correct = sum(one["prediction"] == right.get(i, "skip") for i, one in enumerate(found))
+        assert numbers["accuracy"] == pytest.approx(correct / 6)
+        assert server.post("/predict", {"row": rows[0]})["probabilities"] == (
+            model.predict_proba_one(rows[0])
+        )
+    assert same_after_restart(tmp_path, model, rows).labels == 8
+
+
+def test_a_row_that_has_waited_is_dropped(tmp_path, model_file):
+    rows, _ = make_rows(3)
+    with serving(tmp_path, model_file, wait=0.2) as server:
+        ids = [
+            one["id"] for one in server.post("/predict?durable=1", {"rows": rows})["predictions"]
+        ]
+        server.post("/label", {"id": ids[0], "label": "skip"})
+        time.sleep(0.25)
+        answer = server.post("/label", {"id": ids[1], "label": "skip"}, 410)
+        assert "waited too long" in answer["error"]
+        assert server.post("/label", {"id": ids[0], "label": "skip"})["label"] == "known"
+        assert server.learned()["labels"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("buy", "none of the classes click, skip"), ("negative", "positive one")]
+)
+def test_the_class_of_no_label_is_one_of_the_model(tmp_path, model_file, name, words):
+    with serving(tmp_path, model_file) as server:
+        live = server.serving.live
+        with pytest.raises(InputError, match=words):
+            live.find_class(name)
+        live.info["positive"] = "click"
+        assert live.find_class("negative") == "skip"
+
+
+# --- rows that are removed, or never kept -------------------------------------------------------
+
+
+def test_old_rows_are_removed_and_the_rest_is_replayed(tmp_path, model_file):
+    model = crossview.load(model_file)
+    rows, labels = make_rows(31)
+    with serving(tmp_path, model_file, keep=0.4, tend_seconds=0.05) as server:
+        sent = [{"row": r, "label": y} for r, y in zip(rows, labels, strict=True)]
+        server.post("/learn", sent[:30])
+        server.post("/predict?durable=1", {"rows": rows[:5]})
+        counted = "SELECT (SELECT count(*) FROM labels), (SELECT count(*) FROM predictions)"
+        wait_until(lambda: rows_of(tmp_path, counted) == [(0, 0)])
+        numbers = server.learned()
+        assert (numbers["labels"], numbers["predictions"], numbers["scored"]) == (30, 35, 30)
+        server.post("/label", {"id": "x1-0", "label": "skip"}, 404)
+    with serving(tmp_path) as server:  # nothing is removed any more
+        server.post("/learn", sent[30])
+        assert server.learned()["labels"] == 31
+    for row, label in zip(rows, labels, strict=True):
+        model.learn_one(row, label)
+    assert same_after_restart(tmp_path, model, rows[:5]).labels == 1
+    (base,) = tmp_path.glob("base-*")
+    base.write_bytes(base.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"not the model that log\.sqlite goes on from"):
+        replay(tmp_path)
+
+
+def test_hashed_rows_have_no_names_and_no_values(tmp_path, model_file):
+    encoder, learner = (step for _, step in crossview.load(model_file).steps)
+    rows, labels = make_rows(30)
+    with serving(tmp_path, model_file, hash_rows=True) as server:
+        for row, label in zip(rows, labels, strict=True):
+            found = server.post("/predict", {"row": row})
+            assert found["probabilities"] == learner.predict_proba_one(encoder.transform_one(row))
+            server.post("/label", {"id": found["id"], "label": label})
+            server.learned()
+            learner.learn_one(encoder.transform_one(row), label)
+        # the same row again is a retry, another one is not
+        one = {"row": rows[0], "id": "mine"}
+        assert server.post("/predict", one) == server.post("/predict", one)
+        server.post("/predict", {"row": rows[3], "id": "mine"}, 409)
+        assert server.post("/predict", {"row": {"user": {"age": "old"}}}, 422)["column"]
+    kept = " ".join(row for (row,) in rows_of(tmp_path, "SELECT row FROM predictions"))
+    assert not any(
+        word in kept for word in ("user", "city", "Köln", "São", str(rows[0]["user"]["age"]))
+    )
+    assert replay(tmp_path).same == [30]
+    with serving(tmp_path) as server:  # the folder knows
+        found = server.post("/predict", {"row": rows[0]})["probabilities"]
+        assert found == learner.predict_proba_one(encoder.transform_one(rows[0]))
+
+
+# --- beginning with nothing ---------------------------------------------------------------------
+
+
+def test_a_model_begins_with_its_first_labels(tmp_path):
+    rows, labels = make_rows(200)
+    begin = Beginning("click", views={"user": ["user__*"], "page": ["page__*"]}, ignore=["page__q"])
+    rows[3] = {"page": {"size": 1.0, "q": "x"}, "click": "click"}  # its own label is no column
+    with serving(tmp_path, begin) as server:
+        answer = server.post("/predict", {"row": rows[0]})
+        assert answer["prediction"] is None
+        assert "first 20 labels" in answer["note"]
+        server.post(
+            "/learn", [{"row": r, "label": y} for r, y in zip(rows[:10], labels, strict=False)]
+        )
+        server.learned()
+        assert "another kind" in server.post("/learn", {"row": rows[0], "label": 7}, 422)["error"]
+        assert server.learned()["classes"] == []
+    with serving(tmp_path) as server:  # nothing is lost by a restart
+        sent = [{"row": r, "label": y} for r, y in zip(rows[10:], labels[10:], strict=True)]
+        server.post("/learn", sent[:20])
+        numbers = server.learned()
+        assert numbers["classes"] == ["click", "skip"]
+        server.post("/learn", sent[20:])
+        numbers = server.learned()
+        assert numbers["labels"] == 200
+        assert numbers["accuracy"] > 0.6
+        live = server.serving.live
+        assert live.learner.layout_.names == ("user", "page")
+        names = set(live.model.steps[0][1].feature_names_in_)
+        assert names == {"user__city", "user__age", "page__size"}
+        assert "note" not in server.post("/predict", {"row": rows[0]})
+    assert replay(tmp_path).same[-1] == 200
+    # the same command goes on, another one is refused
+    with serving(tmp_path, begin) as server:
+        server.get("/readyz")
+    with pytest.raises(InputError, match="other options"), serving(tmp_path, Beginning("other")):
+        pass
+
+
+def test_first_rows_that_are_no_table_are_said(tmp_path):
+    begin = Beginning("y", views={"user": ["user_*"]})
+    with serving(tmp_path, begin) as server:
+        sent = [{"row": {"a": t, "b": [t, "x"][t % 2]}, "label": t % 2} for t in range(20)]
+        server.post("/learn", sent)
+        assert server.learned()["labels_refused"] == 20
+        shown = server.serving.shown()
+        assert "the first rows could not be learned" in shown["warnings"][-1]
+        # others can: a column of numbers and text is text
+        sent = [
+            {"row": {"user_a": t, "user_b": [t, "x"][t % 2]}, "label": t % 2} for t in range(20)
+        ]
+        server.post("/learn", sent)
+        assert server.learned()["classes"] == [0, 1]
+        assert server.post("/predict", {"row": {"user_b": "x"}})["probabilities"].keys() == {
+            "0",
+            "1",
+        }
+        json.dumps(server.serving.shown(), allow_nan=False)
+
+
+def test_numbers_from_nothing(tmp_path):
+    with serving(tmp_path, Beginning("y", "regression")) as server:
+        sent = [{"row": {"n": {"a": t / 10}}, "label": t / 5} for t in range(40)]
+        server.post("/learn", sent[:25])
+        server.learned()
+        server.post("/learn", sent[25:])
+        assert server.learned()["squared_error"] is not None
+
+
+def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for argv, words in (
+        (["--new"], "give --label"),
+        ([model_file, "--label", "click"], "--label is about a new model"),
+        (["--new", "--label", "click", model_file], "--new begins with nothing"),
+        ([model_file, "--no-label", "skip"], "give --wait"),
+        ([model_file, "--wait", "soon"], "--wait 'soon': give a time"),
+        ([model_file, "--wait", "7d", "--keep", "1h"], "--keep is less than --wait"),
+        (
+            [model_file, "--wait", "7d", "--no-label", "dog"],
+            "--no-label dog is none of the classes",
+        ),
+        (["--new", "--label", "y", "--hash-rows"], "--hash-rows needs a model"),
+        (["--new", "--label", "y", "--view", "user"], "give a view and its columns"),
+    ):
+        status, _, err = run(capsys, "serve", *argv, "--data", words[2:9], "--port", "0")
+        assert (status, len(err)) == (2, 1), err
+        assert words in err[0]
+
+
+# --- the log as a table -------------------------------------------------------------------------
+
+
+def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
+    rows, labels = make_rows(80)
+    folder = tmp_path / "d"
+    with serving(folder, model_file, wait=0.3, no_label="skip", tend_seconds=0.05) as server:
+        sent = [{"row": r, "label": y} for r, y in zip(rows[:76], labels, strict=False)]
+        server.post("/learn", sent)
+        found = server.post("/predict?durable=1", {"rows": rows[76:]})["predictions"]
+        wait_until(lambda: server.learned()["labels"] == 80)
+        server.post("/label", {"id": found[1]["id"], "label": "click"})
+        server.post("/predict?durable=1", {"rows": rows[:3]})  # without a label
+        # it is read while the server runs
+        order = [*range(76), 76, 78, 79, 77]
+        last = [*labels[:76], "skip", "skip", "skip", "click"]
+        batches = [batch.X for batch in crossview.open_table(folder)]
+        table = pa.Table.from_batches(batches).to_pandas()
+        assert len(table) == 80
+        ages = [rows[i].get("user", {}).get("age") for i in order]
+        assert [None if age != age else age for age in table["user__age"]] == ages
+        assert table["label"].tolist() == last
+        crossview.save(server.serving.live.model, tmp_path / "now.safetensors")
+    out = tmp_path / "t.safetensors"
+    for argv in (
+        ["describe", folder, "--label", "label"],
+        ["train", folder, "--label", "label", "--in-order", "--model", "pa:squared", "-o", out],
+        ["evaluate", tmp_path / "now.safetensors", folder, "--label", "label", "--no-views"],
+    ):
+        status, printed, err = run(capsys, *argv)
+        assert status == 0, err
+        assert any("80" in line for line in [*printed, *err])
+    with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
+        server.post("/learn", sent[:3])
+    for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):
+        if name == "empty":
+            with serving(tmp_path / name, model_file):
+                pass
+        status, _, err = run(capsys, "describe", tmp_path / name)
+        assert (status, len(err)) == (2, 1)
+        assert words in err[0]
