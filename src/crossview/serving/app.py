@@ -163,14 +163,9 @@ class Serving:
         self.monitor = Monitor(live)
         self._streams = 0
         self.is_ending = False
-        routes = [
-            Route("/", self.page, methods=["GET"]),
-            self._route("/events", self.events, "operator", "GET"),
+        routes = [  # which are tried in this order
             self._route("/predict", self.predict, "predict"),
             self._route("/invocations", self.invocations, "predict"),
-            Route("/openapi.json", self.document, methods=["GET"]),
-            Route("/docs", self.document_page, methods=["GET"]),
-            self._route("/ping", self.ready, None, "GET"),
             self._route("/label", self.label, "label"),
             self._route("/learn", self.learn, "label"),
             self._route("/snapshot", self.snapshot, "operator"),
@@ -179,6 +174,11 @@ class Serving:
             self._route("/metrics", self.metrics, "operator", "GET"),
             self._route("/healthz", self.health, None, "GET"),
             self._route("/readyz", self.ready, None, "GET"),
+            Route("/", self.page, methods=["GET"]),
+            self._route("/events", self.events, "operator", "GET"),
+            Route("/openapi.json", self.document, methods=["GET"]),
+            Route("/docs", self.document_page, methods=["GET"]),
+            self._route("/ping", self.ready, None, "GET"),
         ]
         self.app = Starlette(
             routes=routes,
