@@ -3,8 +3,11 @@
 In this order, each as far as its part of the tolerance allows: members of a stack or blend, those
 of least weight first, with their mean in the intercept; weights and factors of columns, by their
 part in the scores of the rows; precision, as multiples of a step per table; document frequencies
-of rare words, which then have one for all; and more weights.  The tolerance is about the mean log
-loss, or of numbers the mean squared error.
+of rare words, which then have one for all; and more weights.
+
+The mean log loss of the rows, or of numbers the mean squared error, grows by 0.1 % at most; and in
+units of the loss predictions move by 0.5 % at most.  Without the second bound the labels of few
+rows might happen to be in favor of what is dropped, and those of other rows would not.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from crossview.portable.scoring import (
     Scorer,
     Stack,
     Table,
+    Trees,
     ViewSum,
 )
 
@@ -35,8 +39,9 @@ __all__ = ["Pruned", "prune"]
 
 runtime: Any = untyped
 
-# of the loss, relative; and the part of it after each step
-TOLERANCE = 1e-3
+# of the loss, relative: what it may grow by, and how far predictions may move; and the part of it
+# after each step
+TOLERANCE, MOVES = 1e-3, 5e-3
 PARTS = {"members": 0.3, "weights": 0.7, "levels": 0.8, "frequencies": 0.9, "rest": 1.0}
 # of the largest value of a table, in steps
 LEVELS = (15, 31, 63, 127, 255, 1023, 4095, 16383, 65535)
@@ -85,9 +90,11 @@ class _Pruning:
         self.plan, self.given = plan, rows
         classes = plan.model.classes
         self.y = np.array(targets if classes is None else [classes.index(y) for y in targets])
+        self._program = as_program(plan)
         self.rows = self._encode()
-        self._fixed: dict[int, np.ndarray] = {}  # scores of what is not pruned
-        self.before = self.loss()
+        self._fixed: dict[Any, np.ndarray] = {}  # scores of what is not pruned
+        self.first = self._predicted()
+        self.before = self._loss(self.first)
 
     def run(self) -> Pruned:
         """Drop and round in turn."""
@@ -96,18 +103,19 @@ class _Pruning:
         levels, n_zero = self._round()
         self._drop_frequencies()
         n_more, n_left = self._drop_weights("rest")
-        after, n_dropped = self.loss(), n_weights + n_zero + n_more
+        after, n_dropped = self._loss(self._predicted()), n_weights + n_zero + n_more
         return Pruned(n_members, n_dropped, n_left, levels, self.before, after, len(self.given))
 
     def _fits(self, part: str) -> bool:
-        """Return whether the loss is within the tolerance up to a step."""
-        return self.loss() <= self.before * (1.0 + TOLERANCE * PARTS[part])
+        """Return whether loss and predictions are within the tolerance up to a step."""
+        most, predicted = self.before * PARTS[part], self._predicted()
+        grows = self._loss(predicted) - self.before
+        return grows <= TOLERANCE * most and self._away(predicted) <= MOVES * most
 
     # --- the loss --------------------------------------------------------------------------
 
     def _encode(self) -> _Rows:
-        program = as_program(self.plan)
-        mappings = [program.encode(row) for row in self.given]
+        mappings = [self._program.encode(row) for row in self.given]
         views = []
         for v, width in enumerate(self.plan.model.widths):
             own = [row[v] or {} for row in mappings]
@@ -118,17 +126,34 @@ class _Pruning:
         present = np.array([[view is not None for view in row] for row in mappings])
         return _Rows(views, present, mappings)
 
-    def loss(self) -> float:
-        """Return the mean log loss, or the mean squared error."""
+    def _predicted(self) -> np.ndarray:
+        """Return probabilities of all classes, or numbers."""
         model = self.plan.model
         scores = self._scores(model.scorer, self.rows)
         if model.classes is None:
             assert model.units is not None
-            return float(np.mean((model.units[0] + model.units[1] * scores[:, 0] - self.y) ** 2))
+            return np.asarray(model.units[0] + model.units[1] * scores[:, 0])
         assert model.calibration is not None
         calibration = as_json(model.calibration)
-        p = np.array([runtime.probabilities(row, calibration) for row in scores.tolist()])
-        return float(-np.log(np.maximum(p[np.arange(len(p)), self.y], LEAST)).mean())
+        return np.array([runtime.probabilities(row, calibration) for row in scores.tolist()])
+
+    def _loss(self, predicted: np.ndarray) -> float:
+        """Return the mean log loss, or the mean squared error."""
+        if predicted.ndim == 1:
+            return float(np.mean((predicted - self.y) ** 2))
+        of_class = predicted[np.arange(len(predicted)), self.y]
+        return float(-np.log(np.maximum(of_class, LEAST)).mean())
+
+    def _away(self, predicted: np.ndarray) -> float:
+        """Return how far predictions are from those before, in units of the loss.
+
+        That is the mean divergence of Kullback and Leibler, or the mean squared difference: what
+        the loss of other rows grows by if the model was right before.
+        """
+        if predicted.ndim == 1:
+            return float(np.mean((predicted - self.first) ** 2))
+        p, q = (np.maximum(one, LEAST) for one in (self.first, predicted))
+        return float((p * np.log(p / q)).sum(axis=1).mean())
 
     def _scores(self, scorer: Scorer, rows: _Rows) -> np.ndarray:
         if isinstance(scorer, ViewSum) and not any(one.supports for one in scorer.views):
@@ -140,11 +165,12 @@ class _Pruning:
             node = as_json(_without_members(scorer))
             each = zip(*members, strict=True)
             return np.array([runtime.combine(node, list(found)) for found in each])
-        if id(scorer) not in self._fixed:
+        key = id(scorer), id(rows.mappings) if rows is self.rows else 0
+        changes = isinstance(scorer, Trees) and bool(scorer.components)
+        if changes or key not in self._fixed:
             prepared = runtime.prepared(as_json(scorer))
-            found = [runtime.score(prepared, row) for row in rows.mappings]
-            self._fixed[id(scorer)] = np.array(found)
-        return self._fixed[id(scorer)]
+            self._fixed[key] = np.array([runtime.score(prepared, row) for row in rows.mappings])
+        return self._fixed[key]
 
     def says(self, member: Member) -> list[list[float] | None]:
         """Return what a member says of each row."""
@@ -210,6 +236,9 @@ class _Pruning:
                 share = weight / (len(own.views) if own.mean else 1)
                 for v, term in enumerate(own.views):
                     yield term, "weights", share * _sizes(term.weights, norms[v])
+            elif isinstance(own, Trees):
+                for one in own.components:
+                    yield one, "loadings", weight * _sizes(one.loadings, norms[one.view])
             elif isinstance(own, Machine):
                 others = _slopes_of_machine(own, rows)
                 for part_, other in zip(own.parts, others, strict=True):
@@ -244,16 +273,17 @@ class _Pruning:
         if not isinstance(encoder, TableEncoder):
             return
         texts = [
-            (one, one.slots, one.df)
-            for view in encoder.views
-            for one in view.hashed
+            (v, k, one.slots, one.df)
+            for v, view in enumerate(encoder.views)
+            for k, one in enumerate(view.hashed)
             if one.slots is not None and one.df is not None
         ]
-        bounds = np.unique(np.concatenate([np.zeros(1), *(df for _, _, df in texts)]))
+        bounds = np.unique(np.concatenate([np.zeros(1), *(df for *_, df in texts)]))
 
         def keep(k: int) -> None:
-            for one, slots, df in texts:
-                _with_frequencies(one, slots, df, bounds[k])
+            for v, at, slots, df in texts:
+                one = _with_frequencies(encoder.views[v].hashed[at], slots, df, bounds[k])
+                self._program.set_frequencies(v, at, as_json(one))
             self.rows = self._encode()
 
         def fits(k: int) -> bool:
@@ -308,11 +338,12 @@ def _largest(fits: Callable[[int], bool], n: int) -> int:
     return low
 
 
-def _with_frequencies(one: Hashed, slots: np.ndarray, df: np.ndarray, most: float) -> None:
+def _with_frequencies(one: Hashed, slots: np.ndarray, df: np.ndarray, most: float) -> Hashed:
     """Keep the document frequencies above ``most``; all others have their mean."""
     rare = df <= most
     one.slots, one.df = slots[~rare], df[~rare]
     one.default_df = round(float(df[rare].mean()), 2) if rare.any() else 0.0
+    return one
 
 
 def _sizes(table: Table, norms: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:

@@ -34,6 +34,10 @@ class Model:
         """Return the columns of each view that are not 0; None: it is missing."""
         return self._encoder.encode(row)
 
+    def set_frequencies(self, view, at, hashed):
+        """Encode with other document frequencies of a column."""
+        self._encoder.set_hashed(view, at, hashed)
+
     def scores(self, row):
         """Return the scores: one for two classes or numbers, else one per class."""
         return score(self._scorer, self._encoder.encode(row))
@@ -157,8 +161,7 @@ class _Table:
         self._patterns = [re.compile(one.get("pattern", ""), re.ASCII) for one in self._columns]
         self._kept = {}
         for view in self._views:
-            for one in view["hashed"]:
-                one["idf"] = dict(zip(accumulate(one.get("slots", ())), one.get("df", ())))
+            view["hashed"] = [_with_idf(one) for one in view["hashed"]]
         # a column may be in several views
         self._flat, self._groups = {}, {}
         for c, column in enumerate(self._columns):
@@ -169,6 +172,10 @@ class _Table:
             places = [(view, inside), (view, name)] + ([(prefix, rest)] if mark else [])
             for group, key in places:
                 self._groups.setdefault(group, {})[key] = name
+
+    def set_hashed(self, view, at, one):
+        """Replace the description of a column that is hashed."""
+        self._views[view]["hashed"][at] = _with_idf(one)
 
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
@@ -273,6 +280,10 @@ class _Table:
                 self._kept.clear()
             found = self._kept[name] = _hash(name.encode()) % self._n_slots
         return found
+
+
+def _with_idf(one):
+    return {**one, "idf": dict(zip(accumulate(one.get("slots", ())), one.get("df", ())))}
 
 
 _ENCODERS = {"table": _Table, "numbers": _Views}
