@@ -334,7 +334,8 @@ def main() -> None:
         labels, predictions = kill_and_check(Path(folder), start, draw, given.kills, given.seed)
         print(
             f"{given.kills:,} kills: {predictions:,} predictions and {labels:,} labels in the log, "
-            "none that was acknowledged is lost; live and replay have the same bytes"
+            "none that was acknowledged is lost; live and replay have the same bytes",
+            flush=True,
         )
         if given.damage:
             found = damage_and_check(Path(folder), given.damage, given.seed)
