@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 600
 .PHONY: help demo test test-all lint types pytest pytest-all fuzz bench docs papers release clean
 
 help:
-	@echo "make demo      install, write a table with three views, compare, train, predict"
+	@echo "make demo      install, write a table with three views, compare, train, predict, serve"
 	@echo "make test      install, then lint, types and the tests"
 	@echo "make test-all  the same, with whole grids and runs without the compiler"
 	@echo "make fuzz      damaged model files, odd tables and commands for ten minutes"
@@ -31,7 +31,7 @@ help:
 	$(VENV) -m compileall -q src
 	touch $@
 
-demo: .venv/installed-cli
+demo: .venv/installed-cli,serve
 	PATH="$(CURDIR)/.venv/bin:$$PATH" sh examples/demo.sh
 
 test: .venv/installed-dev lint types pytest

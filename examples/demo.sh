@@ -29,6 +29,15 @@ run crossview predict demo/model.safetensors demo/breast-cancer.parquet -o demo/
 run head -n 5 demo/predictions.csv
 run crossview inspect demo/model.safetensors --top 3
 
+# serve a model that begins with nothing: each row is predicted, and learned when its label comes
+if python3 -c 'import uvicorn, msgspec' 2>/dev/null; then
+    rm -rf demo/live
+    printf '\n$ python3 examples/live.py demo/breast-cancer.parquet diagnosis demo/live\n'
+    python3 examples/live.py demo/breast-cancer.parquet diagnosis demo/live
+    # the log again, from the start: the same bits
+    run crossview replay demo/live
+fi
+
 # `make demo` installs into .venv; a command that is on the PATH already needs no word
 if [ -f .venv/bin/activate ]; then
     printf '\nTo go on, type:\n. .venv/bin/activate\ncrossview describe YOUR.csv --label COLUMN\n'

@@ -1,10 +1,19 @@
 """Kill a server at random moments under load; nothing that it acknowledged may be lost.
 
-Clients remember what was answered: durable predictions, and labels.  The server starts again after
-each kill.  In the end the log has all of that, each label once, and the model of the server is that
-of a replay, byte by byte.
+Clients remember what was answered: durable predictions, and labels.  The server is stopped for a
+while (SIGSTOP) before one kill in four, and starts again after each.  In the end the log has all of
+that, each label once, and the model of the server is that of a replay, byte by byte.
 
     python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 1000
+
+Then bytes of its log are changed at many places: a replay refuses it, or gives the same model.
+
+    python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 20 --damage 1000
+
+A small disk is filled while clients ask, and emptied again: the server goes on by itself.
+
+    mount -t tmpfs -o size=4m none /mnt/small
+    python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 0 --disk /mnt/small
 """
 
 from __future__ import annotations
@@ -27,9 +36,14 @@ from pathlib import Path
 from typing import Any
 
 from crossview.data.server_log import Log
+from crossview.errors import InputError
 from crossview.serving.folder import replay
 
 CLIENTS = 3
+
+
+class NotTakenError(Exception):
+    """The server has refused a request."""
 
 
 class Memory:
@@ -58,7 +72,8 @@ class Client(threading.Thread):
         try:
             with contextlib.closing(connection):
                 while not self.ended.is_set():
-                    self._step(connection)
+                    with contextlib.suppress(NotTakenError):
+                        self._step(connection)
         except (OSError, http.client.HTTPException):
             return  # killed
 
@@ -69,6 +84,7 @@ class Client(threading.Thread):
         content = json.loads(answer.read())
         if answer.status != 200:
             self._memory.refused.append(f"{path} {answer.status}: {content}")
+            raise NotTakenError
         return content
 
     def _step(self, connection: http.client.HTTPConnection) -> None:
@@ -80,7 +96,6 @@ class Client(threading.Thread):
         if chance < 0.3:  # an id of ours, twice at times
             for _ in range(1 + (self._random.random() < 0.2)):
                 self._post(connection, "/learn", {"id": id_, "row": row, "label": label})
-                memory.labels[id_] = memory.rows[id_] = ""
                 memory.labels[id_], memory.rows[id_] = json.dumps(label), json.dumps(row)
             return
         durable = chance < 0.6
@@ -138,6 +153,12 @@ def kill_and_check(
                 client.start()
             time.sleep(chance.uniform(0.02, 0.5))
         if number < kills:
+            if number % 4 == 3:  # as a machine that is asleep
+                server.kill(signal.SIGSTOP)
+                time.sleep(chance.uniform(0.0, 0.5))
+                if chance.random() < 0.5:
+                    server.kill(signal.SIGCONT)
+                    time.sleep(chance.uniform(0.0, 0.3))
             server.kill(signal.SIGKILL)
             server.wait()
             for client in clients:
@@ -172,6 +193,105 @@ def kill_and_check(
     return n_labels, n_predictions
 
 
+def damage_and_check(folder: Path, places: int, seed: int) -> int:
+    """Change bytes of a log at many places, one after the other; return how many were refused.
+
+    Parameters
+    ----------
+    folder : path
+        ``data`` in it is the folder of a server that has ended.
+    places, seed : int
+    """
+    chance, log = random.Random(seed), folder / "data" / "log.sqlite"
+    for more in ("-wal", "-shm"):
+        assert not Path(f"{log}{more}").exists(), "the server has not ended in order"
+    sound, refused = log.read_bytes(), 0
+    output = folder / "damaged.safetensors"
+    replay(folder / "data", output=output)
+    right = output.read_bytes()
+    for _ in range(places):
+        content = bytearray(sound)
+        at = chance.randrange(len(content))
+        for i in range(at, min(at + chance.choice([1, 1, 8, 512]), len(content))):
+            content[i] ^= chance.randrange(1, 256)
+        log.write_bytes(content)
+        output.unlink(missing_ok=True)
+        try:
+            replay(folder / "data", output=output)
+        except InputError:
+            refused += 1
+        else:
+            assert output.read_bytes() == right, at
+    log.write_bytes(sound)
+    return refused
+
+
+def fill_and_check(
+    folder: Path,
+    start: Callable[[Path], Any],
+    rows: Callable[[random.Random], tuple[Any, Any]],
+    seed: int,
+) -> tuple[float, int]:
+    """Fill the disk of a server, and empty it; return the seconds until it goes on, and labels.
+
+    Parameters
+    ----------
+    folder : path
+        On a small disk, which has ``data``, the folder of the server.
+    start, rows, seed
+        As for `kill_and_check`.
+    """
+    memory, chance = Memory(), random.Random(seed)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        errors = Path(elsewhere) / "errors"
+        errors.write_text("")
+        server = start(errors)
+        port = wait_for_port(server, errors)
+        client = Client(port, memory, rows, str(chance.random()))
+        client.start()
+        until = time.monotonic() + 120
+        while len(memory.labels) < 100:
+            assert client.is_alive(), memory.refused[:3]
+            assert time.monotonic() < until, memory.refused[:3]
+            time.sleep(0.01)
+        filler = folder / "filler"
+        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        until = time.monotonic() + 120
+        while not memory.refused and client.is_alive():
+            assert time.monotonic() < until, "nothing was refused"
+            time.sleep(0.01)
+        assert all(" 503: " in one for one in memory.refused), memory.refused[:3]
+        client.ended.set()
+        client.join()
+        filler.unlink()
+        began = time.monotonic()
+        while _status(port, "/readyz") != 200:
+            assert time.monotonic() < began + 60, "it does not go on"
+            time.sleep(0.02)
+        took = time.monotonic() - began
+        server.kill(signal.SIGTERM)
+        server.wait()
+    log = Log(folder / "data", read_only=True)
+    for id_, label in memory.labels.items():
+        known = log.find(id_)
+        assert known is not None, id_
+        assert known[1] is not None, id_
+        assert known[1].label == label, id_
+    n_labels = log.counts().labels
+    log.close()
+    assert not replay(folder / "data").different
+    return took, n_labels
+
+
+def _status(port: int, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("GET", path)
+        return connection.getresponse().status
+
+
 class Process(subprocess.Popen):
     """A server as a process."""
 
@@ -186,6 +306,8 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("table", help='JSON lines of row and label: {"row": {}, "label": 1}')
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--damage", type=int, default=0, help="places of its log, afterwards")
+    parser.add_argument("--disk", help="a small disk to fill, in place of kills")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     lines = [json.loads(line) for line in Path(given.table).read_text().splitlines()]
@@ -201,11 +323,26 @@ def main() -> None:
             with errors.open("wb") as stderr:
                 return Process([*argv, "--data", f"{folder}/data"], stderr=stderr)
 
+        if given.disk:
+            folder = given.disk
+            took, labels = fill_and_check(Path(folder), start, draw, given.seed)
+            print(
+                f"a full disk: 503, and {took:.1f} s after it had room again it went on, with all "
+                f"labels that it had acknowledged ({labels:,} in the log)"
+            )
+            return
         labels, predictions = kill_and_check(Path(folder), start, draw, given.kills, given.seed)
-    print(
-        f"{given.kills:,} kills: {predictions:,} predictions and {labels:,} labels in the log, "
-        "none that was acknowledged is lost; live and replay have the same bytes"
-    )
+        print(
+            f"{given.kills:,} kills: {predictions:,} predictions and {labels:,} labels in the log, "
+            "none that was acknowledged is lost; live and replay have the same bytes",
+            flush=True,
+        )
+        if given.damage:
+            found = damage_and_check(Path(folder), given.damage, given.seed)
+            print(
+                f"{given.damage:,} damaged places: {found:,} refused, and of all others a replay "
+                "gave the same bytes"
+            )
 
 
 if __name__ == "__main__":

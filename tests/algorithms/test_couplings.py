@@ -14,13 +14,18 @@ SLACKS = {"PA": HARD, "PA-I": LINEAR, "PA-II": QUADRATIC}
 KINDS = {"squared": couplings.SQUARED, "absolute": couplings.ABSOLUTE}
 
 
-def step(kind, variant, gamma, C, m, n):
+def step(kind, variant, gamma, C, m, n, *, forward=False):
+    m, n = (np.array(values, dtype=float) for values in (m, n))
     V = len(m)
-    steps = ViewSteps(
-        np.asarray(m, float), np.asarray(n, float), np.zeros(V), np.zeros(V, int), np.zeros(V, bool)
-    )
-    coupled_step(Coupling(KINDS[kind], gamma), SLACKS[variant], C, V, steps)
+    steps = ViewSteps(m, n, np.zeros(V), *scratch(V))
+    before = n.copy()
+    coupled_step(Coupling(KINDS[kind], gamma, forward), SLACKS[variant], C, V, steps)
+    np.testing.assert_array_equal(n, before)
     return steps.P
+
+
+def scratch(V):
+    return np.zeros(V, int), np.zeros(V, bool), np.zeros(V, bool)
 
 
 def problem(rng, V):
@@ -99,9 +104,30 @@ def test_the_general_form_equals_the_closed_form_for_two_views(variant):
         m, n, C, gamma = problem(rng, 2)
         closed, general = np.zeros(2), np.zeros(2)
         absolute.two_view_step(SLACKS[variant], gamma, C, m, n, closed)
-        scratch = np.zeros(2, int), np.zeros(2, bool)
-        absolute.step(SLACKS[variant], gamma, C, 2, ViewSteps(m, n, general, *scratch))
+        absolute.step(SLACKS[variant], gamma, C, 2, ViewSteps(m, n, general, *scratch(2)))
         np.testing.assert_allclose(general * n, closed * n, atol=1e-11)
+
+
+@pytest.mark.parametrize("V", [2, 3, 4])
+@pytest.mark.parametrize("variant", SLACKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_forward_step_is_the_optimum_of_the_dual_without_steps_back(kind, variant, V):
+    rng = np.random.default_rng([V, len(kind), len(variant)])
+    n_back = 0
+    for _ in range(30):
+        m, n, C, gamma = problem(rng, V)
+        exact = step(kind, variant, gamma, C, m, n)
+        P = step(kind, variant, gamma, C, m, n, forward=True)
+        assert (P >= 0).all()
+        if (exact >= 0).all():
+            np.testing.assert_array_equal(P, exact)
+            continue
+        n_back += 1
+        expected, best = reference.forward(m, n, C, gamma, kind, variant)
+        got = reference.dual_of_steps(P, m, n, C, gamma, kind, variant)
+        assert got == pytest.approx(best, rel=1e-5, abs=1e-9), (m, n, C, gamma)
+        np.testing.assert_allclose(P * np.sqrt(n), expected * np.sqrt(n), rtol=1e-3, atol=1e-4)
+    assert n_back
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import duckdb
 
-NUMBERS, CATEGORIES, DATES = "double precision", "text", "text"
-
 
 def run_duckdb(query, table):
     with duckdb.connect() as connection:
@@ -77,11 +75,10 @@ def _in_postgres(binaries, folder, query, table):
         f'"{field.name}" {types.get(str(field.type), "text")}' for field in table.schema
     )
     lines = io.StringIO()
-    writer = csv.writer(lines)
+    writer = csv.writer(lines, lineterminator="\n")
     for row in zip(*(table[name].to_pylist() for name in table.column_names), strict=True):
         writer.writerow(["\\N" if cell is None else cell for cell in row])
-    body = query.rstrip().rstrip(";")
-    first, _, rest = body.partition("\n")
+    rest = query.partition("\n")[2]
     script = (
         f"DROP TABLE IF EXISTS rows_to_score;\nCREATE TABLE rows_to_score ({columns});\n"
         f"COPY rows_to_score FROM STDIN WITH (FORMAT csv, NULL '\\N');\n{lines.getvalue()}\\.\n"

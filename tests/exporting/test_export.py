@@ -45,9 +45,9 @@ def rows_of(file):
 
 
 def test_each_suffix_writes_a_file_and_says_what_it_costs(folder, tmp_path, capsys):
-    programs = (".py", ".js", ".json", ".html")  # the others have tests of their own
-    assert set(programs) < set(TARGETS)
-    for suffix in programs:
+    for suffix in TARGETS:
+        if suffix in (".sql", ".onnx"):  # which cannot hash text
+            continue
         file = tmp_path / f"model{suffix}"
         status, out, err = run(capsys, "export", folder / "m.safetensors", "-o", file)
         assert (status, out) == (0, [])

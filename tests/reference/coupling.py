@@ -83,6 +83,48 @@ def dual_basis(V):
     return B
 
 
+def forward(m, n, C, gamma, coupling, slack):
+    """The best P >= 0 of the dual, and its value, by a quadratic program over tau and the edges.
+
+    Each pair has an edge; in the dual of the absolute disagreement it is at most gamma, and in that
+    of the squared one it costs its square / (2 gamma).
+    """
+    V = len(m)
+    B = dual_basis(V)
+    E = B.shape[1] - 1
+    H = B.T @ np.diag(n) @ B
+    H[0, 0] += 1 / (2 * C) if slack == "PA-II" else 0.0
+    if coupling == "squared":
+        H[1:, 1:] += np.eye(E) / gamma
+    linear = B.T @ (1 - m)
+    low = np.array([0.0] + [-gamma if coupling == "absolute" else -np.inf] * E)
+    high = np.array(
+        [C if slack == "PA-I" else np.inf] + [gamma if coupling == "absolute" else np.inf] * E
+    )
+    # the active sets of P >= 0 and of the box, by SLSQP in units that make H well conditioned
+    unit = 1 / np.sqrt(np.diag(H))
+    result = minimize(
+        lambda q: 0.5 * (q * unit) @ H @ (q * unit) - linear @ (q * unit),
+        np.zeros(1 + E),
+        jac=lambda q: unit * (H @ (q * unit) - linear),
+        method="SLSQP",
+        bounds=list(zip(low / unit, high / unit, strict=True)),
+        constraints={"type": "ineq", "fun": lambda q: B @ (q * unit), "jac": lambda q: B * unit},
+        options={"maxiter": 2000, "ftol": 1e-15},
+    )
+    return B @ (result.x * unit), -result.fun
+
+
+def dual_of_steps(P, m, n, C, gamma, coupling, slack):
+    """The dual's value at the steps P: tau is their sum, and the edges the cheapest."""
+    V, tau = len(m), P.sum()
+    value = np.sum((1 - m) * P - 0.5 * n * P**2)
+    value -= tau**2 / (4 * C) if slack == "PA-II" else 0.0
+    if coupling == "squared":  # edges of the complete graph: (P_u - P_v) / V
+        value -= np.sum((P - tau / V) ** 2) / V / (2 * gamma)
+    return value
+
+
 def published(m, n, C, gamma):
     """Algorithm 1 of Nguyen, Chang and Hui 2012, line by line."""
     mA, mB = m

@@ -44,7 +44,8 @@ def view_buffers(V: int, K: int) -> ViewBuffers:
         np.empty(K),
         np.empty(K),
         ViewSteps(
-            np.empty(V), np.empty(V), np.empty(V), np.empty(V, np.int64), np.empty(V, np.bool_)
+            *(np.empty(V), np.empty(V), np.empty(V), np.empty(V, np.int64)),
+            *(np.empty(V, np.bool_), np.empty(V, np.bool_)),
         ),
     )
 

@@ -185,7 +185,8 @@ def _work(rows: Rows, model: Newton) -> Work:
     widest = int(np.diff(rows.indptr.astype(np.int64)).max(initial=0))
     if len(rows.indptr) == 2:  # memory of a single row may hold longer ones later
         widest = len(rows.data)
-    return buffers(len(model.P), *model.V.shape, widest)
+    n_phi, n_scores = model.V.shape
+    return buffers(len(model.P), n_phi, n_scores, widest)
 
 
 def buffers(places: int, n_phi: int, n_scores: int, widest: int) -> Work:

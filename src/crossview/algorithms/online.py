@@ -152,7 +152,7 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
     """The loop of `learn`."""
     rows, order, y, weight, scores = examples
     W, b, U, c, t, lengths = model
-    m, n, P, _, _ = buffers.steps
+    m, n, P, _, _, _ = buffers.steps
     average, is_coupled = U.shape[0] > 0, coupling.kind != INDEPENDENT
     nonfinite_row = -1
     for s in range(order.shape[0]):
@@ -343,7 +343,7 @@ def _find_step(row, a, weight, rule, is_coupled, S, work):
     """Write n and rho of view ``a``, and P if the views are independent."""
     buffers = work.buffers
     several = buffers.score.shape[1] > 1
-    m, n, P, _, _ = buffers.steps
+    m, n, P, _, _, _ = buffers.steps
     if several or not geometries.is_diagonal(S):
         n[a] = geometries.sqnorm(row, S, work.scratch)
     if several:

@@ -63,7 +63,10 @@ def compare_users(
         streams[user].learn(rope, observer)
     every = [model for stream in streams.values() for model in stream.models]
     answer = streams["per"].answer(every, rope, per=per)
-    answer.diagnostics = streams[answer.recommended.user].diagnose(answer)
+    chosen = answer.recommended.user
+    layout = sources[chosen].layout
+    answer.views = dict(zip(layout.names, layout.widths, strict=True))
+    answer.diagnostics = streams[chosen].diagnose(answer)
     return answer
 
 

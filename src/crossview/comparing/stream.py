@@ -336,7 +336,7 @@ class _StreamedModel:
         counted = isinstance(self.tally, Tally)
         return ComparisonRow(
             model=self.name,
-            title=self.learner.title,
+            title=name_of_use(self.learner.title, self.run.user),
             effort=self.learner.effort + EFFORT.get(self.run.user, 0),
             value=self.tally.value(metric),
             **{name: self.tally.value(name) for name in problem.shown},

@@ -20,7 +20,7 @@ from crossview.exporting.checking import (
 from crossview.exporting.plan import Plan, make_plan
 from crossview.exporting.pruning import Pruned
 from crossview.exporting.pruning import prune as smaller
-from crossview.exporting.rows import labeled_rows, some_rows
+from crossview.exporting.rows import categories_of, labeled_rows, some_rows
 from crossview.exporting.target import Target, target_of
 from crossview.saving.files import EXPORTED, check_writable, replacing
 from crossview.saving.pipelines import pipeline
@@ -69,6 +69,7 @@ def export(
     dialect: str | None = None,
     table: str | None = None,
     keep: Sequence[str] = (),
+    categories: Any = None,
 ) -> Exported:
     """Write a trained model as a program or as data that other programs score rows with.
 
@@ -92,12 +93,15 @@ def export(
         Whether to drop members, columns, document frequencies and digits that do not matter: the
         log loss of ``rows``, or of numbers the squared error, grows by at most 0.1 %.  Give rows
         that the model has not learned.
-    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}, default="duckdb"
-        Of SQL.
-    table : str, default="rows_to_score"
-        Of SQL: the table that has the columns of the model.
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}, default=None
+        Of SQL.  None: DuckDB.
+    table : str, default=None
+        Of SQL: the table that has the columns of the model.  None: ``rows_to_score``.
     keep : sequence of str, default=()
         Of SQL: columns of the table that the query returns too, such as an id.
+    categories : data frame, path, glob or query, default=None
+        Of SQL and ONNX: rows, such as those of training, whose categories are looked up too.
+        None: of each slot the category that training had first.
 
     Returns
     -------
@@ -120,7 +124,8 @@ def export(
     A row is a mapping of columns to values, as for ``predict_proba_one`` of a `Pipeline`.  A value
     that cannot be read is an error.  Dates are text; Python takes dates and datetimes, too.
     SQL and ONNX look categories up: one that training has not seen, or whose slot another one had
-    first, is there and has no weight, where the model takes the weight of its slot.
+    first and that is not among ``categories``, is there and has no weight, where the model takes
+    the weight of its slot.
     The memory of labels of `OnlineNewtonClassifier` stays as it is at the end of training.
 
     Examples
@@ -138,14 +143,19 @@ def export(
     """
     target = target_of(path)
     options = _options(target, {"dialect": dialect, "table": table, "keep": keep})
+    if categories is not None and target.answers is None:
+        raise InputError(f"categories= is for .sql and .onnx; {target.name} hashes them itself")
     if prune and rows is None:
         raise InputError("prune=True needs rows with labels, which say what matters: give rows=")
     if label is not None and not prune:
         raise InputError(f"label={label!r} is for prune=True, which is not there")
     inputs = [model] if isinstance(model, str | os.PathLike) else []
-    check_writable(path, EXPORTED, [*inputs, *([] if rows is None else input_files(rows))])
+    inputs += [file for one in (rows, categories) if one is not None for file in input_files(one)]
+    check_writable(path, EXPORTED, inputs)
     plan, fitted = make_plan(model), FittedModel(model)
     whole = pipeline(fitted.encoder, fitted.learner)
+    if categories is not None:
+        plan.more_names = categories_of(categories, plan, fitted)
     labels: list[Any] = []
     if prune:
         given, labels = labeled_rows(rows, fitted, label)

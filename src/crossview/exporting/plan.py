@@ -14,6 +14,7 @@ written.
 
 ``plan.names[view][slot]`` are names of slots as training saw them first, such as ``city=Oslo``, for
 programs that look categories up and hash nothing; they are not part of ``to_dict``.
+``plan.more_names[view][name]`` are slots of further names.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Plan:
     encoder: Encoder
     model: Model
     names: dict[str, dict[int, str]] = field(default_factory=dict)
+    more_names: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return encoder and model as JSON has them."""

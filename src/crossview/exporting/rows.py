@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.hashing import bytes_of, hash_strings
 from crossview.errors import InputError
+from crossview.exporting.plan import Plan
+from crossview.exporting.running import category_text
+from crossview.portable.encoding import TableEncoder
 from crossview.scoring.fitted_model import FittedModel
 from crossview.scoring.read_labels import ClassLabels, NumberLabels
 
-__all__ = ["labeled_rows", "some_rows"]
+__all__ = ["categories_of", "labeled_rows", "some_rows"]
 
 MOST_ROWS = 2000
 
@@ -36,6 +41,27 @@ def labeled_rows(
     if not rows:
         raise InputError(f"no row has a label in {label!r}, and prune=True needs some")
     return rows, labels
+
+
+def categories_of(source: Any, plan: Plan, fitted: FittedModel) -> dict[str, dict[str, int]]:
+    """Return the names of all categories of a source, by view, and their slots."""
+    encoder = plan.encoder
+    if not isinstance(encoder, TableEncoder):
+        raise InputError("categories= are for models of tables; leave it out", file=fitted.file)
+    hashed = [(view, one) for view in encoder.views for one in view.hashed]
+    found: dict[str, dict[str, int]] = {view.name: {} for view in encoder.views}
+    for _, _, batch in fitted.open(source):
+        for view, one in hashed:
+            name = encoder.columns[one.column].name
+            if one.form != "category" or name not in batch.X.schema.names:
+                continue
+            cells = map(_plain, batch.X.column(name).unique().to_pylist())
+            values = [text for text in map(category_text, cells) if text is not None]
+            hashes = hash_strings(one.prefix, *bytes_of(pyarrow().array(values, "string")))[0]
+            slots = (hashes % np.uint64(encoder.n_slots)).tolist()
+            pairs = zip(values, slots, strict=True)
+            found[view.name] |= {one.prefix + value: slot for value, slot in pairs}
+    return found
 
 
 def _read(

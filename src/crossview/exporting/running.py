@@ -13,7 +13,7 @@ from crossview.exporting.plan import Plan
 from crossview.exporting.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
 
-__all__ = ["answers_of_onnx", "answers_of_sql", "onnx_inputs", "rows_as_table"]
+__all__ = ["answers_of_onnx", "answers_of_sql", "category_text", "onnx_inputs", "rows_as_table"]
 
 
 def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
@@ -27,7 +27,7 @@ def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
         if column.kind == "number":
             columns[column.name] = pa.array([_number(cell) for cell in cells], pa.float64())
         elif column.kind == "category":
-            columns[column.name] = pa.array([_category(cell) for cell in cells], pa.string())
+            columns[column.name] = pa.array([category_text(cell) for cell in cells], pa.string())
         else:
             columns[column.name] = pa.array(cells)
     return pa.table(columns)
@@ -106,7 +106,7 @@ def _input(column: Column, cells: Sequence[Any]) -> np.ndarray:
     import pyarrow as pa
 
     if column.kind == "category":
-        return np.array([["" if c is None else _category(c)] for c in cells], dtype=object)
+        return np.array([["" if c is None else category_text(c)] for c in cells], dtype=object)
     if column.kind == "date":
         array = pa.array(cells)
         format = format_of(column.pattern or "") if is_text(array.type) else ""
@@ -122,7 +122,8 @@ def _number(cell: Any) -> float | None:
     return None if cell is None else float(cell)
 
 
-def _category(cell: Any) -> str | None:
+def category_text(cell: Any) -> str | None:
+    """Return the name of a category, as the encoder has it."""
     if cell is None or isinstance(cell, str):
         return cell
     if isinstance(cell, bool):

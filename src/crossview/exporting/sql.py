@@ -98,9 +98,12 @@ def sql_query(
 
 def _table_name(table: str, dialect: str) -> str:
     try:
-        return exp.to_table(table, dialect=dialect).sql(dialect=dialect)
-    except sqlglot.errors.ParseError:
-        raise InputError(f"{table!r} is no name of a table in {dialect}") from None
+        found = exp.to_table(table, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        found = None
+    if not isinstance(found, exp.Table) or found.alias or not found.name:
+        raise InputError(f"{table!r} is no name of a table in {dialect}; put it in quotes")
+    return found.sql(dialect=dialect)
 
 
 @dataclass
@@ -154,48 +157,93 @@ class _Query(Operations):
 
     def seconds(self, column: Column) -> Vector:
         if ("date", column.name) not in self.inputs:
-            self.inputs["date", column.name] = [self._kept(self._epoch(column), 0)]
+            self.inputs["date", column.name] = [self._epoch(column)]
         return self.inputs["date", column.name]
 
-    def _epoch(self, column: Column) -> Any:
-        """Seconds since 1970 of a date, a timestamp, or a text."""
-        text = exp.Nullif(
-            this=exp.Trim(this=exp.cast(self._source(column), "text")),
-            expression=exp.Literal.string(""),
-        )
+    def _epoch(self, column: Column) -> _Expression:
+        """Return seconds since 1970 of a date, a timestamp, or a text, maybe with its zone."""
+        trimmed = exp.Trim(this=exp.cast(self._source(column), "text"))
+        blank = exp.Nullif(this=trimmed, expression=exp.Literal.string(""))
+        text = self._kept(blank, 0)
         format = format_of(column.pattern or "")
-        time: Any = text
-        if format != ISO and self.dialect == "sqlite":
-            raise InputError(
-                f"holds dates as in {format}, and SQLite reads ISO 8601 only; write them so, and "
-                "train with them",
-                column=column.name,
-            )
         if format != ISO:
-            time = exp.StrToTime(this=text, format=exp.Literal.string(format))
+            if self.dialect == "sqlite":
+                raise InputError(
+                    f"holds dates as in {format}, and SQLite reads ISO 8601 only; write them so, "
+                    "and train with them",
+                    column=column.name,
+                )
+            time: Any = exp.StrToTime(this=text.use(), format=exp.Literal.string(format))
+            return self._kept(self._seconds_of(time), 1)
+        length: Any = exp.Length(this=text.use())
+
+        def at(from_end: Any, n: int = 1) -> Any:
+            start = exp.Add(
+                this=exp.Sub(this=length.copy(), expression=_wrapped(from_end)),
+                expression=_whole(1),
+            )
+            return exp.Substring(this=text.use(), start=start, length=_whole(n))
+
+        def is_sign(from_end: int) -> Any:
+            signs = [exp.Literal.string("+"), exp.Literal.string("-")]
+            return exp.In(this=at(_whole(from_end)), expressions=signs)
+
+        colon = exp.EQ(this=at(_whole(3)), expression=exp.Literal.string(":"))
+        long = exp.GT(this=length.copy(), expression=_whole(12))  # no date alone
+        zones = [
+            (exp.Not(this=exp.Paren(this=long)), 0),
+            (exp.EQ(this=at(_whole(1)), expression=exp.Literal.string("Z")), 1),
+            (exp.And(this=is_sign(6), expression=colon), 6),
+            (is_sign(5), 5),
+            (is_sign(3), 3),
+        ]
+        ifs = [exp.If(this=test, true=_whole(n)) for test, n in zones]
+        zone = self._kept(exp.Case(ifs=ifs, default=_whole(0)), 1)
+        end = exp.Sub(this=length.copy(), expression=zone.use())
+        local: Any = exp.Substring(this=text.use(), start=_whole(1), length=end)
+        points = [exp.Literal.string(","), exp.Literal.string(".")]
+        local = exp.Anonymous(this="REPLACE", expressions=[exp.Trim(this=local), *points])
+        here = self._kept(local, 2)
+        hours = exp.cast(at(exp.Sub(this=zone.use(), expression=_whole(1)), 2), "double")
+        minutes: Any = exp.cast(at(_whole(2), 2), "double")
+        has_minutes = exp.GT(this=zone.use(), expression=_whole(3))
+        minutes = exp.Case(ifs=[exp.If(this=has_minutes, true=minutes)], default=_number(0.0))
+        size = exp.Add(
+            this=exp.Mul(this=hours, expression=_number(3600.0)),
+            expression=exp.Mul(this=minutes, expression=_number(60.0)),
+        )
+        is_west = exp.EQ(this=at(zone.use()), expression=exp.Literal.string("-"))
+        sign = exp.Case(ifs=[exp.If(this=is_west, true=_number(-1.0))], default=_number(1.0))
+        has_zone = exp.GT(this=zone.use(), expression=_whole(1))
+        offset: Any = exp.Mul(this=sign, expression=exp.Paren(this=size))
+        offset = exp.Case(ifs=[exp.If(this=has_zone, true=offset)], default=_number(0.0))
+        return self._kept(exp.Sub(this=self._seconds_of(here.use()), expression=offset), 3)
+
+    def _seconds_of(self, time: Any) -> Any:
+        """Return the seconds since 1970 of a time, or of a text as in ISO 8601."""
         if self.dialect == "sqlite":
 
             def part(letter: str) -> Any:
-                found = exp.Anonymous(
-                    this="STRFTIME", expressions=[exp.Literal.string(letter), text.copy()]
-                )
-                return exp.cast(found, "double")
+                words = [exp.Literal.string(letter), time.copy()]
+                return exp.cast(exp.Anonymous(this="STRFTIME", expressions=words), "double")
 
-            # the first is whole seconds, and the second those of the minute with their fraction
-            return part("%s") + (part("%f") - part("%S"))
+            # whole seconds, and those of the minute with and without their fraction
+            fraction = exp.Sub(this=part("%f"), expression=part("%S"))
+            return exp.Paren(this=exp.Add(this=part("%s"), expression=exp.Paren(this=fraction)))
         time = exp.cast(time, "timestamp")
         if self.dialect == "bigquery":
             time = exp.Anonymous(this="UNIX_MICROS", expressions=[time])
         elif self.dialect == "snowflake":
-            time = exp.Anonymous(
-                this="DATE_PART", expressions=[exp.Var(this="EPOCH_MICROSECOND"), time]
-            )
+            unit = exp.Var(this="EPOCH_MICROSECOND")
+            time = exp.Anonymous(this="DATE_PART", expressions=[unit, time])
         elif self.dialect == "postgres":
             time = exp.Extract(this=exp.Var(this="EPOCH"), expression=time)
         else:
             time = exp.Anonymous(this="EPOCH", expressions=[time])
         time = exp.cast(time, "double")
-        return time / _number(1e6) if self.dialect in ("bigquery", "snowflake") else time
+        if self.dialect in ("bigquery", "snowflake"):
+            return exp.Paren(this=exp.Div(this=time, expression=_number(1e6)))
+        return time
 
     def category(self, column: Column, values: Sequence[str]) -> tuple[Any, Vector]:
         key = "category", column.name
@@ -553,6 +601,10 @@ def _number(value: float) -> Any:
     """A literal that no dialect takes for a decimal."""
     text = repr(float(value))
     return exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
+
+
+def _whole(value: int) -> Any:
+    return exp.Literal(this=str(value), is_string=False)
 
 
 def _wrapped(expression: Any) -> Any:

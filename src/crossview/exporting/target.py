@@ -16,8 +16,8 @@ class Target(NamedTuple):
 
     The function raises `InputError` for what the target cannot do; nothing is written then.
     ``options`` are its further arguments.  ``answers`` scores rows by the content, where that is
-    possible here: a function of `Plan`, content, rows and options, which returns the numbers of each row.
-    What is above the ``tolerance`` is more than rounding.
+    possible here: a function of `Plan`, content, rows and options, which returns the numbers of
+    each row.  What is above the ``tolerance`` is more than rounding.
     """
 
     name: str

@@ -337,9 +337,11 @@ class _Lowering:
             parts.append(ops.take(cells[one.column], [one.part]))
         categories = []
         for own in view.hashed:
+            slots = {name: slot for slot, name in self.plan.names.get(view.name, {}).items()}
+            slots |= self.plan.more_names.get(view.name, {})
             names = {
                 name[len(own.prefix) :]: view.first_slot + slot
-                for slot, name in self.plan.names.get(view.name, {}).items()
+                for name, slot in slots.items()
                 if name.startswith(own.prefix)
             }
             category, is_missing = ops.category(encoder.columns[own.column], list(names))
@@ -696,11 +698,21 @@ class _Lowering:
             size = ops.unary("abs", ops.take(x.dense, [column]))
             is_there = ops.binary("less", self.zero, size)
             found = ops.where(is_there, ops.constant(slots[column]), found)
-        for category, _, names in x.categories:
-            rows = {name: slots[at] for name, at in names.items() if at in slots}
-            if rows:
-                own = ops.keep(ops.lookup(category, rows, np.full(len(default), math.nan)))
-                found = ops.where(ops.unary("missing", own), found, own)
+        own = [
+            (category, {name: at for name, at in names.items() if at in slots})
+            for category, _, names in x.categories
+        ]
+        own = [(category, names) for category, names in own if names]
+        # several columns of categories may have slots of these: the last slot decides
+        last, width = ops.constant([-1.0]), len(default)
+        for category, names in own:
+            rows = {name: np.append(slots[at], float(at)) for name, at in names.items()}
+            nothing = np.append(np.full(width, math.nan), -2.0)
+            row = ops.keep(ops.lookup(category, rows, nothing))
+            values, at = ops.take(row, range(width)), ops.take(row, [width])
+            is_later = ops.binary("less", last, at)
+            found = ops.keep(ops.where(is_later, values, found))
+            last = at if len(own) == 1 else ops.keep(ops.binary("max", last, at))
         return found
 
     def _tree_sums(self, node: Trees, views: Sequence[_View | None]) -> Vector:

@@ -163,14 +163,9 @@ class Serving:
         self.monitor = Monitor(live)
         self._streams = 0
         self.is_ending = False
-        routes = [
-            Route("/", self.page, methods=["GET"]),
-            self._route("/events", self.events, "operator", "GET"),
+        routes = [  # which are tried in this order
             self._route("/predict", self.predict, "predict"),
             self._route("/invocations", self.invocations, "predict"),
-            Route("/openapi.json", self.document, methods=["GET"]),
-            Route("/docs", self.document_page, methods=["GET"]),
-            self._route("/ping", self.ready, None, "GET"),
             self._route("/label", self.label, "label"),
             self._route("/learn", self.learn, "label"),
             self._route("/snapshot", self.snapshot, "operator"),
@@ -179,6 +174,11 @@ class Serving:
             self._route("/metrics", self.metrics, "operator", "GET"),
             self._route("/healthz", self.health, None, "GET"),
             self._route("/readyz", self.ready, None, "GET"),
+            Route("/", self.page, methods=["GET"]),
+            self._route("/events", self.events, "operator", "GET"),
+            Route("/openapi.json", self.document, methods=["GET"]),
+            Route("/docs", self.document_page, methods=["GET"]),
+            self._route("/ping", self.ready, None, "GET"),
         ]
         self.app = Starlette(
             routes=routes,
@@ -598,6 +598,7 @@ class Serving:
         total, hour = served.total.means(), self.hour().means()
         is_classifier = self.live.classes is not None
         loss = "log_loss" if is_classifier else "squared_error"
+        calibration = self.monitor.calibration(self.hour())
         return {
             "model": served.labels,
             "predictions": self.writer.n_predictions,
@@ -616,6 +617,7 @@ class Serving:
             f"{loss}_first_model_last_hour": hour["first_loss"],
             "accuracy": total["accuracy"] if is_classifier else None,
             "accuracy_first_model": total["first_accuracy"] if is_classifier else None,
+            "calibration_gap": None if calibration is None else calibration[0],
             "warnings": len(self.monitor.warnings(self.hour())),
             "new_columns": len(self.monitor.new_columns()),
             "ready": self._unready() is None,
@@ -763,6 +765,8 @@ class Metrics:
             "log_loss_first_model_last_hour": "The same of the first model, frozen.",
             "squared_error_last_hour": "Squared error of the labels of the last hour.",
             "squared_error_first_model_last_hour": "The same of the first model, frozen.",
+            "calibration_gap": "Mean probability of predictions less the share that was right, "
+            "in the last hour.",
             "warnings": "Lines of warnings on the page.",
             "new_columns": "Columns of the last minute that the model does not have.",
             "ready": "Whether requests are taken.",

@@ -126,6 +126,12 @@ def _document() -> dict[str, Any]:
     found, components = msgspec.json.schema_components(
         kinds, ref_template="#/components/schemas/{name}"
     )
+    # what types do not say: one of these fields
+    for name, fields in (
+        ("PredictRequest", ("row", "rows")),
+        ("InvocationsRequest", ("dataframe_split", "dataframe_records", "instances")),
+    ):
+        components[name]["oneOf"] = [{"required": [field]} for field in fields]
     schemas = dict(zip(map(str, kinds), found, strict=True))
     refusal = schemas[str(ErrorAnswer)]
     paths: dict[str, Any] = {}

@@ -98,9 +98,9 @@ class DataFrame(msgspec.Struct, forbid_unknown_fields=True):
 class InvocationsRequest(msgspec.Struct, forbid_unknown_fields=True):
     """Body of ``/invocations``: one of these."""
 
-    dataframe_split: DataFrame | None = None
-    dataframe_records: list[Row] | None = None
-    instances: list[Row] | None = None
+    dataframe_split: DataFrame | UnsetType = UNSET
+    dataframe_records: list[Row] | UnsetType = UNSET
+    instances: list[Row] | UnsetType = UNSET
 
 
 class Contribution(msgspec.Struct):
@@ -223,11 +223,13 @@ def decoded(body: bytes, kind: Any) -> Any:
 
 def rows_of(asked: InvocationsRequest) -> list[msgspec.Raw]:
     """Return the rows of a request in the form of MLflow and SageMaker."""
-    table, records, instances = asked.dataframe_split, asked.dataframe_records, asked.instances
-    if sum(one is not None for one in (table, records, instances)) != 1:
+    given = [asked.dataframe_split, asked.dataframe_records, asked.instances]
+    found = [one for one in given if not isinstance(one, UnsetType)]
+    if len(found) != 1:
         raise RefusedError(422, "give one of dataframe_split, dataframe_records and instances")
-    if table is None:
-        return (records if instances is None else instances) or []
+    (table,) = found
+    if isinstance(table, list):
+        return table
     columns = table.columns
     if len({*columns}) < len(columns):
         raise RefusedError(422, "a column of dataframe_split comes twice")

@@ -141,6 +141,7 @@ class Served:
         before: tuple[Score | None, Score | None] | None = None,
     ) -> None:
         """Count a label, which came at a time, in place of one that was assumed ``before``."""
+        time = max(time, self.total.time)  # a clock may be set back
         if not self.minutes or time // MINUTE > self.minutes[-1].time // MINUTE:
             self.minutes = [*self.minutes[1 - MOST_MINUTES :], Point()]
         if not self.curve or self.curve[-1].n >= self.labels_of_a_point:

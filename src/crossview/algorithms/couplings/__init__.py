@@ -15,6 +15,11 @@ with the disagreement D of the coupling; slack(e) is C e for PA-I, C e² for PA-
 constraint for PA.  tau is the Lagrange multiplier of the margin constraint, at most C for PA-I.
 The geometry enters only through n_v.
 
+The disagreement may cost more than the loss, and then moves a view away from its label: P_v < 0.
+All P_v add up to tau; a step that is *forward* is that of the dual with P_v >= 0, in which the
+disagreement only says which views take how much of tau.  A view with P_v = 0 is one that no step
+moves, so the same solutions give it, with n_v as large as that.
+
 A view that is missing or empty (n_v = 0) is skipped; means are over the other views.  With more
 than two classes m_v is the score of the true class minus that of the wrong class with the highest
 joint score, and n_v doubles.
@@ -24,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import inlined_borrowing
+from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.couplings import absolute, independent, published, squared
 from crossview.algorithms.rules import pa
 
@@ -39,6 +44,9 @@ __all__ = [
 ]
 
 INDEPENDENT, ABSOLUTE, SQUARED, PUBLISHED = range(4)
+# by which n_v is multiplied where P_v is to be 0: a power of two, so that n_v comes back, and not
+# so large that the tau of the absolute disagreement cannot be told from its neighbors
+UNMOVED, MOST_TO_MULTIPLY = 2.0**42, 1e250
 
 
 class Coupling(NamedTuple):
@@ -46,6 +54,7 @@ class Coupling(NamedTuple):
 
     kind: int  # one of the numbers above
     gamma: float = 0.0
+    forward: bool = False  # whether no view may move away from its label
 
 
 class ViewSteps(NamedTuple):
@@ -56,12 +65,13 @@ class ViewSteps(NamedTuple):
     P: np.ndarray  # (n_views,): written by `coupled_step`
     view_order: np.ndarray  # int64 (n_views,): scratch of the absolute disagreement
     cut: np.ndarray  # bool (n_views,): the same
+    left_out: np.ndarray  # bool (n_views,): scratch of steps that are forward
 
 
 @inlined_borrowing
 def coupled_step(coupling, slack, C, V, steps):
     """Write P_v of V views; ``C`` includes the sample weight."""
-    m, n, P, _, _ = steps
+    m, n, P, _, _, _ = steps
     if coupling.kind == INDEPENDENT:
         independent.step(slack, C, V, m, n, P)
         return
@@ -73,11 +83,43 @@ def coupled_step(coupling, slack, C, V, steps):
             P[v] = 0.0
     elif V == 1:
         P[0] = pa.step(slack, m[0], n[0], C)
-    elif coupling.kind == SQUARED:
-        squared.step(slack, coupling.gamma, C, V, m, n, P)
     elif coupling.kind == PUBLISHED:
         published.step(coupling.gamma, C, m, n, P)
+    elif coupling.forward:
+        forward_step(coupling, slack, C, V, steps)
+    else:
+        exact_step(coupling, slack, C, V, steps)
+
+
+@borrowing
+def exact_step(coupling, slack, C, V, steps):
+    """Write P_v of two or more views with a joint loss."""
+    m, n, P, _, _, _ = steps
+    if coupling.kind == SQUARED:
+        squared.step(slack, coupling.gamma, C, V, m, n, P)
     elif V == 2:
         absolute.two_view_step(slack, coupling.gamma, C, m, n, P)
     else:
         absolute.step(slack, coupling.gamma, C, V, steps)
+
+
+@borrowing
+def forward_step(coupling, slack, C, V, steps):
+    """Write P_v >= 0: leave out the view that would move away the furthest, until there is none."""
+    n, P, left_out = steps.n, steps.P, steps.left_out
+    for v in range(V):
+        left_out[v] = False
+    for _ in range(V):
+        exact_step(coupling, slack, C, V, steps)
+        worst = -1
+        for v in range(V):
+            if P[v] < 0.0 and not left_out[v] and (worst < 0 or P[v] < P[worst]):
+                worst = v
+        if worst < 0 or n[worst] > MOST_TO_MULTIPLY:
+            break
+        left_out[worst] = True
+        n[worst] *= UNMOVED
+    for v in range(V):
+        if left_out[v]:
+            n[v] /= UNMOVED
+            P[v] = 0.0

@@ -70,7 +70,7 @@ def margins(gamma, tau, V, steps):
     for it: exact, at most V - 1 splits.)  The margins
     are left in ``steps.P``.
     """
-    m, n, s, order, cut = steps
+    m, n, s, order, cut, _ = steps
     for v in range(V):
         order[v] = v
         cut[v] = False  # cut[p]: a group begins at position p of the order, highest first
@@ -123,7 +123,7 @@ def step(slack, gamma, C, V, steps):
     bounds ends after a few steps at the tau where it is 0 (tau / (2C) for
     PA-II), or at C.
     """
-    m, n, P, _, _ = steps
+    m, n, P, _, _, _ = steps
     low, high = 0.0, C if slack == LINEAR else np.inf
     soft = 0.5 / C if slack == QUADRATIC else 0.0
     tau = 0.0

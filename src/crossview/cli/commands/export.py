@@ -74,6 +74,14 @@ def run(
             help="Of .sql: a column of the table that the query returns too, such as an id.",
         ),
     ] = None,
+    categories: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Of .sql and .onnx: rows, such as those of training, whose categories are looked "
+            "up too. Default: of each slot the category that training had first.",
+        ),
+    ] = None,
 ) -> None:
     """Write a model as Python, JavaScript or a page, which score rows without Crossview.
 
@@ -98,6 +106,7 @@ def run(
 
         options: dict[str, Any] = {"rows": rows, "label": label, "prune": prune}
         options |= {"dialect": dialect, "table": table, "keep": keep or []}
+        options["categories"] = categories
         with compiling_as_line():
             exported = export(str(file), output, **options)
     for line in lines_about(exported):
@@ -134,7 +143,10 @@ def _precise(target: str, away: Difference) -> str:
         return f"scores as the model to within {within} on {away.n_rows:,} rows"
     words = f"scores {away.n_larger:,} of {away.n_rows:,} rows by up to {within} otherwise"
     if target in ("SQL", "ONNX"):
-        words += ": they have categories that training had not, or in one slot with others"
+        words += (
+            ": their categories are new, or in a slot that another one had first; --categories "
+            "SOURCE looks up those of SOURCE, too"
+        )
     return words
 
 

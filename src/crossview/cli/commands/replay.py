@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
+from crossview.errors import UnusedColumnsWarning
 
 __all__ = ["run"]
 
@@ -30,7 +32,8 @@ def run(
     load_heavy()
     from crossview.serving.folder import replay
 
-    with compiling_as_line():
+    with warnings.catch_warnings(), compiling_as_line():
+        warnings.simplefilter("ignore", UnusedColumnsWarning)  # the server has told of them
         found = replay(data, output=output)
     per_second = found.labels / max(found.seconds, 1e-9)
     print(f"{found.labels:,} labels, {found.seconds:.1f} s, {per_second:,.0f} labels/s")

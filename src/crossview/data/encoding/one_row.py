@@ -448,7 +448,8 @@ def _string(column: Column, value: Any) -> str | None:
         return value
     if _is_missing(value):
         return None
-    if type(value) is int and column.declared and -LARGEST_INT <= value < LARGEST_INT:
+    is_category = column.declared and column.kind != "text"
+    if type(value) is int and is_category and -LARGEST_INT <= value < LARGEST_INT:
         return str(value)
     coded = as_codes(column, _as_array(column, value))
     text: str = coded.dictionary[int(coded.codes[0])].as_py()

@@ -169,7 +169,9 @@ class TreesModel(ViewLearner):
         is_sum = (trees.feature >= first) & (trees.feature < end)
         largest = np.finfo(np.float64).max
         threshold = np.clip(trees.threshold, -largest / 2, largest / 2)
-        threshold = threshold + ROUNDING * (np.abs(threshold) + is_sum)
+        # statistics and codes are looked up, and a threshold may be a last bit below the prior
+        margin = np.where(trees.feature < end, np.abs(threshold) + is_sum, 0.0)
+        threshold = threshold + ROUNDING * margin
         return PortableTrees(
             **portable_features(features, ptr),
             roots=trees.roots,

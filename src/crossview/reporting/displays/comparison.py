@@ -243,7 +243,8 @@ def coded_name(row: ComparisonRow) -> str:
     told = row.members or row.model in CONSTANT or row.model.startswith("view:") or row.baseline
     if told or named == row.model:
         return named
-    return f"{named[:-1]}; {row.model})" if named.endswith(")") else f"{named} ({row.model})"
+    code = row.learner
+    return f"{named[:-1]}; {code})" if named.endswith(")") else f"{named} ({code})"
 
 
 def metric_of_class(c: Comparison) -> str:
