@@ -55,7 +55,7 @@ def cases():
     found = {}
     for at, entry, quick in learners(VIEWS):
         n_classes = 2 + at % 2 if entry.task == "classification" else 0
-        encoder, X = encoded[4 if at % 3 else None]
+        encoder, X = encoded[None if at % 3 else 4]
         learner = entry.make(random_state=0, **quick)
         fitted = learner.fit(X, targets(rows, entry.task, n_classes))
         model = Pipeline([("encoder", encoder), ("model", fitted)])
@@ -112,10 +112,14 @@ def test_postgres(cases):
             check(run(sql_query(plan, dialect="postgres"), table), model, table)
 
 
-def test_queries_for_other_dialects_are_parsed(cases):
+def test_queries_for_other_dialects_are_parsed():
     import sqlglot
 
-    _, plan, _ = cases["pam classification"]  # a short one: it parses by recursion
+    rows = make_rows(40, 0, whole=True)
+    encoder = ViewEncoder({"user": ["age", "city", "since"]}, date=["since"], bins=None)
+    X = encoder.fit_transform(pa.Table.from_pylist(rows, schema=SCHEMA))
+    learner = crossview.Perceptron(random_state=0).fit(X, targets(rows, "classification", 2))
+    plan = make_plan(Pipeline([("encoder", encoder), ("model", learner)]))
     for dialect in DIALECTS:
         query = sql_query(plan, dialect=dialect, table="shop.visits", keep=["id"])
         (parsed,) = sqlglot.parse(query, read=dialect)

@@ -69,10 +69,11 @@ def onnx_model(plan: Plan) -> bytes:
         if found is not None:
             graph.output(name, found)
     about = {"classes": plan.model.classes, "views": plan.model.views}
+    proto = graph.proto()
     if graph.n_bytes > MOST_BYTES:
         raise InputError("is larger than 2 GB, which a file of ONNX cannot be; export to .json")
     model = helper.make_model(
-        graph.proto(),
+        proto,
         producer_name="crossview",
         doc_string=MARK,
         ir_version=IR,
@@ -90,6 +91,15 @@ class _Tensor:
         self.name, self.width, self.is_constant = name, width, is_constant
 
 
+class _Category:
+    """A column of categories: those that weigh anything, and tables of what they weigh."""
+
+    def __init__(self, x: str, codes: str) -> None:
+        self.x, self.codes = x, codes
+        self.values: dict[str, None] = {}
+        self.lookups: dict[str, tuple[Mapping[str, np.ndarray], np.ndarray]] = {}
+
+
 class _Graph(Operations):
     """Vectors are tensors of shape (rows, width)."""
 
@@ -99,12 +109,13 @@ class _Graph(Operations):
         self.outputs: list[Any] = []
         self.initializers: dict[bytes, Any] = {}
         self.n_bytes = 0
-        self.columns: dict[tuple[str, str], Any] = {}
+        self.columns: dict[tuple[str, str], _Category] = {}
         self.made: dict[tuple, str] = {}
         self.types: dict[str, Any] = {}
 
     def proto(self) -> Any:
         """Return the graph."""
+        self._finish_categories()
         tensors = list(self.initializers.values())
         return helper.make_graph(
             self.nodes, "crossview", list(self.inputs.values()), self.outputs, tensors
@@ -164,11 +175,11 @@ class _Graph(Operations):
 
     def category(self, column: Column, values: Sequence[str]) -> tuple[Any, Vector]:
         x = self._input(column.name, TensorProto.STRING, 1)
-        known = [value for value in values if value]
-        code = self._encoded(x, known or ["\\0"], list(range(max(len(known), 1))), len(known))
-        flat = self._node("Reshape", [code, self._array(np.array([-1]))])
+        key = "category", column.name
+        if key not in self.columns:
+            self.columns[key] = _Category(x, f"codes{len(self.columns)}")
         is_missing = self._node("Cast", [self._encoded(x, [""], [1], 0)], to=TensorProto.BOOL)
-        return (flat, known), _Tensor(is_missing, 1)
+        return self.columns[key], _Tensor(is_missing, 1)
 
     def _encoded(self, x: str, keys: list[str], values: list[int], default: int) -> str:
         return self._node(
@@ -179,9 +190,35 @@ class _Graph(Operations):
         return _Tensor(self._input(name, TensorProto.DOUBLE, width), width)
 
     def lookup(self, category: Any, rows: Mapping[str, np.ndarray], default: np.ndarray) -> Vector:
-        code, known = category
-        table = np.array([rows.get(value, default) for value in [*known, None]], dtype=float)
-        return self._row(code, table)
+        table = f"weights{sum(len(one.lookups) for one in self.columns.values())}"
+        category.lookups[table] = rows, default
+        category.values |= dict.fromkeys(value for value in rows if value)
+        found = self._node("Gather", [table, category.codes], axis=0)
+        return _Tensor(found, len(default))
+
+    def _finish_categories(self) -> None:
+        """Encode the categories that weigh anything, and write what they weigh."""
+        for one in self.columns.values():
+            if not one.lookups:
+                continue
+            known = list(one.values) or ["\0"]
+            encoder = helper.make_node(
+                "LabelEncoder",
+                [one.x],
+                [f"{one.codes}_column"],
+                domain="ai.onnx.ml",
+                keys_strings=known,
+                values_int64s=list(range(len(known))),
+                default_int64=len(known),
+            )
+            shape = self._array(np.array([-1]))
+            flat = helper.make_node("Reshape", [f"{one.codes}_column", shape], [one.codes])
+            self.nodes[:0] = [encoder, flat]
+            for name, (rows, default) in one.lookups.items():
+                each = [*(rows.get(value, default) for value in known), default]
+                table = np.array(each, dtype=np.float64)
+                self.initializers[name.encode()] = numpy_helper.from_array(table, name)
+                self.n_bytes += table.nbytes
 
     def _row(self, code: str, table: np.ndarray) -> Vector:
         found = self._node("Gather", [self._array(table), code], axis=0)
