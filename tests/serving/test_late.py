@@ -251,6 +251,7 @@ def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
         found = server.post("/predict?durable=1", {"rows": rows[76:]})["predictions"]
         wait_until(lambda: server.learned()["labels"] == 80)
         server.post("/label", {"id": found[1]["id"], "label": "click"})
+    with serving(folder) as server:  # nothing is assumed any more
         server.post("/predict?durable=1", {"rows": rows[:3]})  # without a label
         # it is read while the server runs
         order = [*range(76), 76, 78, 79, 77]
