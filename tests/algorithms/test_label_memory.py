@@ -112,6 +112,31 @@ def test_rows_of_a_table_are_predicted_without_it():
     np.testing.assert_array_equal(model.predict_proba(X[:1]), plain.predict_proba(X[:1]))
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_next_row_of_a_stream_is_predicted_with_it(K):
+    X, y = stream(2700, K=K)
+    model = remembers().partial_fit(X[:2450], y[:2450], classes=np.arange(K))
+    expected = copy.deepcopy(model).score_then_learn(X[2450:], y[2450:])
+    plain = model.decision_function(X[2450:])
+    model.follow_stream()
+    assert not np.array_equal(model.decision_function(X[2450:]), plain)
+    found = []
+    for x, label in zip(X[2450:], y[2450:], strict=True):
+        p = model.predict_proba_one(x)
+        np.testing.assert_array_equal(list(p.values()), model.predict_proba(x[None])[0])
+        found.append(list(p.values()))
+        model.learn_one(x, label)
+    # the calibration of the experts includes the row itself where it is learned
+    p = np.column_stack([1 / (1 + np.exp(expected)), 1 / (1 + np.exp(-expected))])
+    p = p if K == 2 else np.exp(expected)
+    np.testing.assert_allclose(found, p, atol=0.02)
+    rows = X[:9]
+    np.testing.assert_array_equal(
+        model.follow_stream(False).predict_proba(rows),
+        stack().partial_fit(X, y, classes=np.arange(K)).predict_proba(rows),
+    )
+
+
 def test_batches_single_rows_and_files_give_the_same_model(tmp_path):
     X, y = stream(2400)
     whole = remembers().partial_fit(X, y, classes=[0, 1])

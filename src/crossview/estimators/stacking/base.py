@@ -67,6 +67,7 @@ class Stacking(NestedLearners):
 
     # one pass: a row that an expert has learned says nothing about its weight
     n_epochs, learns_combination = 1, True  # False in further passes, which teach the experts
+    _follows = False  # whether predictions are of the next row of the stream
 
     _parameter_constraints: ClassVar[dict] = {
         **ViewLearner._parameter_constraints,
@@ -269,7 +270,13 @@ class Stacking(NestedLearners):
         )
 
     def _scores_of_block(self, rows: Rows) -> np.ndarray:
-        return self._combined(self._experts.scores(rows, self._n_inner_scores()))
+        out = self._combined(self._experts.scores(rows, self._n_inner_scores()))
+        if self._follows and (memory := self._memory(self._state)) is not None:
+            n, C = out.shape  # rows of weight 0 are not learned
+            y = np.zeros(n, dtype=np.int64 if C > 1 else np.float64)
+            given = read_only(y), read_only(np.zeros(n))
+            stream_memory.combine(rows, out, *given, memory.for_loops())
+        return out
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         C = self._n_inner_scores()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -50,8 +50,8 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         classes do, by 0.01 nats a row and three standard errors, from row 2,000 on, and where that
         lowered the log loss on the last rows; see ``memory_gain_``.  This is so in
         `score_then_learn`.  `predict` and the like are of rows whose last labels are not known, and
-        what they say does not depend on ``memory``.  At most 32 numbers are remembered, and nothing
-        is of more than 20 classes.
+        what they say does not depend on ``memory``, until `follow_stream` says otherwise.  At most
+        32 numbers are remembered, and nothing is of more than 20 classes.
     calibration : {"sigmoid", "none"}, default="none"
         Whether to calibrate the combination, too.  The experts always are, and the combination
         minimizes the log loss, so that "none" gives probabilities.
@@ -137,6 +137,32 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         if not self.memory:
             return None
         return MemoryState(state, self._slots.n_columns, self._n_inner_scores())
+
+    def follow_stream(self, follows: bool = True) -> Self:
+        """Say whether what is predicted from now on is the next row of the stream.
+
+        Parameters
+        ----------
+        follows : bool, default=True
+            True: all labels before the row have come and were learned, so that with ``memory`` they
+            count in `predict`, `predict_proba_one` and the like; of each row of a table, as if it
+            were the next one.  False: they do not, as for rows of a table, or when labels come
+            late.  It is not saved.
+
+        Returns
+        -------
+        self : object
+            The stack.
+
+        Examples
+        --------
+        >>> from crossview import OnlineStackingClassifier
+        >>> model = OnlineStackingClassifier(memory=True).follow_stream()
+        >>> model.learn_one({"x": 1.0}, "up").predict_one({"x": 1.0})
+        'up'
+        """
+        self._follows = bool(follows)
+        return self
 
     @property
     def memory_gain_(self) -> tuple[float, float]:

@@ -68,7 +68,7 @@ class StackRow:
         y = np.zeros(1, dtype=np.float64 if C == 1 else np.int64) if example is None else example.y
         self._combine = stack._bind_combination(p, (y, self._weight), scores, example is not None)
         self._remember: Bound | None = None
-        if example is not None:
+        if example is not None or stack._follows:
             self._remember = stack._bind_memory(row.rows, (y, self._weight), scores)
 
     def _bind(self, stack: Any, k: int, expert: Expert) -> Bound | None:
