@@ -112,6 +112,8 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
     for name, content in left_over.items():
         (folder / "demo" / name).write_bytes(content)
     shutil.copy(HERE / "examples" / "demo.sh", folder / "examples")
+    # the server has tests of its own
+    (folder / "examples" / "live.py").write_text("import sys; print('served', *sys.argv[1:])")
     # 1. the answer of its comparison, of two models of all, and with an ensemble of them
     monkeypatch.chdir(folder)
     datasets.write("breast-cancer", "bc.parquet")
@@ -135,8 +137,11 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
     assert done.returncode == 0, done.stderr
     shown = [line for line in done.stdout.splitlines() if line.startswith("$ crossview ")]
     commands = [part.split("\n") for part in (folder / "called").read_text().strip().split("\n\n")]
-    assert [line[0] for line in commands] == ["datasets", "compare", "train", "predict", "inspect"]
-    assert [line.split()[2] for line in shown] == [line[0] for line in commands]
+    names = ["datasets", "compare", "train", "predict", "inspect", "replay"]
+    assert [line[0] for line in commands] == names
+    assert "served demo/breast-cancer.parquet diagnosis demo/live" in done.stdout
+    assert commands.pop()[1:] == ["demo/live"]
+    assert [line.split()[2] for line in shown] == names
     # 3. its commands, but for the comparison, in this process
     for command in commands:
         if command[0] != "compare":
