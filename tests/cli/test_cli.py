@@ -250,7 +250,7 @@ def test_training_in_batches_is_progressive_and_learns(here, capsys):
     assert info["loss"] == once["loss"]
     assert sum(info["view_shares"].values()) == pytest.approx(1)
     # the summary tells the first pass, where each row was new
-    assert err[-4].startswith("f1 of 'malignant' (212 of 569 rows) 0.8")
+    assert err[-4].startswith("f1 of 'malignant' (212 of 569 rows) 0.9")
     assert f"accuracy {info['accuracy']:.4f}" in err[-4]
     cut = f"{info['threshold']:.3g}, the best for f1"
     assert err[-3] == f"predicts 'malignant' above probability {cut}"

@@ -174,7 +174,7 @@ def test_a_comparison_names_the_columns_of_its_recommended_model():
     model = entry.make(C=0.1, disagreement=0.1, random_state=0)
     model.fit(encoder.transform(rows.drop(index=test)), table["answer"].drop(index=test))
     wanted = strong_columns(model, ColumnNames(encoder), encoder.transform(rows.iloc[test]))
-    assert {one.column for one in kept.columns[:2]} == {"place__city=Rome", "place__city=Oslo"}
+    assert {"place__city=Rome", "place__city=Oslo"} < {one.column for one in kept.columns[:3]}
     assert [one.column for one in kept.columns] == [one.column for one in wanted]
     for one, other in zip(kept.columns, wanted, strict=True):
         assert (one.view, one.rows) == (other.view, other.rows)
