@@ -50,6 +50,16 @@ def test_a_turn_is_found_where_it_is_and_not_by_chance(n):
         assert since.loss / since.n > before.loss / before.n
 
 
+def test_what_hardly_changes_is_no_turn():
+    rng = np.random.default_rng(0)
+    rare = np.where(rng.random(4000) < 0.02, 4.0, 0.0)
+    drifting = np.linspace(0.015, 0.020, 4000)  # the usual loss, a percent of the mean a time
+    assert turned(served(rare + drifting).curve) is None
+    more = np.where(rng.random(4000) < np.where(np.arange(4000) < 2000, 0.02, 0.1), 4.0, 0.0)
+    before, since = turned(served(more + drifting).curve)
+    assert since.loss / since.n > 3 * before.loss / before.n
+
+
 def test_ranks_are_those_of_the_reference():
     from scipy.stats import rankdata as reference
 

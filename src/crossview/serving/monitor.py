@@ -13,7 +13,7 @@ import numpy as np
 
 from crossview.data.server_log import Prediction
 from crossview.scoring.drift import DriftCounter, drift_warnings, read_reference, scores_of_views
-from crossview.serving.live import LiveModel
+from crossview.serving.live import LiveModel, class_name
 from crossview.serving.scores import MINUTE, Point, turned
 from crossview.views import MultiView
 
@@ -206,7 +206,7 @@ class Monitor:
                     "id": one.id,
                     "time": one.time,
                     "prediction": one.prediction,
-                    "probability": _largest(one.probabilities),
+                    "probability": _of_prediction(one),
                     "label": self._labels.get(one.id),
                 }
                 for one in reversed(self._shown)
@@ -218,9 +218,10 @@ class Monitor:
         }
 
 
-def _largest(probabilities: str) -> float | None:
-    known = msgspec.json.decode(probabilities)
-    return max(known.values()) if known else None
+def _of_prediction(one: Prediction) -> float | None:
+    """The probability of what was predicted, which is not the largest where a threshold decides."""
+    known = msgspec.json.decode(one.probabilities) or {}
+    return known.get(class_name(msgspec.json.decode(one.prediction)))
 
 
 def _quantiles(values: Sequence[float]) -> dict[str, float] | None:

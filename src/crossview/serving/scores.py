@@ -24,6 +24,8 @@ MOST_MINUTES, MOST_POINTS = 90, 240
 FEWEST_LABELS = 16
 # points of which a turn can be told, and how seldom chance alone may say that there is one
 FEWEST_POINTS, LEVEL = 20, 0.0001
+# what matters of a turn: a share of the mean by which the median grows, or standard errors of the mean
+MATTERS, ERRORS = 0.05, 3.0
 
 
 class Score(NamedTuple):
@@ -206,7 +208,8 @@ def turned(curve: Sequence[Point]) -> tuple[Point, Point] | None:
 
     The mean losses of T points have ranks r, and U_t = 2 Σ_{i <= t} r_i - t (T + 1).  Losses have
     grown after the point t at which -U_t has its largest value K, if exp(-6 K² / (T³ + T²)) is
-    below 0.0001.  Ranks, because a few rows may lose a hundred times as much as others.
+    below 0.0001.  Ranks, because a few rows may lose a hundred times as much as others.  A turn
+    also matters: the median has grown by 5 % of the mean, or the mean by three standard errors.
 
     A. N. Pettitt, "A Non-Parametric Approach to the Change-Point Problem", Applied Statistics 28
     (1979), equation (2.6).
@@ -216,15 +219,22 @@ def turned(curve: Sequence[Point]) -> tuple[Point, Point] | None:
     if T < FEWEST_POINTS:
         return None
     t = np.arange(1, T)
-    ranks = rankdata([one.loss / one.n for one in full])
+    losses = np.array([one.loss / one.n for one in full])
+    ranks = rankdata(losses)
     lower = t * (T + 1) - 2.0 * np.cumsum(ranks)[:-1]
     K, at = lower.max(), int(lower.argmax()) + 1
     if K <= 0.0 or math.exp(-6.0 * K**2 / (T**3 + T**2)) > LEVEL:
         return None
+    before, since = losses[:at], losses[at:]
+    grown = since.mean() - before.mean()
+    error = math.hypot(*(part.std() / math.sqrt(len(part)) for part in (before, since)))
+    in_the_middle = np.median(since) - np.median(before)
+    if in_the_middle < MATTERS * before.mean() and grown < ERRORS * error:
+        return None
     return total(full[:at]), total(full[at:])
 
 
-def rankdata(values: Sequence[float]) -> np.ndarray:
+def rankdata(values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the ranks from 1 on, of equal values their mean."""
     _, code, n = np.unique(np.array(values), return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(n) - (n - 1) / 2)[code])
