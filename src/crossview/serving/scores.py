@@ -24,7 +24,7 @@ MOST_MINUTES, MOST_POINTS = 90, 240
 FEWEST_LABELS = 16
 # points of which a turn can be told, and how seldom chance alone may say that there is one
 FEWEST_POINTS, LEVEL = 20, 0.0001
-# what matters of a turn: a share of the mean by which the median grows, or standard errors of the mean
+# what matters: by how much of the mean the median grows, or by how many standard errors the mean
 MATTERS, ERRORS = 0.05, 3.0
 
 
