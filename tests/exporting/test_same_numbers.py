@@ -70,6 +70,11 @@ def test_the_python_file_needs_nothing(all_cases, tmp_path):
         words = [sys.executable, "-I", "-S", str(file)]
         ran = subprocess.run(words, input=lines.encode(), check=True, capture_output=True)
         check([json.loads(line) for line in ran.stdout.splitlines()], case, there)
+        for wrong in ("{", '{"dim_0": "many"}'):
+            ran = subprocess.run(words, input=f"\n{wrong}\n", capture_output=True, text=True)
+            assert (ran.returncode, ran.stdout) == (1, "")
+            assert ran.stderr.startswith("line 2: ")
+            assert ran.stderr.count("\n") == 1
 
 
 def test_what_explains_adds_up_for_linear_models(all_cases, tmp_path):

@@ -775,8 +775,12 @@ _STACKS = {
 
 
 def _main(model):
-    for line in sys.stdin:
-        if line.strip():
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        try:
             answer = json.dumps(model.answer(json.loads(line)))
-            sys.stdout.write(answer + "\n")
-            sys.stdout.flush()
+        except ValueError as error:
+            sys.exit(f"line {number}: {error}")
+        sys.stdout.write(answer + "\n")
+        sys.stdout.flush()
