@@ -290,3 +290,15 @@ def test_columns_to_keep_and_the_table_are_named(tmp_path):
     assert [row.pop("no") for row in found] == list(range(40))
     check(found, trained.fitted, table)
     assert {type(row["prediction"]) for row in found} == {bool}
+
+
+def test_the_check_does_not_depend_on_the_order_in_which_rows_come_back(tmp_path):
+    """DuckDB joins the weights of thousands of categories, and few rows come in another order."""
+    rng = np.random.default_rng(0)
+    users = np.array([f"u{i}" for i in rng.integers(0, 3000, 20_000)])
+    y = np.where(rng.random(20_000) < 0.3 + 0.4 * (np.char.str_len(users) > 4), "yes", "no")
+    table = pa.table({"user": users, "price": rng.normal(size=20_000), "y": y})
+    trained = crossview.train(table, "y", model="arow")
+    exported = crossview.export(trained.fitted, tmp_path / "m.sql")
+    assert exported.difference.n_rows == 64
+    assert exported.difference.largest < 1e-9

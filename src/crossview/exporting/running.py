@@ -15,6 +15,9 @@ from crossview.portable.encoding import Column, NumberEncoder
 
 __all__ = ["answers_of_onnx", "answers_of_sql", "category_text", "onnx_inputs", "rows_as_table"]
 
+# the number of a row, which is no column of a model
+_ROW = "crossview row"
+
 
 def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
     """Return rows as an Arrow table: numbers, text, dates as they are."""
@@ -36,18 +39,25 @@ def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
 def answers_of_sql(
     plan: Plan, content: bytes, rows: Sequence[dict[str, Any]], **options: Any
 ) -> Any:
-    """Return the numbers of each row from a query for DuckDB; None for another database."""
+    """Return the numbers of each row from a query for DuckDB; None for another database.
+
+    ``content`` may name another table, and returns rows in any order, as a join does; so what runs
+    is the same query of a table here, which keeps the number of the row.
+    """
     import duckdb
+    import pyarrow as pa
 
     from crossview.exporting.sql import TABLE, sql_query
 
     if options.get("dialect", "duckdb") != "duckdb":
         return None
-    query = sql_query(plan) if options.keys() & {"table", "keep"} else content.decode()
+    table = rows_as_table(plan, rows).append_column(_ROW, pa.array(range(len(rows))))
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
-        connection.register(TABLE, rows_as_table(plan, rows))
-        return _by_name(plan, connection.execute(query).fetchnumpy())
+        connection.register(TABLE, table)
+        found = connection.execute(sql_query(plan, keep=[_ROW])).fetchnumpy()
+    order = np.argsort(found[_ROW])
+    return _by_name(plan, {name: values[order] for name, values in found.items()})
 
 
 def _by_name(plan: Plan, found: dict[str, Any]) -> list[list[float]]:

@@ -111,8 +111,8 @@ def memory_note(learner: Any) -> list[str]:
         return []
     return [
         f"the last labels predict the next one (by {learner.memory_gain_[0]:.2f} nats a row), and "
-        "count in these scores, as if each label came before the next row. predict leaves them "
-        "out; so does the setting memory=False here"
+        "count in these scores and the threshold, as if each label came before the next row; "
+        "predict does not know them, and the setting memory=False measures without them"
     ]
 
 
