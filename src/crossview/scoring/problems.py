@@ -171,6 +171,18 @@ class Classification:
             return self.decide(scores, model.probabilities(scores))
         return Scored(scores, None, decide(scores))
 
+    def without_memory(self, model: Any) -> Scored | None:
+        """Return what `predict` would have said of the rows that the model learned last.
+
+        None of a model whose scores do not count the last labels.
+        """
+        scores = getattr(model, "scores_without_memory", lambda: None)()
+        if scores is None:
+            return None
+        if self.needs_probabilities:
+            return self.decide(scores, model.probabilities(scores))
+        return Scored(scores, None, decide(scores))
+
     def decide(self, scores: np.ndarray, probabilities: np.ndarray) -> Scored:
         """Return the rows with what is predicted at a given threshold, or by the scores."""
         predicted = decide(scores, probabilities[:, 1], self.fixed_threshold)
@@ -336,6 +348,9 @@ class Regression:
     ) -> Scored:
         """Return the prediction of each row just before the model learns it."""
         return Scored(np.asarray(model.score_then_learn(X, y, weight)))
+
+    def without_memory(self, model: Any) -> None:
+        """Return None: no number is predicted by the last ones."""
 
     def running_threshold(self) -> None:
         """Return None: a number has no threshold."""

@@ -21,6 +21,7 @@ from crossview.saving.schema import Array
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape, sum_of
 from crossview.scoring.problems import (
+    Classification,
     Problem,
     Regression,
     gives_probabilities,
@@ -327,6 +328,12 @@ class ProgressiveValidation:
         self.model, self.task = model, task.for_model(model)
         self.tally: Any = self.task.tally()
         self.threshold = self.task.running_threshold()
+        # of what `predict` says where the model counts the last labels, too
+        self.counts_twice = isinstance(self.task, Classification) and bool(
+            getattr(model, "memory", False)
+        )
+        self.tally_without: Any = self.task.tally() if self.counts_twice else None
+        self.threshold_without = self.task.running_threshold() if self.counts_twice else None
         self.windows: Windows | None = None
         self.history: DiagnosticsCollector | None = None
         self._last = _LastRecord()
@@ -347,7 +354,13 @@ class ProgressiveValidation:
             counts.set_state(mine)
 
     def _parts(self) -> dict[str, Resumable]:
-        parts = {"tally": self.tally, "last": self._last, "threshold": self.threshold}
+        parts = {
+            "tally": self.tally,
+            "last": self._last,
+            "threshold": self.threshold,
+            "tally_without_memory": self.tally_without,
+            "threshold_without_memory": self.threshold_without,
+        }
         return {name: counts for name, counts in parts.items() if counts is not None}
 
     def records(self, batches: Iterable[tuple], *, background: bool = False) -> Iterator[Record]:
@@ -376,9 +389,12 @@ class ProgressiveValidation:
             )
 
         scored_rows = self._score_then_learn(batches)
-        for y, scored in prefetch(scored_rows) if background else scored_rows:
+        for y, scored, without in prefetch(scored_rows) if background else scored_rows:
             next_record = 1 << tally.n_rows.bit_length()
             self._count(y, scored)
+            if without is not None:
+                without = task.decide_by(self.threshold_without, y, without)
+                task.count(self.tally_without, y, without)
             if tally.n_rows == next_record:
                 yield record()
                 told = True
@@ -388,8 +404,10 @@ class ProgressiveValidation:
         if tally.n_rows > last.n_rows or (tally.n_rows and not told):
             yield record()
 
-    def _score_then_learn(self, batches: Iterable[tuple]) -> Iterator[tuple[np.ndarray, Any]]:
+    def _score_then_learn(self, batches: Iterable[tuple]) -> Iterator[tuple[np.ndarray, Any, Any]]:
         """Learn the batches in pieces; yield the labels that are present, and their scores.
+
+        The last are those without memory, or None.
 
         A piece ends at the next doubling, so that its record has its own time.
         """
@@ -420,11 +438,13 @@ class ProgressiveValidation:
                 part = X if piece == slice(0, len(y)) else _rows(X, piece)
                 own = None if weight is None else weight[piece]
                 scored = scorer.score_then_learn(self.model, part, y[piece], own)
+                without = task.without_memory(self.model) if self.counts_twice else None
                 if len(here) < piece.stop - done:
                     scored = scored.take(here - done)
+                    without = None if without is None else without.take(here - done)
                 done, n_rows = piece.stop, n_rows + len(here)
                 if len(here):
-                    yield y[here], scored
+                    yield y[here], scored, without
 
     def _count(self, y: np.ndarray, scored: Any) -> None:
         """Count rows with a label, each scored before it was learned."""

@@ -105,8 +105,11 @@ def decision_words(positive: Any, threshold: float, threshold_for: str | None) -
     return f"predicts {positive!r} above probability {threshold:.3g}{best}"
 
 
-def memory_note(learner: Any) -> list[str]:
-    """Return a line, or none, about a stack whose score counts the last labels."""
+def memory_note(learner: Any, metric: str = "", without: float | None = None) -> list[str]:
+    """Return a line, or none, about a stack whose score counts the last labels.
+
+    ``without`` is the metric of what it says without them.
+    """
     if not getattr(learner, "memory", False) or not learner.uses_memory_:
         return []
     return [

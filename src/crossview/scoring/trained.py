@@ -87,6 +87,9 @@ class Trained(SaysMetric, PlotMixin):
         A line for each column that tells the label, and may be known only after it, one if all
         rows are predicted as the same class, and one if rows were shuffled whose order may mean
         something.
+    metric_without_memory : float or None
+        The metric of what `predict` would have said, where the scores of a stack count the last
+        labels, too.
     diagnostics : Diagnostics or None
         What pictures need.
     """
@@ -122,6 +125,7 @@ class Trained(SaysMetric, PlotMixin):
     earlier: int = 0
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
     warnings: list[str] = field(default_factory=list)
+    metric_without_memory: float | None = None
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -140,7 +144,8 @@ class Trained(SaysMetric, PlotMixin):
         own = [*super().notes]
         if self.threshold is not None:
             own.append(decision_words(self.positive, self.threshold, self.threshold_for))
-        return own + (memory_note(self.learner) if self.passes else [])
+        about = self.metric["name"], self.metric_without_memory
+        return own + (memory_note(self.learner, *about) if self.passes else [])
 
     def warn_of_one_class(self) -> None:
         """Add a warning if all rows are predicted as the same class."""
@@ -152,7 +157,7 @@ class Trained(SaysMetric, PlotMixin):
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
         of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "warnings"}
-        of_run |= {"class_rows", "predicted_rows"}
+        of_run |= {"class_rows", "predicted_rows", "metric_without_memory"}
         excluded = {"encoder", "learner", "name", "diagnostics"} | of_run
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}

@@ -190,7 +190,7 @@ class LiveModel:
             if not hasattr(learner, "predict_proba_one"):
                 return Answer(learner.predict_one(x), None)
             p = learner.predict_proba_one(x)
-            threshold = learner.threshold_
+            threshold = learner.threshold_in_use
             if threshold is None or len(p) != 2:
                 decided = learner.predict_one(x)
             else:  # as `decide` does

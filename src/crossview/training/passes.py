@@ -102,7 +102,10 @@ class Passes:
         counts, threshold = self._counts(), self.task.fixed_threshold
         if self.scored.threshold is not None:
             threshold = self.scored.threshold.place()
-        if threshold is not None:
+        if self.scored.threshold_without is not None:  # rows to predict have no last labels
+            without = self.scored.threshold_without.place()
+            self.learner.set_threshold(without, stream_threshold=threshold)
+        elif threshold is not None:
             self.learner.set_threshold(threshold)
         tuned = None
         if epochs > 1 and self.start is None and not self.entry.one_pass:
@@ -130,6 +133,7 @@ class Passes:
             **self.last_rows.about(self.entry, self.learner, known, epochs == 1, before),
             earlier=earlier,
             diagnostics=kept,
+            metric_without_memory=_without_memory(self.scored),
             progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
         )
 
@@ -247,9 +251,17 @@ def _predicted_rows(run: Passes, tuned: np.ndarray | None) -> list[int] | None:
     """Count the rows that are predicted as each class: held-out ones, all before, or the last."""
     if tuned is not None:
         return list(tuned.tolist())
-    if run.scored.threshold is not None:
-        return run.scored.threshold.predicted_rows()
+    threshold = run.scored.threshold_without or run.scored.threshold
+    if threshold is not None:
+        return threshold.predicted_rows()
     return run.last_rows.predicted(run.learner)
+
+
+def _without_memory(scored: ProgressiveValidation) -> float | None:
+    """Return the metric of what `predict` says, if the scores count the last labels, too."""
+    if scored.tally_without is None:
+        return None
+    return _defined(scored.tally_without.value(scored.task.metric))
 
 
 def _defined(value: float) -> float | None:

@@ -176,6 +176,11 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         self.threshold_ = None if threshold is None else float(threshold)
         return self
 
+    @property
+    def threshold_in_use(self) -> float | None:
+        """The threshold by which `predict` decides now."""
+        return self.threshold_
+
     def decide(self, scores: np.ndarray) -> np.ndarray:
         """Return the predicted class of each row from its scores.
 
@@ -193,8 +198,8 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             return self.classes_[scores.argmax(axis=1)]
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
-        if self.threshold_ is not None:
-            above = self.probabilities(scores)[:, 1] > self.threshold_
+        if self.threshold_in_use is not None:
+            above = self.probabilities(scores)[:, 1] > self.threshold_in_use
             return self.classes_[above.astype(np.intp)]
         return self.classes_[(scores > 0.0).astype(np.intp)]
 

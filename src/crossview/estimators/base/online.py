@@ -421,7 +421,7 @@ class OnlineClassifier(ViewClassifier):
             return
         old = self.classes_
         if len(old) == 2:
-            self.threshold_ = None  # which is for two classes
+            self.set_threshold(None)  # which is for two classes
         self.classes_ = np.sort(np.append(old, label))
         position = int(np.searchsorted(self.classes_, label))
         for part in self._parts(self._state):

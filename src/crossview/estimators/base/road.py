@@ -195,7 +195,7 @@ class ClassifierRoad(Road):
     def __init__(self, learner: Any, n_entries: int) -> None:
         super().__init__(learner, n_entries)
         K, state = learner._n_scores(), learner._state.get("calibration")
-        self.labels, self._threshold = learner.classes_.tolist(), learner.threshold_
+        self.labels, self._threshold = learner.classes_.tolist(), learner.threshold_in_use
         self._p = np.ones((1, max(2, K)))
         kept = np.empty(0) if state is None else state
         self._probabilities = write_probabilities.bind(self.scores, kept, self._p)

@@ -152,19 +152,29 @@ class Stacking(NestedLearners):
         if not _squares_are_finite(rows.data):
             skipped = np.flatnonzero(without_overflowing_rows(rows, weight) != weight)
             nonfinite_row, order = int(skipped.max(initial=-1)), order[~np.isin(order, skipped)]
+        without = None if self._memory(self._state) is None else np.empty_like(scores)
         for lo in range(0, len(order), ROWS_AT_ONCE):
             here = order[lo : lo + ROWS_AT_ONCE]
-            out = self._learn_block(rows_at(rows, here), y[here], weight[here])
-            scores[here] = out.reshape(len(here), *scores.shape[1:])
+            shape = len(here), *scores.shape[1:]
+            out, alone = self._learn_block(rows_at(rows, here), y[here], weight[here])
+            scores[here] = out.reshape(shape)
+            if without is not None:
+                without[here] = alone.reshape(shape)
         if nonfinite_row >= 0:
             scores[skipped] = np.nan
+            if without is not None:
+                without[skipped] = np.nan
+        self.__dict__["_scores_without_memory"] = without  # which leaves the road of single rows
         return nonfinite_row
 
-    def _learn_block(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Learn some rows, in their order; return the scores before."""
+    def _learn_block(
+        self, rows: Rows, y: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Learn some rows, in their order; return the scores before, and those without memory."""
         found = self._experts.learn(rows, y, weight, self._n_inner_scores())
         if not self.learns_combination:
-            return self._combined(found)
+            out = self._combined(found)
+            return out, out
         found = self._calibrate(found, y, weight)
         alive = np.ones(len(self._experts), dtype=bool)
         column = np.array([expert.column for expert in self._experts])
@@ -173,10 +183,11 @@ class Stacking(NestedLearners):
         self._combine(found, (y, weight), states.as_stack(self._state, alive), past, out)
         if not alive.all():
             self._keep_experts(np.flatnonzero(alive))
-        if (memory := self._memory(self._state)) is not None:
-            given = read_only(y), read_only(weight)
-            stream_memory.combine(rows, out, *given, memory.for_loops())
-        return out
+        if (memory := self._memory(self._state)) is None:
+            return out, out
+        alone, given = out.copy(), (read_only(y), read_only(weight))
+        stream_memory.combine(rows, out, *given, memory.for_loops())
+        return out, alone
 
     def _keep_experts(self, kept: np.ndarray) -> None:
         """Drop all other experts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -59,7 +59,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     Attributes
     ----------
     classes_, experts_, mixture_weights_, stacking_weights_, stacking_decides_, weight_history_,
-    memory_gain_, uses_memory_, layout_, n_features_in_, feature_names_in_
+    memory_gain_, uses_memory_, stream_threshold_, layout_, n_features_in_, feature_names_in_
 
     Raises
     ------
@@ -121,6 +121,10 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         "memory": ["boolean"],
     }
 
+    stream_threshold_: float | None = None
+    # of the rows that were learned last, in one batch
+    _scores_without_memory: np.ndarray | None = None
+
     memory: bool = False
     class_weight: Any = None
     calibration: str = "none"
@@ -137,6 +141,58 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         if not self.memory:
             return None
         return MemoryState(state, self._slots.n_columns, self._n_inner_scores())
+
+    def set_threshold(
+        self, threshold: float | None, *, stream_threshold: float | None = None
+    ) -> Self:
+        """Set the probability of ``classes_[1]`` above which it is predicted.
+
+        Parameters
+        ----------
+        threshold : float or None
+            In [0, 1]; a higher value predicts ``classes_[1]`` in fewer rows.  None, as after
+            `fit`: a score above 0 predicts it.
+        stream_threshold : float, default=None
+            That of rows which follow the stream, see `follow_stream`: with ``memory`` their
+            probabilities are farther from the frequencies of the classes.  None: ``threshold``.
+
+        Returns
+        -------
+        self : object
+            The stack.
+
+        Raises
+        ------
+        InputError
+            A threshold is no probability, or there are not two classes.
+        """
+        both = threshold, threshold if stream_threshold is None else stream_threshold
+        before = self.threshold_
+        super().set_threshold(both[1])
+        try:
+            super().set_threshold(both[0])
+        except InputError:
+            self.threshold_ = before
+            raise
+        self.stream_threshold_ = None if both[1] is None else float(both[1])
+        return self
+
+    @property
+    def threshold_in_use(self) -> float | None:
+        """The threshold by which `predict` decides now."""
+        return self.stream_threshold_ if self._follows else self.threshold_
+
+    def scores_without_memory(self) -> np.ndarray | None:
+        """Return what `decision_function` would have said of the rows learned last.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes), or None
+            Of the rows of the last `score_then_learn`, each before it was learned, by a stack that
+            does not follow the stream: for what is decided of rows that do not.  None without
+            ``memory``.
+        """
+        return self._scores_without_memory
 
     def follow_stream(self, follows: bool = True) -> Self:
         """Say whether what is predicted from now on is the next row of the stream.
@@ -180,6 +236,29 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         if memory is None:
             raise AttributeError("there is no memory with memory=False")
         return memory
+
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("stream_threshold_", "_scores_without_memory"):
+            self.__dict__.pop(name, None)
+
+    def get_header(self) -> dict[str, Any]:
+        """Return the part of the state that is not arrays."""
+        return {**super().get_header(), "stream_threshold": self.stream_threshold_}
+
+    def set_header(self, header: Mapping[str, Any]) -> None:
+        """Restore the header that `get_header` returned."""
+        super().set_header(header)
+        self.set_threshold(header["threshold"], stream_threshold=header["stream_threshold"])
+
+    def _header_schema(self) -> dict[str, Any]:
+        return {**super()._header_schema(), "stream_threshold": (None, float)}
+
+    def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
+        header = super()._merged_header(models, shares)
+        thresholds: list[Any] = [model.stream_threshold_ for model in models]
+        known = None not in thresholds
+        return {**header, "stream_threshold": float(np.dot(thresholds, shares)) if known else None}
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_classifiers(self.layout_, len(self.classes_))

@@ -63,6 +63,10 @@ ATTRIBUTES: dict[str, ParameterDoc] = {
         "By how many nats a row the last label predicts the next one, and the standard error.",
     ),
     "uses_memory_": ("bool", "Whether the last labels and rows count for the next row."),
+    "stream_threshold_": (
+        "float or None",
+        "The probability above which ``classes_[1]`` is predicted where the stack follows a stream.",
+    ),
     "weight_history_": (
         "WeightHistory",
         """
