@@ -17,7 +17,7 @@ from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import Split, draw_rows
 from crossview.comparing.run import Run
 from crossview.compiling import seconds_of_work
-from crossview.errors import InputError
+from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
 from crossview.scoring.metrics import is_bounded, least_rows
 from crossview.scoring.problems import Classification, Scored, join
@@ -182,6 +182,7 @@ class Tuner:
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
+        self.diverged: DivergedError | None = None
         # the rows of the inner splits, kept for the settings of the same share and encoding
         self._taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
@@ -192,7 +193,13 @@ class Tuner:
             some.sort(key=lambda one: (-one.value, one.order))
             best = some[: math.ceil(len(settings) / HALVING)]
             settings = [(one.order, one.setting) for one in sorted(best, key=lambda c: c.order)]
-        return best_of(self.evaluate(settings, self.inner, self.tuning.share))
+        return self._sound(best_of(self.evaluate(settings, self.inner, self.tuning.share)))
+
+    def _sound(self, chosen: Chosen) -> Chosen:
+        """Return the setting, unless its loss and so that of all others diverges."""
+        if self.diverged is not None and chosen.value == -math.inf:
+            raise self.diverged
+        return chosen
 
     def refine(self, chosen: Chosen) -> Chosen:
         """Return the setting after trying further parameters, one after the other.
@@ -227,7 +234,7 @@ class Tuner:
         whole = self.tuning.learned
         if self.tuning.share == whole:
             return chosen
-        return self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0]
+        return self._sound(self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0])
 
     def _unit(self, value: float) -> float:
         """Return the unit of a gain: 1, or the value where the metric has no bound."""
@@ -246,7 +253,12 @@ class Tuner:
             if found and seconds_of_work() > self.deadline:
                 break
             together = [setting for _, setting in path]
-            scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
+            try:
+                scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
+            except DivergedError as error:  # the last choice, where all others do so as well
+                self.diverged = error
+                found += [Chosen(setting, -math.inf, order) for order, setting in path]
+                continue
             for position, (order, setting) in enumerate(path):
                 own = [of_split[position] for of_split in scored]
                 found.append(self._judge(order, setting, own, inner))

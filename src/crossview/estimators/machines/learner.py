@@ -34,7 +34,7 @@ from crossview.algorithms.machines.state import (
     Objective,
 )
 from crossview.batch import RowBuffers, read_only, rows_at
-from crossview.errors import InputError
+from crossview.errors import DivergedError, InputError
 from crossview.estimators.base import (
     ColumnWeights,
     OnlineClassifier,
@@ -260,7 +260,7 @@ class MachineLearner(ViewLearner):
     def _finish(self, stopping: EarlyStopping) -> None:
         """Restore the best parameters."""
         if stopping.diverged:
-            raise InputError(
+            raise DivergedError(
                 "the loss diverges; scale the columns of X (for example with "
                 f"StandardScaler), or lower learning_rate={self.learning_rate:g}"
             )
