@@ -62,7 +62,7 @@ Task = Annotated[
     typer.Option(
         metavar="NAME",
         help="classification, or regression to predict a number. By default what the labels say: "
-        "a number if they have decimals or more than 100 values.",
+        "a number if they have decimals, more than 100 values, or more than 10 from above 1 on.",
         autocompletion=starting_with(list(TASKS)),
     ),
 ]
