@@ -351,7 +351,7 @@ def _ensemble(task: str) -> Learner:
         f"{_ENSEMBLE}:Ensemble{'Regressor' if task == 'regression' else 'Classifier'}",
         "several of the others, each on all rows, blended by how they predict held-out rows",
         task,
-        settable=("cv", "intercept", "members", "weights"),
+        settable=("cv", "members", "weights"),
         streams=False,
         explained_by="members",
         effort=8,

@@ -126,8 +126,6 @@ class ComparisonRow:
         had more folds.
     members : list of Member
         Of an ensemble, the largest weight first.
-    intercept : list of float
-        Of an ensemble.
     user : {"", "without", "category", "per"}
         Where users are compared, how the model uses their column: not at all, as a category, or as
         that of a `personal` view.
@@ -164,7 +162,6 @@ class ComparisonRow:
     shares: list[float] = field(default_factory=list)
     confusion: list[list[int]] | None = None
     members: list[Member] = field(default_factory=list)
-    intercept: list[float] = field(default_factory=list)
     user: str = ""
 
     @property

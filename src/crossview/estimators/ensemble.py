@@ -55,13 +55,6 @@ PARAMETERS: dict[str, ParameterDoc] = {
         out by ``cv`` folds; where a class (of numbers: y) has a single row, all the same.
         """,
     ),
-    "intercept": (
-        "float, list of float or None",
-        """
-        What is added to the blend; with more than two classes one number for each class but the
-        first one.  None: fitted with the weights, or 0 where these are given.
-        """,
-    ),
     "cv": (
         "int",
         """
@@ -79,7 +72,6 @@ _ATTRIBUTES: dict[str, ParameterDoc] = {
         "Name of each member, the fitted learner, and its view; None for all views.",
     ),
     "weights_": ("dict of str to float", "Weight of each member."),
-    "intercept_": ("ndarray of shape (n_classes - 1,), or (1,)", "What is added to the blend."),
 }
 
 
@@ -92,22 +84,18 @@ class _Member(NamedTuple):
 
 
 class _Weights(StatePart):
-    """Weights and intercept."""
+    """The weights."""
 
-    def __init__(self, state: State, n_members: int, n: int) -> None:
+    def __init__(self, state: State, n_members: int) -> None:
         super().__init__(state)
-        self.shape = n_members, n
+        self.n_members = n_members
 
     def start(self) -> None:
         """Add nothing: `fit` has them."""
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        n_members, n = self.shape
-        return {
-            "weights": Array("f8", (n_members,), 0.0),
-            "intercept": Array("f8", (n,)),
-        }
+        return {"weights": Array("f8", (self.n_members,), 0.0)}
 
 
 @with_parameters
@@ -118,7 +106,6 @@ class Ensemble(NestedLearners):
         **ViewLearner._parameter_constraints,
         "members": [list, tuple, None],
         "weights": ["array-like", None],
-        "intercept": [float, int, "array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
     }
     _nested = "members"
@@ -127,7 +114,6 @@ class Ensemble(NestedLearners):
     views: Any = field(default=None, kw_only=False)
     members: Any = None
     weights: Any = None
-    intercept: Any = None
     cv: int = 5
     random_state: Any = None
 
@@ -192,8 +178,6 @@ class Ensemble(NestedLearners):
                 raise InputError(
                     f"weights={self.weights!r}; give {len(self.members)} numbers, 0 or more"
                 )
-        elif self.intercept is not None:
-            raise InputError("intercept= belongs to weights=; give both")
 
     # --- learning --------------------------------------------------------------------------
 
@@ -215,14 +199,11 @@ class Ensemble(NestedLearners):
         if len(used) < len(weight):
             X, y, weight = X[used], y[used], weight[used]
         if self.weights is None:
-            entries, w, b = self._fit_weights(entries, X, y, weight)
+            entries, w = self._fit_weights(entries, X, y, weight)
         else:
-            w, n = np.asarray(self.weights, dtype=np.float64), self._n_blended()
-            b = np.zeros(n) if self.intercept is None else np.asarray(self.intercept, dtype=float)
-            if b.size != n:
-                raise InputError(f"intercept={self.intercept!r}; give {n} number(s)")
+            w = np.asarray(self.weights, dtype=np.float64)
         self._members = [one._replace(learner=self._fitted(one, X, y, weight)) for one in entries]
-        self._state = {"weights": np.array(w), "intercept": b.reshape(-1).copy()}
+        self._state = {"weights": np.array(w)}
 
     def _entry(self, name: str, learner: Any, view: str | None, random_state: Any) -> _Member:
         """Return a member that has learned nothing."""
@@ -244,12 +225,12 @@ class Ensemble(NestedLearners):
 
     def _fit_weights(
         self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
-    ) -> tuple[list[_Member], np.ndarray, np.ndarray]:
-        """Return the members that have a weight, the weights, and the intercept."""
+    ) -> tuple[list[_Member], np.ndarray]:
+        """Return the members that have a weight, and the weights."""
         folds = self._folds(y)
         if folds is None:
             n = len(entries)
-            return entries, np.full(n, 1.0 / n), np.zeros(self._n_blended())
+            return entries, np.full(n, 1.0 / n)
         predicted = np.empty((len(entries), len(y), self._n_blended()))
         for train, test in folds.split(y, y):
             for k, one in enumerate(entries):
@@ -257,7 +238,7 @@ class Ensemble(NestedLearners):
                 self._members = [one._replace(learner=learner)]
                 predicted[k, test] = self._predictions(self._read(X[test], reset=False))[0]
         blend = self._blended(predicted, y, len(entries))
-        return [entries[k] for k in blend.members], blend.weights, blend.intercept
+        return [entries[k] for k in blend.members], blend.weights
 
     # --- scores --------------------------------------------------------------------------------
 
@@ -292,13 +273,12 @@ class Ensemble(NestedLearners):
                 )
             )
         task = "classes" if hasattr(self, "classes_") else "numbers"
-        return PortableBlend(task, members, self._state["weights"], self._state["intercept"])
+        return PortableBlend(task, members, self._state["weights"], np.zeros(self._n_blended()))
 
     def _blend(self, rows: Rows) -> np.ndarray:
         """Return the blend of rows, (n_samples, n_blended)."""
         at = np.arange(len(self._members))
-        blend = Blend(at, self._state["weights"], self._state["intercept"])
-        return blend.combine(self._predictions(rows))
+        return Blend(at, self._state["weights"]).combine(self._predictions(rows))
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         row, column = entries_of(rows)
@@ -326,7 +306,7 @@ class Ensemble(NestedLearners):
     # --- state -----------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Weights(state, len(self._members), self._n_blended())
+        own = _Weights(state, len(self._members))
         return [own, *super()._parts(state)]
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -411,12 +391,6 @@ class Ensemble(NestedLearners):
         names = [one.name for one in self._members]
         return dict(zip(names, self._state["weights"].tolist(), strict=True))
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """What is added to the blend."""
-        check_is_fitted(self, "_state")
-        return self._state["intercept"].copy()
-
 
 def gives_predictions(learner: Any) -> bool:
     """Return whether a learner predicts numbers, or probabilities."""
@@ -452,7 +426,6 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     classes_
     members_
     weights_
-    intercept_
     layout_
     n_features_in_
     feature_names_in_
@@ -465,10 +438,10 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     -----
     With p_m the probabilities of member m, of which none is below 0.0001, the ensemble has
 
-        p = softmax(b + sum_m w_m log p_m),    w_m >= 0,
+        p = softmax(sum_m w_m log p_m),    w_m >= 0,
 
-    and for two classes the log odds b + sum_m w_m logit(p_m) are its score.  Without ``weights``,
-    w and b minimize the mean log loss of rows that were held out by folds, plus 0.001 |w|²; a
+    and for two classes the log odds sum_m w_m logit(p_m) are its score.  Without ``weights``,
+    w minimizes the mean log loss of rows that were held out by folds, plus 0.001 |w|²; a
     member of weight 0 is left out.  Then the members learn from all rows.  `crossview.compare`
     chooses members, settings and weights in the same way, and says what they are worth.
 
@@ -559,7 +532,6 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     ----------
     members_
     weights_
-    intercept_
     layout_
     n_features_in_
     feature_names_in_
@@ -570,7 +542,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     Notes
     -----
-    The prediction is b + sum_m w_m f_m(x), w_m >= 0.  Without ``weights``, w and b minimize the
+    The prediction is sum_m w_m f_m(x), w_m >= 0.  Without ``weights``, w minimizes the
     squared error of rows that were held out by folds; a member of weight 0 is left out.  Then the
     members learn from all rows.
 

@@ -217,7 +217,6 @@ def _ensemble_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Fi
         texts=2,
         wrapped=["learner"],
     )
-    yield f"added to the blend: {', '.join(f'{b:.3f}' for b in learner.intercept_)}"
 
 
 def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:

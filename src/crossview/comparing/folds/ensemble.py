@@ -246,7 +246,6 @@ def ensemble_row(
     return replace(
         row,
         members=sorted(members, key=lambda one: -one.weight),
-        intercept=blend.intercept.tolist(),
         threshold=np.nan if threshold is None else threshold,
         rows_per_second=1.0 / seconds,
         predicted_per_second=1.0 / sum(1.0 / rows[k].predicted_per_second for k in blend.members),
