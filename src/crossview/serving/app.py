@@ -15,8 +15,10 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -68,8 +70,10 @@ __all__ = ["Serving", "Settings"]
 MOST_LABELS, MOST_SECONDS = 256, 0.02
 # for which requests wait while labels are learned
 SECONDS_AT_ONCE = 0.005
-# rows of one request that are predicted before others have their turn
-ROWS_AT_ONCE = 64
+# rows of one request that are predicted before others have their turn, or explained
+ROWS_AT_ONCE, MOST_EXPLAINED = 128, 64
+# for which a request waits where too many records wait for the disk
+SECONDS_FOR_ROOM = 0.5
 # rows that are looked at, or removed, at a time
 AT_ONCE = 500
 # between two looks at the newest rows, and pages that are open at a time
@@ -400,7 +404,7 @@ class Serving:
     def _check_token(self, request: Request, role: str) -> None:
         tokens = self.settings.tokens
         if not tokens:
-            if self.settings.local and not _is_here(request.url.hostname):
+            if self.settings.local and not _is_here(request.headers.get("host")):
                 raise RefusedError(403, "name this machine by its address, or localhost")
             return
         kind, _, given = request.headers.get("authorization", "").partition(" ")
@@ -410,8 +414,13 @@ class Serving:
         if kind.lower() != "bearer" or not any(fits):
             raise RefusedError(401, "give the header authorization: Bearer TOKEN")
 
-    def _check_room(self, n: int) -> None:
-        """Refuse a request that cannot be logged."""
+    async def _find_room(self, n: int) -> None:
+        """Refuse a request that cannot be logged, also in a moment."""
+        until = time.monotonic() + SECONDS_FOR_ROOM
+        while self.writer.failure is None and self.writer.is_full(n):
+            if time.monotonic() > until or self.writer.is_too_many(n):
+                break
+            await asyncio.sleep(0.002)
         failure = self.writer.failure
         if failure is not None:
             raise NotWrittenError(failure)
@@ -428,9 +437,9 @@ class Serving:
             rows, ids = [asked.row], [asked.id]
         else:
             rows, ids = asked.rows, [None] * len(asked.rows)
-        self._check_room(len(rows))
-        if explained and len(rows) > ROWS_AT_ONCE:
-            raise RefusedError(413, f"explain=1 is for at most {ROWS_AT_ONCE} rows; send several")
+        await self._find_room(len(rows))
+        if explained and len(rows) > MOST_EXPLAINED:
+            raise RefusedError(413, f"explain=1 is for at most {MOST_EXPLAINED} rows; send several")
         found = await self._predicted(rows, ids)
         reasons = [self._explained(one) if explained else None for one in found]
         entry = Entry([one for one in found if isinstance(one, Prediction)])
@@ -461,7 +470,7 @@ class Serving:
     async def invocations(self, request: Request) -> Response:
         """``POST /invocations``: all rows, or none."""
         rows = rows_of(decoded(await read_body(request), InvocationsRequest))
-        self._check_room(len(rows))
+        await self._find_room(len(rows))
         found = await self._predicted(rows, [None] * len(rows))
         good = []
         for number, one in enumerate(found):
@@ -547,7 +556,7 @@ class Serving:
         """``POST /label``."""
         asked = decoded(await read_body(request), LabelRequest)
         many = asked if isinstance(asked, list) else [asked]
-        self._check_room(len(many))
+        await self._find_room(len(many))
         answers = [self._tried_label(one.label, one.id) for one in many]
         good = [i for i, answer in enumerate(answers) if answer is None]
         labels = [(many[i].id, msgspec.json.encode(many[i].label).decode()) for i in good]
@@ -558,7 +567,7 @@ class Serving:
         """``POST /learn``."""
         asked = decoded(await read_body(request), LearnRequest)
         many = asked if isinstance(asked, list) else [asked]
-        self._check_room(2 * len(many))
+        await self._find_room(2 * len(many))
         answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
         good = [i for i, answer in enumerate(answers) if answer is None]
         found = await self._predicted([many[i].row for i in good], [many[i].id for i in good])
@@ -784,11 +793,16 @@ class Metrics:
         }
         self._views = {name: Gauge(name, text, ["view"], **more) for name, text in views.items()}
         self._serving = serving
+        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def observe(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(path, status).inc()
-        self._seconds.labels(path).observe(seconds)
+        known = self._known.get((path, status))
+        if known is None:  # to find them takes longer than to count
+            found = self._requests.labels(path, status), self._seconds.labels(path)
+            known = self._known[path, status] = found
+        known[0].inc()
+        known[1].observe(seconds)
 
     def text(self) -> bytes:
         """Return all numbers in the text format."""
@@ -814,16 +828,22 @@ async def _no_endpoint(request: Request, error: Any) -> Response:
 
 def _switch(request: Request, name: str) -> bool:
     """Return whether a parameter of the query is set."""
+    if not request.scope["query_string"]:
+        return False
     value = request.query_params.get(name, "0")
     if value not in ("0", "1"):
         raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
     return value == "1"
 
 
+@lru_cache(maxsize=256)
 def _is_here(host: str | None) -> bool:
-    """Return whether a host is given by an address, or as localhost."""
+    """Return whether the header of the host has an address, or localhost, or there is none."""
+    if host is None:
+        return True
     try:
-        return host == "localhost" or bool(ipaddress.ip_address(host or ""))
+        name = urlsplit(f"//{host}").hostname
+        return name == "localhost" or bool(ipaddress.ip_address(name or ""))
     except ValueError:
         return False
 

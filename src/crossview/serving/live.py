@@ -104,6 +104,7 @@ class LiveModel:
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
         self._encoders = [step for _, step in encoders if step not in (None, "passthrough")]
+        self._has_answer_one = False
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -181,7 +182,7 @@ class LiveModel:
         except InputError:
             return None
         decided = learner.decide(scores).tolist()
-        if not hasattr(learner, "predict_proba_one"):
+        if self._find_answer_one() is None:
             return [Answer(found, None) for found in decided]
         names = [class_name(label) for label in learner.classes_.tolist()]
         p = learner.probabilities(scores).tolist()
@@ -229,18 +230,20 @@ class LiveModel:
         learner = self.learner
         try:
             x = self._encode(x)
-            if not hasattr(learner, "predict_proba_one"):
+            answer_one = self._find_answer_one()
+            if answer_one is None:
                 return Answer(learner.predict_one(x), None)
-            p = learner.predict_proba_one(x)
-            threshold = learner.threshold_
-            if threshold is None or len(p) != 2:
-                decided = learner.predict_one(x)
-            else:  # as `decide` does
-                first, second = p
-                decided = second if p[second] > threshold else first
+            decided, p = answer_one(x)
         except InputError as error:
             return error
         return Answer(decided, {class_name(label): value for label, value in p.items()})
+
+    def _find_answer_one(self) -> Callable[[Any], tuple[Any, dict[Any, float]]] | None:
+        """Return the method of the learner, if it has one; to look for it takes longer than a row."""
+        if not self._has_answer_one:
+            self._answer_one = getattr(self.learner, "answer_one", None)
+            self._has_answer_one = True
+        return self._answer_one
 
     # --- rows as views --------------------------------------------------------------------------
 

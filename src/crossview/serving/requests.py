@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from crossview.errors import InputError
@@ -192,13 +192,16 @@ async def read_body(request: Request) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MOST_BYTES:
         raise too_large
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BYTES:
+    body = b""
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body = body + message.get("body", b"") if body else message.get("body", b"")
+        if len(body) > MOST_BYTES:
             raise too_large
-        parts.append(part)
-    return b"".join(parts)
+        if not message.get("more_body", False):
+            return body
 
 
 def decoded(body: bytes, kind: Any) -> Any:

@@ -29,7 +29,7 @@ from crossview.errors import InputError
 __all__ = ["CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN", "Entry", "NotWrittenError", "Writer"]
 
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
-SECONDS_TO_RETRY = 0.25
+SECONDS_TO_RETRY, SECONDS_TO_GATHER = 0.25, 0.001
 # what became of a label: of this prediction, the same as before, another one, of no prediction, of
 # one that has waited too long
 NEW, KNOWN, CONFLICT, UNKNOWN, EXPIRED = "new", "known", "conflict", "unknown", "expired"
@@ -128,6 +128,10 @@ class Writer:
         """Return whether more records would be too many."""
         return self._waiting + more > self._most
 
+    def is_too_many(self, more: int) -> bool:
+        """Return whether records are too many, however few wait."""
+        return more > self._most
+
     def add(self, entry: Entry) -> None:
         """Write an entry soon."""
         with self._count:
@@ -160,6 +164,8 @@ class Writer:
         until, n = 0.0, 0
         timeout = SECONDS_TO_RETRY if self.failure else None
         while n < MOST_RECORDS or self.failure:
+            if timeout and n and self._queue.empty():
+                time.sleep(SECONDS_TO_GATHER)  # to be woken by each would take longer
             try:
                 entry = self._queue.get(timeout is None or timeout > 0.0, timeout)
             except queue.Empty:
