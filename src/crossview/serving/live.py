@@ -239,7 +239,7 @@ class LiveModel:
         return Answer(decided, {class_name(label): value for label, value in p.items()})
 
     def _find_answer_one(self) -> Callable[[Any], tuple[Any, dict[Any, float]]] | None:
-        """Return the method of the learner, if it has one; to look for it takes longer than a row."""
+        """Return the method of the learner, if it has one; to look for it takes long."""
         if not self._has_answer_one:
             self._answer_one = getattr(self.learner, "answer_one", None)
             self._has_answer_one = True
