@@ -160,6 +160,7 @@ class Serving:
         self.writer: Writer
         self._new_labels = asyncio.Event()
         self._alone = asyncio.Lock()  # learning, and writing the model
+        self._at_once = 1  # labels that are learned while requests wait
         self._in_snapshot = live.served.labels
         self._snapshot_time = self._began = time.monotonic()
         self._metrics = Metrics(self)
@@ -242,17 +243,20 @@ class Serving:
         live = self.live
         while live.served.labels < self.n_labels:
             records = await asyncio.to_thread(self.log.labeled, live.served.labels, MOST_LABELS)
-            began = time.perf_counter()
-            for record in records:
-                live.learn([record])
-                label = record.label
-                self.monitor.add_label(record.of, label.label, label.time)
-                self._n_late += label.kind == LATE
+            while records:
+                some, records = records[: self._at_once], records[self._at_once :]
+                began = time.perf_counter()
+                live.learn(some)
+                for record in some:
+                    self.monitor.add_label(record.of, record.label.label, record.label.time)
+                    self._n_late += record.label.kind == LATE
                 took = time.perf_counter() - began
-                if took >= SECONDS_AT_ONCE:
-                    self._metrics.learning.observe(took)
-                    await asyncio.sleep(0)
-                    began = time.perf_counter()
+                self._metrics.learning.observe(took)
+                if took > SECONDS_AT_ONCE:
+                    self._at_once = max(1, len(some) // 2)
+                elif took < SECONDS_AT_ONCE / 2:
+                    self._at_once = min(MOST_LABELS, max(self._at_once, 2 * len(some)))
+                await asyncio.sleep(0)
             if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
                 return
 

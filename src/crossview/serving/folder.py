@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,15 +128,39 @@ class Folder:
                 f"is not the model that {LOG} goes on from; restore a copy", file=str(self.first)
             )
         if self.first.name == FIRST_NEW:
-            return LiveModel.of(Beginning.read(self.first))
+            live = LiveModel.of(Beginning.read(self.first))
+            live.model_at = partial(self._model_at, log)
+            return live
         live, live.first = LiveModel.load(self.first), LiveModel.load(self.first)
         live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
+        live.model_at = partial(self._model_at, log)
         return live
 
-    def newest_model(self, log: Log, say: Callable[[str], None]) -> LiveModel:
-        """Return the model of the newest sound snapshot, or the first one."""
+    def _model_at(self, log: Log, n_labels: int) -> LiveModel:
+        """Return the model of when so many labels were learned."""
+        live = self.newest_model(log, lambda _: None, n_labels)
+        live.model_at = None  # one by one
+        catch_up(live, log, n_labels)
+        return live
+
+    def newest_model(
+        self, log: Log, say: Callable[[str], None], most_labels: int | None = None
+    ) -> LiveModel:
+        """Return the model of the newest sound snapshot, or the first one.
+
+        Parameters
+        ----------
+        log : Log
+            The log.
+        say : callable
+            Gets what is wrong with newer snapshots, a line each.
+        most_labels : int, default=None
+            Labels that it may have learned; None: all.
+        """
         n_labels = log.counts().labels
         for labels, file in self.snapshot_files():
+            if most_labels is not None and labels > most_labels:
+                continue
             if labels > n_labels:
                 raise InputError(
                     f"has learned {labels} labels, and {LOG} has {n_labels}: labels are lost; "
@@ -169,6 +194,7 @@ class Folder:
         """Return a model of a snapshot, which is scored beside the first one."""
         first = self.first_model(log)
         live.first, live.hashes_rows = first.first, first.hashes_rows
+        live.model_at = first.model_at
         return live
 
     def base_file(self, labels: int) -> Path:

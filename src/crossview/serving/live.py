@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.server_log import Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
@@ -26,6 +28,8 @@ __all__ = ["Answer", "LiveModel", "class_name"]
 LEAST_PROBABILITY = 1e-15
 # columns of an explanation
 MOST_EXPLAINED = 20
+# rows that are encoded and learned as one table: as many, at most, and so many that it is faster
+MOST_TOGETHER, FEWEST_TOGETHER = 256, 12
 
 
 class Answer(NamedTuple):
@@ -35,6 +39,7 @@ class Answer(NamedTuple):
     probabilities: dict[str, float] | None
 
 
+@lru_cache(maxsize=4096, typed=True)
 def class_name(label: Any) -> str:
     """Return the name of a class in JSON."""
     return label if isinstance(label, str) else msgspec.json.encode(label).decode()
@@ -61,6 +66,9 @@ class LiveModel:
         learns nothing more.
     refusal : str or None
         Why the last label that was refused could not be learned.
+    model_at : callable or None
+        Returns this model as it was when so many labels were learned.  Without it labels are
+        learned one by one, as a batch may fail when some of its rows are learned.
 
     Raises
     ------
@@ -90,6 +98,7 @@ class LiveModel:
         self.first: LiveModel | None = None
         self.refusal: str | None = None
         self.hashes_rows = False
+        self.model_at: Callable[[int], LiveModel] | None = None
         self._beginning, self._held = beginning, list[tuple[Any, Any]]()
 
     def _find_steps(self) -> None:
@@ -156,7 +165,40 @@ class LiveModel:
         """Return the prediction of each row, or why it has none."""
         if not self.is_fitted:
             return [Answer(None, None) for _ in rows]
-        return [self._predict_one(row) for row in rows]
+        together = self._predict_together(rows) if len(rows) >= FEWEST_TOGETHER else None
+        return [self._predict_one(row) for row in rows] if together is None else together
+
+    def _predict_together(self, rows: Sequence[Any]) -> list[Answer | InputError] | None:
+        """Return the predictions of rows, the same as one by one; None if one cannot be read."""
+        learner = self.learner
+        try:
+            X = self._views_of(rows, learn=False)
+            if X is None:
+                return None
+            if self.classes is None:
+                return [Answer(found, None) for found in learner.predict(X).tolist()]
+            scores = learner.decision_function(X)
+        except InputError:
+            return None
+        decided = learner.decide(scores).tolist()
+        if not hasattr(learner, "predict_proba_one"):
+            return [Answer(found, None) for found in decided]
+        names = [class_name(label) for label in learner.classes_.tolist()]
+        p = learner.probabilities(scores).tolist()
+        return [
+            Answer(found, dict(zip(names, own, strict=True)))
+            for found, own in zip(decided, p, strict=True)
+        ]
+
+    def _views_of(self, rows: Sequence[Any], *, learn: bool) -> MultiView | None:
+        """Return rows as the learner reads them; None where they are encoded one by one."""
+        if self.hashes_rows:
+            return OneRow.join([self._unhashed(row) for row in rows], self.learner.layout_)
+        if len(self._encoders) != 1 or not isinstance(self._encoders[0], ViewEncoder):
+            return None
+        (encoder,) = self._encoders
+        table = encoder.table_of(rows)
+        return encoder.partial_fit_transform(table) if learn else encoder.transform(table)
 
     def _encode(self, x: Any) -> Any:
         """Return a row as the learner takes it."""
@@ -277,25 +319,65 @@ class LiveModel:
     def learn(self, records: Iterable[Labeled]) -> None:
         """Learn labels in their order.
 
-        One that cannot be learned leaves no trace but in the counts.
+        One that cannot be learned leaves no trace but in the counts.  The bits of the model do not
+        depend on how many are learned at once.
         """
-        for record in records:
-            label = _decoded(record.label.label)
-            self._count(record, label)
-            if record.label.assumed is not None and _decoded(record.label.assumed) == label:
-                continue  # as it was learned
-            row = _decoded(record.of.row)
-            if self._beginning is not None and not self.is_fitted:
-                self._hold(self._beginning, row, label)
-                continue
-            try:
-                if self.hashes_rows:
-                    self.learner.learn_one(self._unhashed(row), label)
-                else:
-                    self.model.learn_one(row, label)
-            except InputError as error:
-                self.served.refused += 1
-                self.refusal = str(error)
+        records = list(records)
+        for lo in range(0, len(records), MOST_TOGETHER):
+            some = records[lo : lo + MOST_TOGETHER]
+            rows = [_decoded(record.of.row) for record in some]
+            labels = [_decoded(record.label.label) for record in some]
+            self._count(some, rows, labels)
+            new = [  # and not those that were learned already, as they were assumed
+                t
+                for t, record in enumerate(some)
+                if record.label.assumed is None or _decoded(record.label.assumed) != labels[t]
+            ]
+            rows, labels = [rows[t] for t in new], [labels[t] for t in new]
+            if not self._learn_together(rows, labels, some[0].label.sequence - 1):
+                for row, label in zip(rows, labels, strict=True):
+                    self._learn_one(row, label)
+
+    def _learn_together(self, rows: list[Any], labels: list[Any], before: int) -> bool:
+        """Learn rows as one batch; return False if nothing was learned.
+
+        Parameters
+        ----------
+        rows, labels : list
+            What is learned.
+        before : int
+            How many labels were learned before.
+        """
+        if self.model_at is None or len(rows) < FEWEST_TOGETHER or not self.is_fitted:
+            return False
+        try:  # all checks come before a change
+            self.learner.check_targets(labels)
+            X = self._views_of(rows, learn=True)
+        except InputError:
+            return False
+        if X is None:
+            return False
+        try:
+            self.learner.partial_fit(X, labels)
+        except InputError:  # all rows but those that are too large to be learned were learned
+            self.model, self.model_at = self.model_at(before).model, None
+            self._find_steps()
+            return False
+        return True
+
+    def _learn_one(self, row: Any, label: Any) -> None:
+        """Learn one row."""
+        if self._beginning is not None and not self.is_fitted:
+            self._hold(self._beginning, row, label)
+            return
+        try:
+            if self.hashes_rows:
+                self.learner.learn_one(self._unhashed(row), label)
+            else:
+                self.model.learn_one(row, label)
+        except InputError as error:
+            self.served.refused += 1
+            self.refusal = str(error)
 
     def _hold(self, beginning: Beginning, row: Any, label: Any) -> None:
         """Keep the first rows, and learn them once there are enough to tell the columns."""
@@ -317,23 +399,32 @@ class LiveModel:
             self.model = beginning.make()
             self._find_steps()
 
-    def _count(self, record: Labeled, label: Any) -> None:
+    def _count(
+        self, records: Sequence[Labeled], rows: Sequence[Any], labels: Sequence[Any]
+    ) -> None:
         """Score what was predicted, and what the first model predicts."""
         served = self.served
-        served.labels = record.label.sequence
-        answer = Answer(_decoded(record.of.prediction), _decoded(record.of.probabilities))
-        found: Any = Answer(None, None)
-        if self.first is not None and answer.prediction is not None:
-            (found,) = self.first.predict([_decoded(record.of.row)])
-        both = (answer, Answer(None, None) if isinstance(found, InputError) else found)
-        score, first = (self._score(one, label) for one in both)
-        if score is None:
-            return
-        before = None
-        if record.label.assumed is not None:
-            earlier = _decoded(record.label.assumed)
-            before = self._score(both[0], earlier), self._score(both[1], earlier)
-        served.add(record.label.time, score, first, before)
+        answers = [
+            Answer(_decoded(record.of.prediction), _decoded(record.of.probabilities))
+            for record in records
+        ]
+        first: Any = [Answer(None, None)] * len(records)
+        if self.first is not None:
+            predicted = [t for t, answer in enumerate(answers) if answer.prediction is not None]
+            found = self.first.predict([rows[t] for t in predicted])
+            for t, one in zip(predicted, found, strict=True):
+                if not isinstance(one, InputError):
+                    first[t] = one
+        for record, label, *both in zip(records, labels, answers, first, strict=True):
+            served.labels = record.label.sequence
+            score, score_of_first = (self._score(one, label) for one in both)
+            if score is None:
+                continue
+            before = None
+            if record.label.assumed is not None:
+                earlier = _decoded(record.label.assumed)
+                before = self._score(both[0], earlier), self._score(both[1], earlier)
+            served.add(record.label.time, score, score_of_first, before)
 
     def _score(self, answer: Answer, label: Any) -> Score | None:
         """Return how an answer turned out; None where there was none."""
@@ -352,10 +443,12 @@ class LiveModel:
         if not self.is_fitted:
             return
         other = LiveModel(copy.deepcopy(self.model), self.info)
+        other.model_at = lambda before: other
         label = msgspec.json.encode((other.classes or [0.0])[0]).decode()
         answer = Prediction(0, "", 0, "{}", 0, "null", "null")
-        other.learn([Labeled(Label(1, 0, 0, label), answer)] * 3)
-        other.predict([{}] * 3)
+        for n in (3, FEWEST_TOGETHER):
+            other.learn([Labeled(Label(1, 0, 0, label), answer)] * n)
+            other.predict([{}] * n)
 
 
 def _decoded(text: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ MOST_KEPT = 1 << 16
 MOST_KEYS = 256
 # names of columns that are not used, and are told of
 MOST_TOLD = 20
+# types of cells that are read all at once
+PLAIN_NUMBERS, PLAIN_DATES = {float, int, type(None)}, {str, type(None)}
 
 
 def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
@@ -215,6 +217,31 @@ class SingleRows:
         # 3. slots and words
         slots = self._slots(terms, learn=learn)
         return self._assemble(numbers, positions, slots), user
+
+    def table(self, rows: Sequence[Any]) -> Any:
+        """Return rows as an Arrow table, of which the encoder makes what it makes of each.
+
+        Cells become numbers or strings here, as those of a single row do, so that a column may hold
+        several types.  `InputError` if a row cannot be read, or dates are of several types.
+        """
+        import pyarrow as pa
+
+        cells = [self._cells(x) for x in rows]
+        columns = {column.name: column for column in self._encoder.plan.columns}
+        found: dict[str, Any] = {}
+        for place, name in enumerate(self._names):
+            column, values = columns[name], [row[place] for row in cells]
+            if column.kind == "numeric":
+                found[name] = pa.array(_numbers_of(column, values), from_pandas=True)
+                continue
+            if column.kind == "date":
+                strings = [None if _is_missing(value) else value for value in values]
+                if not {*map(type, strings)} <= PLAIN_DATES:
+                    raise InputError("holds dates of several types", column=name)
+            else:
+                strings = [_string(column, value) for value in values]
+            found[name] = pa.array(strings, pa.string())
+        return pa.table(found)
 
     # --- cells -----------------------------------------------------------------------------
 
@@ -469,6 +496,19 @@ def _as_array(column: Column, value: Any) -> Any:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         what = f"{value!r:.60} is no value of a table: give a number, text, a date or None"
         raise InputError(what, column=column.name) from None
+
+
+def _numbers_of(column: Column, values: Sequence[Any]) -> np.ndarray:
+    """Return cells of a column as numbers, NaN where they are missing."""
+    if not {*map(type, values)} <= PLAIN_NUMBERS:
+        values = [None if _is_missing(value) else _number(column, value) for value in values]
+    try:
+        numbers = np.array(values, dtype=np.float64)  # NaN in place of None
+    except OverflowError:
+        numbers = np.array([np.inf])
+    if (np.abs(numbers) > LARGEST).any():
+        raise InputError(f"is too large: write a number up to {LARGEST:g}", column=column.name)
+    return numbers
 
 
 def _number(column: Column, value: Any) -> float:
