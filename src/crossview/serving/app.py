@@ -29,11 +29,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from crossview.data.server_log import OWN_ID, Log, Prediction, own_id
+from crossview.data.server_log import LATE, OWN_ID, Log, Newest, Prediction, own_id
 from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
 from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
-from crossview.serving.folder import Folder
+from crossview.serving.folder import Folder, catch_up
 from crossview.serving.live import Answer, LiveModel
 from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.page import PAGE, PAGE_HEADERS
@@ -154,10 +154,13 @@ class Serving:
         self.folder, self.log, self.live = folder, log, live
         self.settings, self._say = settings, say
         self._next = log.begin_run()
-        self.counts = log.counts()
-        self.n_labels = self.counts.labels
+        counts = log.counts()
+        catch_up(live, log, counts.labels)
+        self.n_labels, self.n_predictions = counts.labels, counts.predictions
+        self._n_late = counts.labels - counts.labeled  # those learned already
         self.broken: str | None = None
-        self._waited, self._said = -1, ""
+        self._waited: dict[int, int] = {}  # by run, what was looked at
+        self._said = ""
         self.writer: Writer
         self._new_labels = asyncio.Event()
         self._alone = asyncio.Lock()  # learning, and writing the model
@@ -198,7 +201,7 @@ class Serving:
         written = Log(self.folder.path)
         most = self.settings.most_waiting
         wait = None if self.settings.no_label is not None else self.settings.wait
-        self.writer = Writer(written, self.counts, self._on_commit, most, wait)
+        self.writer = Writer(written, self._on_commit, most, wait)
         jobs = (self._learn_forever, self._look_forever, self._tend_forever)
         tasks = [asyncio.create_task(one()) for one in jobs]
         try:
@@ -213,9 +216,12 @@ class Serving:
                 await self._write_snapshot()
             await self.writer.close()
 
-    def _on_commit(self, n_labels: int) -> None:
-        self.n_labels = n_labels
-        self._new_labels.set()
+    def _on_commit(self, newest: Newest) -> None:
+        """Note how far the log is."""
+        self.n_predictions = max(self.n_predictions, newest.predictions)
+        if newest.labels > self.n_labels:
+            self.n_labels = newest.labels
+            self._new_labels.set()
 
     async def _learn_forever(self) -> None:
         """Learn labels when they were committed, and write snapshots."""
@@ -247,6 +253,7 @@ class Serving:
                 live.learn(some)
                 for record in some:
                     self.monitor.add_label(record.of, record.label.label, record.label.time)
+                    self._n_late += record.label.kind == LATE
                 took = time.perf_counter() - began
                 self._metrics.learning.observe(took)
                 if took > SECONDS_AT_ONCE:
@@ -285,13 +292,13 @@ class Serving:
             return  # it has no classes yet
         text = msgspec.json.encode(label).decode()
         until = int((time.time() - wait) * 1e6)
-        while True:
-            last, found = await self._read(self.log.unlabeled, self._waited, until, AT_ONCE)
-            if found:
-                await self.writer.write(Entry(assumed=[(one.id, text) for one in found]))
-            if last == self._waited:
-                return
-            self._waited = last
+        for run in await self._read(self.log.runs):
+            last = -1
+            while last != (at := self._waited.get(run, run - 1)):
+                last, found = await self._read(self.log.unlabeled, at, until, AT_ONCE)
+                if found:
+                    await self.writer.write(Entry(assumed=[(one.id, text) for one in found]))
+                self._waited[run] = last
 
     async def _remove_old(self, keep: float) -> None:
         """Remove rows and labels of the log that are old, some at a time."""
@@ -309,15 +316,14 @@ class Serving:
             removed = 1
             while base is not None and removed:
                 removed = await self._work(Log.remove_labels, until, base[0], AT_ONCE)
-        at = -1
-        while True:
-            last, found = await self._read(self.log.unlabeled, at, until, AT_ONCE)
-            if found:
-                old = [one.sequence for one in found]
-                await self._work(Log.remove_predictions, old)
-            if last == at:
-                return
-            at = last
+        for run in await self._read(self.log.runs):
+            at, last = -1, run - 1
+            while last != at:
+                at = last
+                last, found = await self._read(self.log.unlabeled, at, until, AT_ONCE)
+                if found:
+                    old = [one.sequence for one in found]
+                    await self._work(Log.remove_predictions, old)
 
     async def _read(self, what: Callable[..., Any], *arguments: Any) -> Any:
         """Read the log while nobody else does."""
@@ -614,11 +620,11 @@ class Serving:
         calibration = self.monitor.calibration(self.hour())
         return {
             "model": served.labels,
-            "predictions": self.writer.n_predictions,
+            "predictions": self.n_predictions,
             "labels": self.n_labels,
             "labels_to_learn": self.n_labels - served.labels,
             "labels_refused": served.refused,
-            "without_label": self.writer.n_predictions - self.writer.n_labeled,
+            "without_label": self.n_predictions - (self.n_labels - self._n_late),
             "waiting_for_disk": self.writer.waiting,
             "commits": self.writer.n_commits,
             "snapshot": self._in_snapshot,

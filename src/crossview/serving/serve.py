@@ -142,7 +142,7 @@ def serve(
             with _told_to_end(server.handle_exit):
                 say(
                     f"serving at http://{where}:{found}, log in {path}; "
-                    f"{serving.counts[0]:,} predictions, {n_labels:,} labels learned"
+                    f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
                 )
                 server.run(sockets=[listening])
         finally:
