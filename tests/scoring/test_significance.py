@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.evidence.sequences import losses, winners
 from benchmarks.evidence.simulated import differences, scores_of_folds, stream
 from crossview.errors import InputError
 from crossview.scoring.metrics import BlockTally, measure
 from crossview.scoring.significance import (
     SIGNIFICANT,
+    ConfidenceSequence,
     Posterior,
     correlated_t_posterior,
     holm,
@@ -18,6 +20,7 @@ from crossview.scoring.significance import (
     jackknife_posterior,
 )
 from reference import jackknife as reference
+from reference.confidence_sequence import interval as reference_interval
 
 FIRST = np.array([0.78, 0.81, 0.75, 0.80, 0.77, 0.79, 0.82, 0.76, 0.80, 0.78])
 SECOND = np.array([0.80, 0.82, 0.79, 0.80, 0.80, 0.78, 0.85, 0.78, 0.81, 0.79])
