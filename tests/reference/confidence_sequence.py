@@ -24,7 +24,7 @@ def interval(numbers, bound, level=0.95, steps=20_000):
 
     def mixture(s):
         found = 0.0
-        for z, weight in zip(zs, weights):
+        for z, weight in zip(zs, weights, strict=True):
             lam = (1 - z) / c
             psi = (-math.log(z) - c * lam) / c**2
             found += weight / whole * math.exp(lam * s - psi * variation)

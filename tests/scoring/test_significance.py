@@ -323,7 +323,8 @@ def test_equal_models_are_seldom_told_apart_whenever_one_looks():
     named, _ = winners(one - other)
     assert np.mean(named >= 0) <= 0.05
     named, sign = winners(1.2 * one - other)  # and soon where they are not equal
-    assert (named >= 0).mean() > 0.9 and (sign[named >= 0] > 0).all()
+    assert (named >= 0).mean() > 0.9
+    assert (sign[named >= 0] > 0).all()
     for t in range(3):  # the interval itself says so at the same label
         sequence = ConfidenceSequence(1.0)
         for d in (1.2 * one - other)[t, : named[t] + 1]:

@@ -27,10 +27,14 @@ from crossview.errors import InputError
 __all__ = [
     "ASSUMED",
     "CAME",
+    "JOIN",
     "LATE",
+    "LEAVE",
     "LOG",
     "OWN_ID",
+    "PROMOTE",
     "Counts",
+    "Event",
     "Label",
     "Labeled",
     "Log",
@@ -159,6 +163,34 @@ class Snapshot(NamedTuple):
     sha256: str
 
 
+# kinds of events
+JOIN, LEAVE, PROMOTE = "join", "leave", "promote"
+
+
+class Event(NamedTuple):
+    """A change of who is served, or compared with what is served.
+
+    Attributes
+    ----------
+    at : int
+        It happens after so many labels.
+    kind : {JOIN, LEAVE, PROMOTE}
+        A challenger joins or leaves, or is served from now on.
+    name : str
+        The challenger.
+    sha256 : str
+        Of the model file with which one joins.
+    frozen : bool
+        Whether one that joins learns nothing.
+    """
+
+    at: int
+    kind: str
+    name: str
+    sha256: str = ""
+    frozen: bool = False
+
+
 class Newest(NamedTuple):
     """The number of the last label, and how many predictions there were."""
 
@@ -283,6 +315,27 @@ class Log:
         """Write a little, to see whether it can be written, within a transaction."""
         now = str(time.time_ns())
         self._set_about({"written": now})
+
+    def add_event(self, kind: str, name: str, sha256: str = "", *, frozen: bool = False) -> Event:
+        """Note an event after the labels so far, within a transaction.
+
+        Labels that are written later follow it; so who has read one of these, and reads the events
+        afterwards, knows of it.
+        """
+        event = Event(self.newest().labels, kind, name, sha256, frozen)
+        text = msgspec.json.encode([*self.events(), event]).decode()
+        self._set_about({"events": f"{_checksum([text])} {text}"})
+        return event
+
+    def events(self) -> list[Event]:
+        """Return all events, in their order."""
+        known = self.about().get("events")
+        if known is None:
+            return []
+        checksum, _, text = known.partition(" ")
+        if checksum != str(_checksum([text])):
+            raise self.db.damaged("its events are not as they were written")
+        return [Event(*event) for event in msgspec.json.decode(text)]
 
     def begin_run(self) -> int:
         """Return the first sequence number of a new run, which no other run has."""

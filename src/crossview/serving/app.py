@@ -29,11 +29,23 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from crossview.data.server_log import LATE, OWN_ID, Log, Newest, Prediction, own_id
+from crossview.data.server_log import (
+    JOIN,
+    LATE,
+    LEAVE,
+    OWN_ID,
+    PROMOTE,
+    Event,
+    Log,
+    Newest,
+    Prediction,
+    own_id,
+)
 from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
+from crossview.serving.challengers import check_name, contestants
 from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
-from crossview.serving.folder import Folder, catch_up
+from crossview.serving.folder import Folder, catch_up, next_of
 from crossview.serving.live import Answer, LiveModel
 from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.page import PAGE, PAGE_HEADERS
@@ -43,11 +55,13 @@ from crossview.serving.requests import (
     LabelRequest,
     LearnRequest,
     PredictRequest,
+    PromoteRequest,
     RefusedError,
     as_json,
     check_id,
     decoded,
     read_body,
+    read_file,
     read_row,
     refusal_of,
     rows_of,
@@ -177,6 +191,9 @@ class Serving:
             self._route("/label", self.label, "label"),
             self._route("/learn", self.learn, "label"),
             self._route("/snapshot", self.snapshot, "operator"),
+            self._route("/challenger", self.join, "operator"),
+            self._route("/challenger", self.leave, "operator", "DELETE"),
+            self._route("/promote", self.promote, "operator"),
             self._route("/model", self.model_file, "operator", "GET"),
             self._route("/stats", self.stats, "operator", "GET"),
             self._route("/metrics", self.metrics, "operator", "GET"),
@@ -233,8 +250,8 @@ class Serving:
                 self._new_labels.clear()
                 if self.live.served.labels < self.n_labels:
                     await asyncio.sleep(MOST_SECONDS)  # those that come meanwhile
-                    async with self._alone:
-                        await self._learn_committed()
+                async with self._alone:
+                    await self._learn_committed()
                 await self._snapshot_if_due()
         except Exception as error:
             self.broken = " ".join(str(error).split()) or type(error).__name__
@@ -245,8 +262,12 @@ class Serving:
     async def _learn_committed(self) -> None:
         """Learn what is in the log, in pieces between which requests are answered."""
         live = self.live
-        while live.served.labels < self.n_labels:
-            records = await asyncio.to_thread(self.log.labeled, live.served.labels, MOST_LABELS)
+        while True:
+            records, events = await asyncio.to_thread(next_of, live, self.log, MOST_LABELS)
+            for event in events:
+                await self._apply(event)
+            if not (records or events):
+                return
             while records:
                 some, records = records[: self._at_once], records[self._at_once :]
                 began = time.perf_counter()
@@ -263,6 +284,16 @@ class Serving:
                 await asyncio.sleep(0)
             if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
                 return
+
+    async def _apply(self, event: Event) -> None:
+        """Let an event of the log happen, between two predictions."""
+        assert self.live.apply is not None
+        if event.kind == JOIN:  # which reads a file, and changes nothing that predicts
+            await asyncio.to_thread(self.live.apply, event)
+        else:
+            self.live.apply(event)
+        words = {JOIN: "joined", LEAVE: "left", PROMOTE: "is served from now on"}
+        self._say(f"challenger {event.name} {words[event.kind]}, after {event.at:,} labels")
 
     async def _tend_forever(self) -> None:
         """Learn rows that no label came for, and remove old ones, now and then."""
@@ -629,6 +660,8 @@ class Serving:
             "commits": self.writer.n_commits,
             "snapshot": self._in_snapshot,
             "classes": self.live.classes,
+            "serves": self.live.name,
+            "challengers": [one.summary() for one in self.live.challengers],
             "scored": served.total.n,
             loss: total["loss"],
             f"{loss}_first_model": total["first_loss"],
@@ -729,6 +762,65 @@ class Serving:
         if error is not None:
             raise RefusedError(503, error)
         return as_json({"labels": self._in_snapshot})
+
+    # --- challengers ----------------------------------------------------------------------------
+
+    async def join(self, request: Request) -> Response:
+        """``POST /challenger?name=NAME``: a model file, which joins."""
+        name, frozen = request.query_params.get("name", ""), _switch(request, "frozen")
+        self._check_name(name)
+        with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
+            file = Path(folder) / "model.safetensors"
+            await read_file(request, file)
+            try:
+                other = await asyncio.to_thread(LiveModel.load, file)
+                self.live.check_challenger(other)
+            except InputError as error:
+                raise RefusedError(422, error.message) from None
+            checksum = await asyncio.to_thread(self.folder.keep_challenger, name, file)
+        return await self._change(JOIN, name, checksum, frozen=frozen)
+
+    async def leave(self, request: Request) -> Response:
+        """``DELETE /challenger?name=NAME``."""
+        return await self._change(LEAVE, request.query_params.get("name", ""))
+
+    async def promote(self, request: Request) -> Response:
+        """``POST /promote``: a challenger is served from now on."""
+        asked = decoded(await read_body(request), PromoteRequest)
+        return await self._change(PROMOTE, asked.name)
+
+    @staticmethod
+    def _check_name(name: str) -> None:
+        try:
+            check_name(name)
+        except InputError as error:
+            raise RefusedError(422, error.message) from None
+
+    async def _change(
+        self, kind: str, name: str, sha256: str = "", *, frozen: bool = False
+    ) -> Response:
+        """Write an event into the log, and wait until it has happened."""
+
+        def change(log: Log) -> tuple[Event, int] | None:
+            before = log.events()
+            served, others = contestants(before)
+            is_known = name in others or name == served
+            if is_known if kind == JOIN else name not in others:
+                return None
+            return log.add_event(kind, name, sha256, frozen=frozen), len(before) + 1
+
+        found = await self._work(change)
+        if found is None and kind == JOIN:
+            raise RefusedError(409, f"a challenger {name!r} is there already")
+        if found is None:
+            raise RefusedError(404, f"no challenger is called {name!r:.70}")
+        event, n_events = found
+        self._new_labels.set()
+        while self.live.served.events < n_events:
+            if self.broken is not None:
+                raise RefusedError(503, f"learning has ended: {self.broken}")
+            await asyncio.sleep(0.005)
+        return as_json({"name": name, "at": event.at, "serves": self.live.name})
 
     async def model_file(self, request: Request) -> Response:
         """``GET /model``: the model as it is now, which other commands read."""

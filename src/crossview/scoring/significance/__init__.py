@@ -2,8 +2,8 @@
 
 A difference in a metric between two models has a `Posterior`: where the true difference lies, given
 the scores.  `correlated_t_posterior` makes it from folds, and `jackknife_posterior` from blocks of
-a stream.  A `ConfidenceSequence` has intervals that hold at all times.  `holm` adjusts the p of several tests.  All are functions of arrays; none knows models or
-data.
+a stream.  A `ConfidenceSequence` has intervals that hold whenever one looks.  `holm` adjusts the p
+of several tests.  All are functions of arrays; none knows models or data.
 """
 
 from crossview.scoring.significance.confidence_sequence import ConfidenceSequence
