@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 __all__ = ["ConfidenceSequence", "boundary", "log_mixture"]
 
@@ -55,6 +55,8 @@ def log_mixture(s: Any, v: Any, c: float, rho: float) -> Any:
 
 def boundary(v: float, alpha: float, c: float, rho: float) -> float:
     """Return the sum u at which `log_mixture` is log 1/α: P(some s_t >= u(v_t)) <= α."""
+    from scipy import optimize  # which takes long to import
+
     level = math.log(1.0 / alpha)
     high = math.sqrt(v + rho) + c
     while log_mixture(high, v, c, rho) < level:
