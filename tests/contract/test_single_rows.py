@@ -181,6 +181,44 @@ def test_a_row_is_encoded_as_the_table_of_this_row(options):
         assert (x.columns, x.values) == (X.matrix.indices.tolist(), X.matrix.data.tolist())
 
 
+@pytest.mark.parametrize("options", [{}, {"bins": None}, {"standardize": False}], ids=str)
+def test_a_row_without_texts_is_encoded_as_the_table_of_this_row(options):
+    """By the loop of tables: numbers between knots, slots that are shared, views that are gone."""
+    rng = np.random.default_rng(4)
+    names = {
+        "u__a": "n",
+        "u__b": "n",
+        "u__c": "s",
+        "u__d": "s",
+        "u__e": "s",
+        "v__f": "n",
+        "w__g": "s",
+    }
+    kinds = {"n": pa.float64(), "s": pa.string()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in names.items()])
+    rows = []
+    for t in range(150):
+        row = {
+            name: float(rng.integers(-3, 9)) / 3 if kind == "n" else f"v{rng.integers(5)}"
+            for name, kind in names.items()
+            if rng.random() > 0.15
+        }
+        rows.append(
+            row if t else {name: 1.0 if kind == "n" else "v0" for name, kind in names.items()}
+        )
+    tables, single = (ViewEncoder(hash_bits=2, **options) for _ in range(2))
+    for row in rows:
+        X = tables.partial_fit_transform(pa.Table.from_pylist([row], schema=schema))
+        assert_rows(X, [single.partial_fit_transform_one(row)], n_views=3)
+    assert_same_state(tables, single)
+    for row in rows[:60]:
+        assert_rows(
+            tables.transform(pa.Table.from_pylist([row], schema=schema)),
+            [single.transform_one(row)],
+            n_views=3,
+        )
+
+
 @pytest.mark.parametrize("options", [{}, {"tf_idf": False, "remember_names": 7}], ids=str)
 def test_rows_are_encoded_together_as_one_by_one(options):
     """Also where the cells of a column are of several types, as in JSON."""
@@ -219,12 +257,12 @@ def flat_or(row):
     return flat(row) if len(repr(row)) % 2 else row
 
 
-def assert_rows(X, expected):
+def assert_rows(X, expected, n_views=5):
     bounds = X.matrix.indptr.tolist()
     for t, (lo, hi, row) in enumerate(zip(bounds, bounds[1:], expected, strict=False)):
         assert X.matrix.indices[lo:hi].tolist() == row.columns
         assert X.matrix.data[lo:hi].tolist() == row.values
-        assert row.present == ([True] * 5 if X.present is None else X.present[t].tolist())
+        assert row.present == ([True] * n_views if X.present is None else X.present[t].tolist())
 
 
 @pytest.mark.parametrize("learner", learners_of_catalog())

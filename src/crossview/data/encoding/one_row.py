@@ -18,6 +18,7 @@ from crossview.data.encoding.columns import LARGEST, Column, as_codes, as_number
 from crossview.data.encoding.dates import PARTS, as_times, date_numbers
 from crossview.data.encoding.document_frequency import weigh_rows
 from crossview.data.encoding.moments import SingleNumbers
+from crossview.data.encoding.row_fill import RowFill
 from crossview.data.encoding.text import SHAPE, characters_of, shape_numbers, word_analyzer
 from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
 from crossview.views import OneRow
@@ -169,6 +170,10 @@ class SingleRows:
         self._flat = {name: at for name, at in self._places.items() if name not in self._groups}
         self._known: dict[Any, list[Any]] = {}
         self._single_numbers = SingleNumbers(encoder.moments)
+        # of rows without texts, dates and shapes
+        texts = any(column.kind == "text" for column in plan.hashed)
+        is_plain = plan.unused is None and not texts
+        self._fill = RowFill(plan, encoder.quantiles) if is_plain else None
         # of a row that has all numbers, and none of them 0
         self._whole_row: OneRow | None = None
         if not plan.hashed and not plan.n_bins:
@@ -210,13 +215,22 @@ class SingleRows:
             for one, own in zip(self._hashed, terms, strict=True):
                 if own:
                     one.learn(own)
-        positions = encoder.positions_one(numbers, learn=learn)
+        fill, raw, positions = self._fill, numbers, None
+        if learn or fill is None:
+            positions = encoder.positions_one(numbers, learn=learn)
         if numbers and (learn or encoder.standardizes):
             standardized = self._single_numbers.standardize(numbers, learn=learn)
             numbers = standardized if encoder.standardizes else numbers
         # 3. slots and words
-        slots = self._slots(terms, learn=learn)
-        return self._assemble(numbers, positions, slots), user
+        whole = self._whole_row
+        if whole is not None and 0.0 not in numbers and not math.isnan(sum(numbers)):
+            return OneRow(whole.layout, whole.columns, numbers, whole.present), user
+        if fill is not None:
+            pairs = zip(self._hashed, terms, strict=True)
+            of_row = [-1 if term is None else one.slot(term[0]) for one, term in pairs]
+            return fill.row(raw, numbers, positions or None, of_row), user
+        assert positions is not None
+        return self._assemble(numbers, positions, self._slots(terms, learn=learn)), user
 
     def table(self, rows: Sequence[Any]) -> Any:
         """Return rows as an Arrow table, of which the encoder makes what it makes of each.
@@ -411,9 +425,6 @@ class SingleRows:
         slots: list[list[tuple[int, float]] | None],
     ) -> OneRow:
         """Return the row of what its columns became; see `fill_rows`."""
-        whole = self._whole_row
-        if whole is not None and 0.0 not in numbers and not math.isnan(sum(numbers)):
-            return OneRow(whole.layout, whole.columns, numbers, whole.present)
         columns: list[int] = []
         values: list[float] = []
         present: list[bool] = []
