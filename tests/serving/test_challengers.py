@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import is_classifier
 
 import crossview
+from command_line import run
 from contract.test_single_rows import learners_of_catalog, make_encoder, make_stream
 from crossview import InputError
 from crossview.scoring.significance import ConfidenceSequence
@@ -54,7 +55,7 @@ def summaries(server):
     return {one["name"]: one for one in server.get("/stats")["challengers"]}
 
 
-def test_challengers_learn_are_compared_and_take_over(files):
+def test_challengers_learn_are_compared_and_take_over(files, capsys):
     rows, labels = make_rows(300)
     with serving(files / "d", files / "m.safetensors", snapshot_labels=45) as server:
         learn(server, rows[:40], labels[:40])
@@ -131,6 +132,17 @@ def test_challengers_learn_are_compared_and_take_over(files):
     assert LiveModel.load(files / "again.safetensors").predict(rows[:1])[0].probabilities == (
         pa.predict_proba_one(rows[0])
     )
+    # another one that was never there: as if it had been, and the same bits of the others
+    other = replay(files / "d", challengers=[files / "same.safetensors"])
+    assert (other.different, other.same) == (again.different, again.same)
+    (own,) = other.challengers
+    assert (own["name"], own["labels"], own["is"]) == ("same", 210, "not told apart")
+    status, out, _ = run(
+        capsys, "replay", files / "d", "--frozen-challenger", files / "same.safetensors"
+    )
+    assert status == 0
+    assert out[-1].startswith("same, frozen: not told apart; loss ")
+    assert out[-1].endswith("over 210 labels")
     # a damaged file of a challenger is no snapshot
     newest = max((files / "d" / "snapshots").glob("*-first.safetensors"))
     newest.write_bytes(newest.read_bytes()[:-9])

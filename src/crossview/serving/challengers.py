@@ -128,12 +128,15 @@ class Challenger:
     frozen : bool
         Whether it learns nothing.
     compared : Compared
+    is_logged : bool
+        Whether the log knows it; if not, only a replay has it.
     """
 
     name: str
     live: Any
     frozen: bool = False
     compared: Compared = field(default_factory=Compared)
+    is_logged: bool = True
 
     def meet(
         self, rows: Sequence[Any], labels: Sequence[Any], before: int, served: Iterable[Any]

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from crossview.saving.schema import check_header
 from crossview.serving.beginning import Beginning
 from crossview.serving.challengers import Challenger, Compared, check_name, contestants
 from crossview.serving.live import LiveModel
+from crossview.serving.scores import Served
 
 __all__ = ["FIRST", "Folder", "Replayed", "catch_up", "next_of", "replay"]
 
@@ -220,7 +221,8 @@ class Folder:
             own = Challenger(event.name, self.load_challenger(event), event.frozen)
             self._add_challenger(live, log, own)
         else:
-            own = next(one for one in live.challengers if one.name == event.name)
+            logged = (one for one in live.challengers if one.is_logged)
+            own = next(one for one in logged if one.name == event.name)
             if event.kind == PROMOTE:
                 live.swap(own)
             else:
@@ -349,18 +351,23 @@ class Replayed(NamedTuple):
     same, different : list of int
         Snapshots, by the number of their labels, whose bytes were made again, and others.
     seconds : float
+    challengers : list of dict
+        How each model of ``challengers`` compares with what was served; see `Compared.summary`.
     """
 
     labels: int
     same: list[int]
     different: list[int]
     seconds: float
+    challengers: list[dict[str, Any]]
 
 
 def replay(
     path: str | os.PathLike[str],
     *,
     output: str | os.PathLike[str] | None = None,
+    challengers: Sequence[str | os.PathLike[str]] = (),
+    frozen_challengers: Sequence[str | os.PathLike[str]] = (),
 ) -> Replayed:
     """Learn the log of a folder from its first model on, and compare the model with snapshots.
 
@@ -370,6 +377,9 @@ def replay(
         The folder, of a server that runs or has ended.
     output : path-like, default=None
         Write the model at the end to this file.
+    challengers, frozen_challengers : sequence of path-like, default=()
+        Model files that are compared with what was served, from the first label of the log on: as
+        if they had been challengers then, which learn the labels or nothing.
     """
     folder = Folder(path)
     log = Log(folder.path, read_only=True)
@@ -382,6 +392,11 @@ def replay(
         snapshots = {n: file for n, file in folder.snapshot_files() if n >= base}
         if snapshots and max(snapshots) > n_labels:
             folder.newest_model(log, lambda _: None)  # says what is wrong
+        others = [
+            _as_if_it_had_joined(log, live, file, frozen=file in frozen_challengers)
+            for file in (*challengers, *frozen_challengers)
+        ]
+        live.challengers = [*live.challengers, *others]
         began = time.perf_counter()
         same: list[int] = []
         different: list[int] = []
@@ -397,7 +412,29 @@ def replay(
         log.close()
     if output is not None:
         live.save(output)
-    return Replayed(n_labels - base, same, different, seconds)
+    found = [one.summary() for one in others]
+    return Replayed(n_labels - base, same, different, seconds, found)
+
+
+def _as_if_it_had_joined(
+    log: Log, live: LiveModel, file: str | os.PathLike[str], *, frozen: bool
+) -> Challenger:
+    """Return a challenger of which the log does not know."""
+    first, n_events = live.served.labels, len(log.events())
+
+    def model_at(n_labels: int) -> LiveModel:
+        other = LiveModel.load(file)
+        other.served = Served(first, n_events)
+        catch_up(other, log, n_labels)
+        return other
+
+    other = LiveModel.load(file)
+    try:
+        live.check_challenger(other)
+    except InputError as error:
+        raise InputError(error.message, file=str(file)) from None
+    other.model_at = model_at
+    return Challenger(Path(file).stem, other, frozen, is_logged=False)
 
 
 def catch_up(live: LiveModel, log: Log, n_labels: int, n_events: int | None = None) -> None:
@@ -453,6 +490,8 @@ def files_of(live: LiveModel, file: Path) -> dict[Path, Callable[[Path], None]]:
     """Return the files of a snapshot, the main one last, and what writes each."""
     found: dict[Path, Callable[[Path], None]] = {}
     for one in live.challengers:
+        if not one.is_logged:
+            continue
         known = {
             "at": live.served.labels,
             "frozen": one.frozen,

@@ -485,7 +485,8 @@ class LiveModel:
         other._find_steps()
         challenger.frozen = False
         for one in self.challengers:  # with another model than this one so far
-            one.compared = Compared()
+            if one.is_logged:
+                one.compared = Compared()
 
     def _hold(self, beginning: Beginning, row: Any, label: Any) -> None:
         """Keep the first rows, and learn them once there are enough to tell the columns."""

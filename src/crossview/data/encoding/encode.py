@@ -530,7 +530,7 @@ class ViewEncoder(ViewTransformer):
         >>> rows = [{"user": {"city": "Oslo", "age": 31}}, {"user__city": "Bonn"}]
         >>> x = encoder.partial_fit_transform_one(rows[0])
         >>> encoder.transform(encoder.table_of(rows))
-        MultiView(2 rows, user: 262151)
+        MultiView(2 rows, user: 262156)
         """
         check_is_fitted(self, "layout_")
         return self._single_rows().table(rows)
