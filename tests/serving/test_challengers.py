@@ -94,6 +94,8 @@ def test_challengers_learn_are_compared_and_take_over(files, capsys):
             for difference in losses[:, 0] - own:
                 sequence.add(difference)
             assert (found[name]["low"], found[name]["high"]) == pytest.approx(sequence.interval())
+            line = f'crossview_challenger_low{{challenger="{name}"}} {found[name]["low"]}'
+            assert line in server.http.get("/metrics").text
         # it takes over while requests come, and none fails
         statuses, stop = [], threading.Event()
 

@@ -890,6 +890,14 @@ class Metrics:
             "view_drift": "Population stability index of the view since training.",
         }
         self._views = {name: Gauge(name, text, ["view"], **more) for name, text in views.items()}
+        challengers = {
+            "challenger_difference": "By how much lower the loss of a challenger is.",
+            "challenger_low": "Lower end of the 95 % interval of this difference.",
+            "challenger_high": "Its upper end.",
+        }
+        self._challengers = {
+            name: Gauge(name, text, ["challenger"], **more) for name, text in challengers.items()
+        }
         self._serving = serving
         self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
@@ -904,12 +912,18 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all numbers in the text format."""
-        for name, value in self._serving.numbers().items():
+        numbers = self._serving.numbers()
+        for name, value in numbers.items():
             if name in self._gauges and value is not None:
                 if name not in self._made:
                     text, more = self._gauges[name]
                     self._made[name] = Gauge(name, text, **more)
                 self._made[name].set(value)
+        for name, gauge in self._challengers.items():
+            gauge.clear()
+            for one in numbers["challengers"]:
+                if (value := one[name.removeprefix("challenger_")]) is not None:
+                    gauge.labels(one["name"]).set(value)
         for view in self._serving.monitor.views:
             for name, gauge in self._views.items():
                 value = view.get(name.removeprefix("view_"))

@@ -55,13 +55,17 @@ def log_mixture(s: Any, v: Any, c: float, rho: float) -> Any:
 
 def boundary(v: float, alpha: float, c: float, rho: float) -> float:
     """Return the sum u at which `log_mixture` is log 1/α: P(some s_t >= u(v_t)) <= α."""
-    from scipy import optimize  # which takes long to import
-
     level = math.log(1.0 / alpha)
-    high = math.sqrt(v + rho) + c
+    low, high = 0.0, math.sqrt(v + rho) + c
     while log_mixture(high, v, c, rho) < level:
-        high *= 2.0
-    return float(optimize.brentq(lambda s: log_mixture(s, v, c, rho) - level, 0.0, high))
+        low, high = high, 2.0 * high
+    while (high - low) > 1e-9 * high:
+        middle = 0.5 * (low + high)
+        if log_mixture(middle, v, c, rho) < level:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 @dataclass
