@@ -213,6 +213,13 @@ class RowBuffers:
             self._present[0] = self.present = present
         return True
 
+    def cut(self, row: RowBuffers, lo: int, hi: int, first: int, present: bool) -> None:
+        """Write the entries ``lo`` to ``hi`` of a row, which has the one view from ``first`` on."""
+        n = hi - lo
+        self._data[:n] = row._data[lo:hi]
+        np.subtract(row._indices[lo:hi], first, out=self._indices[:n])
+        self._indptr[1], self._present[0, 0] = n, present
+
     @property
     def n_entries(self) -> int:
         """The most entries that the row may have."""

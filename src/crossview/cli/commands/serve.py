@@ -119,6 +119,18 @@ def run(
             "encoder then stays as it is in MODEL.",
         ),
     ] = False,
+    challenger: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Another model, which learns the same labels and is compared with the one that "
+            "is served. Once for each; the name is that of the file.",
+        ),
+    ] = None,
+    frozen_challenger: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The same, of a model that learns nothing more."),
+    ] = None,
 ) -> None:
     """Serve a model that predicts rows, waits for their labels, and learns them.
 
@@ -171,5 +183,7 @@ def run(
             no_label=no_label,
             keep=seconds["keep"],
             hash_rows=hash_rows,
+            challengers=challenger or [],
+            frozen_challengers=frozen_challenger or [],
             say=say,
         )

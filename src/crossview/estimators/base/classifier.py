@@ -261,6 +261,27 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         return dict(zip(self.classes_.tolist(), p[0].tolist(), strict=True))
 
     @available_if(check_probabilities)
+    def answer_one(self, x: Any) -> tuple[Any, dict[Any, float]]:
+        """Return `predict_one` and `predict_proba_one` of a row, which is scored once.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            As for `learn_one`.  Unknown features are ignored.
+
+        Returns
+        -------
+        y : label or None
+        p : dict of label to float
+        """
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                if road.take(x):
+                    return road.answer()
+        return self.predict_one(x), self.predict_proba_one(x)
+
+    @available_if(check_probabilities)
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probability of each class for rows with these scores.
 

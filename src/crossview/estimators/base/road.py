@@ -247,10 +247,21 @@ class ClassifierRoad(Road):
 
     def predict(self) -> Any:
         """Return the class of the row that was taken."""
-        assert self.score is not None
         if self._threshold is not None:
-            return self.labels[int(self.probabilities()[self.labels[1]] > self._threshold)]
+            return self.answer()[0]
+        assert self.score is not None
         self.score()
+        return self._decide()
+
+    def answer(self) -> tuple[Any, dict[Any, float]]:
+        """Return the class and the probabilities of the row that was taken."""
+        p = self.probabilities()
+        if self._threshold is not None:
+            return self.labels[int(p[self.labels[1]] > self._threshold)], p
+        return self._decide(), p
+
+    def _decide(self) -> Any:
+        """Return the class of the row that was scored."""
         if len(self.labels) > 2:
             return self.labels[int(self.scores.argmax())]
         return self.labels[int(len(self.labels) == 2 and self.scores[0, 0] > 0.0)]
