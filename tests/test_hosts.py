@@ -1,4 +1,4 @@
-"""Models as expressions of polars and as functions of DuckDB: the numbers of `predict`."""
+"""Models in polars, DuckDB and scikit-learn: expressions, functions, routing, and pictures."""
 
 import warnings
 
@@ -7,14 +7,20 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_validate
+from sklearn.utils import estimator_html_repr
 
 from benchmarks.exported_models import SCHEMA, cases, make_rows
 from crossview import (
+    AROWClassifier,
     InputError,
     PassiveAggressiveClassifier,
     Perceptron,
     Pipeline,
     ViewEncoder,
+    ViewScaler,
     make_pipeline,
     predict,
     save,
@@ -167,3 +173,53 @@ def test_what_is_refused(model, connection):
         expr = model.predict_expr(frame.columns)
     with pytest.raises(InputError, match="column 'age': is numeric"):
         frame.select(expr)
+
+
+def test_steps_between_encoder_and_learner_count(model, odd, connection):
+    rows = make_rows(60, 0)
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    encoder = ViewEncoder({"user": ["age", "city"], "dim": "dim_*"}, scale_views=False)
+    learner = AROWClassifier(random_state=0)
+    scaled = make_pipeline(encoder, "passthrough", ViewScaler(), learner)
+    scaled.fit(table, [0, 1] * 30)
+    p = scaled.predict_proba(odd)[:, 1]
+    assert np.array_equal(predict(scaled, odd)["probability_1"], p)
+    found = pl.from_arrow(odd).select(scaled.predict_expr(odd.column_names, "probability_1"))
+    assert np.array_equal(found["probability_1"], p)
+
+
+def test_scikit_learn_routes_weights():
+    table = pa.Table.from_pylist(make_rows(120, 0), schema=SCHEMA)
+    frame = table.select(["age", "city", "dim_0", "dim_1", "dim_2"]).to_pandas()
+    y, rng = np.array([0, 1] * 60), np.random.default_rng(0)
+    weight = rng.exponential(size=120)
+    cv = StratifiedKFold(3)
+    with config_context(enable_metadata_routing=True):
+        learner = AROWClassifier(random_state=0).set_fit_request(sample_weight=True)
+        routed = make_pipeline(
+            ViewEncoder({"user": ["age", "city"], "dim": "dim_*"}),
+            learner.set_score_request(sample_weight=True),
+        )
+        found = cross_validate(
+            routed, frame, y, cv=cv, params={"sample_weight": weight}, return_estimator=True
+        )
+    for (train, _), estimator in zip(cv.split(frame, y), found["estimator"], strict=True):
+        alone = make_pipeline(clone(routed[0]), AROWClassifier(random_state=0))
+        alone.fit(frame.iloc[train], y[train], arowclassifier__sample_weight=weight[train])
+        assert np.array_equal(alone.predict_proba(frame), estimator.predict_proba(frame))
+        alone.fit(frame.iloc[train], y[train])
+        assert not np.array_equal(alone.predict_proba(frame), estimator.predict_proba(frame))
+
+
+def test_the_diagram_of_scikit_learn_shows_the_views(model):
+    before = estimator_html_repr(make_pipeline(ViewEncoder({"<b>": "age"}), Perceptron()))
+    assert "sk-parallel" not in before.split("</style>")[-1]
+    shown = estimator_html_repr(model).split("</style>")[-1]
+    parts = shown.split("sk-parallel-item")
+    assert len(parts) == 3
+    assert all(text in parts[1] for text in ("user", "1 numeric, 1 categorical", "age\ncity<"))
+    assert all(text in parts[2] for text in ("dim", "3 numeric", "dim_0\ndim_1\ndim_2<"))
+    odd = pa.table({"<i>x": [1.0, 2.0]})
+    odd_model = make_pipeline(ViewEncoder({"<b>": ["<i>x"]}), Perceptron()).fit(odd, [0, 1])
+    assert "&lt;i&gt;x" in estimator_html_repr(odd_model)
+    assert "<i>x" not in estimator_html_repr(odd_model)
