@@ -176,7 +176,7 @@ class Predictions:
     Parameters
     ----------
     model, X, keep, threshold, positive, missing_columns, explain
-        As for `predict`.
+        As for `predict`; the model may be a `FittedModel`.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class Predictions:
         missing_columns: str = "error",
         explain: int | None = None,
     ) -> None:
-        fitted = FittedModel(model)
+        fitted = model if isinstance(model, FittedModel) else FittedModel(model)
         if threshold != "trained":
             fitted.decide_by(threshold, positive)
         self._learner, self._classes = fitted.learner, fitted.classes

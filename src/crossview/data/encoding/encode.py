@@ -22,6 +22,7 @@ from crossview.data.arrow import column_names, pyarrow
 from crossview.data.encoding.columns import USER, Column
 from crossview.data.encoding.dates import check_format, split_format
 from crossview.data.encoding.description import describe_encoder
+from crossview.data.encoding.diagram import Box, boxes_of_views
 from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.one_row import SingleRows, first_row
 from crossview.data.encoding.personal import MORE_BITS, MOST_BITS, PERSONAL, PersonalView
@@ -838,6 +839,12 @@ class ViewEncoder(ViewTransformer):
             prefix = f"{view}__"
             names += [n if n.startswith(prefix) else prefix + n for n in [*plain, *slots]]
         return np.array(names, dtype=object)
+
+    def _sk_visual_block_(self) -> Box:
+        """Return the views beside each other, as scikit-learn shows transformers of columns."""
+        if not hasattr(self, "layout_"):
+            return Box("single", self, type(self).__name__, str(self))
+        return boxes_of_views(self.view_columns(), self.column_kinds(), self.layout_.widths)
 
     def view_columns(self) -> dict[str, list[str]]:
         """Return the table columns of each view.
