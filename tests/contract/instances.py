@@ -66,6 +66,7 @@ class Case(NamedTuple):
 
 # one pass in the order of the rows, as on a stream
 ONE_PASS = {"n_epochs": 1, "early_stopping": False, "init_scale": 0.3, "random_state": 0}
+LAM = {"view0": 1e-2, "view1": 0.1, "view2": 1e-3}
 MAHALANOBIS = {"C": 0.1, "geometry": "mahalanobis"}
 
 STACKED = [
@@ -179,7 +180,7 @@ CASES = {
         KeCoClassifier(WIDTHS, gamma=0.3, lam=1e-2, schedule="stream"), "kernel expansion"
     ),
     "KeCo-linear": Case(
-        KeCoClassifier(WIDTHS, kernel="linear", lam=1e-2, schedule="stream"), "kernel weights"
+        KeCoClassifier(WIDTHS, kernel="linear", lam=LAM, schedule="stream"), "kernel weights"
     ),
     "Pegasos-budget": Case(
         PegasosClassifier(

@@ -12,9 +12,11 @@ def learn(X, y, draws, lam, kernel, *, include_self=False, supervised=False, pre
 
     ``include_self``: the row's own support counts in its score, as in the released code, where its
     label is the agreement of the views scored before, in this step, and of those after it when
-    the row was drawn last.  ``supervised``: unlabeled rows take a step and teach nothing.
+    the row was drawn last.  ``supervised``: unlabeled rows take a step and teach nothing.  ``lam``
+    is a number, or one per view.
     """
     V = len(X[0])
+    lam = np.broadcast_to(lam, V)
     alpha, z, last = ([{} for _ in range(V)] for _ in range(3))
     present = np.ones((len(X), V), dtype=bool) if present is None else present
 
@@ -34,7 +36,7 @@ def learn(X, y, draws, lam, kernel, *, include_self=False, supervised=False, pre
                 elif include_self:
                     label = y[i] or agreement(i, n)
                     total += count * label * kernel(X[i][n], X[i][n])
-            last[n][i] = total / (lam * t)
+            last[n][i] = total / (lam[n] * t)
         for n in here:
             z[n][i] = y[i] or agreement(i, n)
             if z[n][i] * last[n][i] < 1.0:
@@ -66,9 +68,10 @@ def averaged(x, y, draws, lam, intercept):
 
 def score(x, X, alpha, z, lam, T, kernel, present=None):
     """The mean of the views' scores, factor 1 / (lam T)."""
+    lam = np.broadcast_to(lam, len(x))
     views = [n for n in range(len(x)) if present is None or present[n]]
     own = [
-        sum(count * z[n][j] * kernel(x[n], X[j][n]) for j, count in alpha[n].items()) / (lam * T)
+        sum(count * z[n][j] * kernel(x[n], X[j][n]) for j, count in alpha[n].items()) / (lam[n] * T)
         for n in views
     ]
     return float(np.mean(own)) if own else 0.0

@@ -10,7 +10,7 @@ from crossview._jit import inlined_borrowing
 class Settings(NamedTuple):
     """Constants of a pass."""
 
-    lam: float  # λ
+    lam: np.ndarray  # (V,): λ of each view
     intercept: float  # the constant in each kernel value; explicit features have it apart
     include_self: bool  # the term j = i counts in a row's score
     supervised: bool  # Pegasos: an unlabeled row takes a step and changes nothing
@@ -93,6 +93,7 @@ def take_step(i, t, row, examples, memory, settings):
     """Lines 6 to 11 of Algorithm 1 for row i at step t; its sums are in the buffers."""
     # a tuple is unpacked once per step: in the inner loops each access costs some nanoseconds
     here, sums, self_kernel, agreed = row
+    lam = settings.lam
     labels, weight, _ = examples
     alpha, beta, moment, last = memory
     labeled = labels[i, 0] != 0.0
@@ -108,7 +109,7 @@ def take_step(i, t, row, examples, memory, settings):
                     total -= beta[n, c, i] * self_kernel[n]
                 if settings.include_self and not labeled:
                     total += alpha[n, c, i] * agreed[c] * self_kernel[n]
-                last[n, c, i] = total / (settings.lam * t)
+                last[n, c, i] = total / (lam[n] * t)
     # lines 7 to 11: eq. (4) labels the row, and every view in which it has a loss counts it
     for n in range(here.shape[0]):
         if here[n]:

@@ -68,7 +68,7 @@ def stream_pass(pool, examples, memory, budget, settings, work, t):
         for n in range(V):
             for c in range(K):
                 sums[n, c] = sum_supports(beta[n, c], gram[n, g], k) if here[n] else 0.0
-        mean_score(sums, here, settings.lam * t, stream.scores[i])
+        mean_score(sums, here, settings.lam, t, stream.scores[i])
         if weight[i] <= 0.0 or not within_quota(labels[i], stream.scores[i], stream):
             continue
         t += 1

@@ -22,7 +22,7 @@ from crossview.errors import InputError
 from crossview.estimators.base import Columns, ColumnWeights, OnlineClassifier, State, StatePart
 from crossview.estimators.base.online import check_learned
 from crossview.estimators.documentation import with_parameters
-from crossview.estimators.kernel.bandwidth import view_gammas
+from crossview.estimators.kernel.bandwidth import value_of_view, view_gammas
 from crossview.estimators.kernel.features import FeatureWeights
 from crossview.estimators.kernel.model import ModelOptions
 from crossview.estimators.kernel.progress import progress_bar
@@ -60,7 +60,7 @@ class KernelLearner(OnlineClassifier):
         "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median", "scale"}), dict],
         "degree": [Interval(Real, 0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 0, None, closed="neither"), dict],
         "n_iterations": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "schedule": [StrOptions(set(SCHEDULES))],
         "unlabeled_ratio": [Interval(Real, 0, None, closed="both")],
@@ -80,7 +80,7 @@ class KernelLearner(OnlineClassifier):
     gamma: Any = "median"
     degree: float = 3
     coef0: float = 1.0
-    lam: float = 1e-3
+    lam: Any = 1e-3
     n_iterations: int | str = "auto"
     schedule: str = "rounds"
     unlabeled_ratio: float = 1 / 3
@@ -152,6 +152,7 @@ class KernelLearner(OnlineClassifier):
             raise InputError("kernel='precomputed' needs all rows in memory; use fit")
 
     def _check_columns(self, slots: ViewLayout) -> None:
+        _view_lams(self.lam, slots.names)
         if self.approximation is not None and hasattr(self, "_state"):
             raise InputError(
                 "an approximation is fitted to the first rows and cannot add columns; "
@@ -323,8 +324,8 @@ class KernelLearner(OnlineClassifier):
         )
 
     def _settings(self, include_self: bool) -> Settings:
-        supervised = not self.learns_unlabeled
-        return Settings(float(self.lam), float(self.fit_intercept), include_self, supervised)
+        lam, supervised = read_only(self._lams()), not self.learns_unlabeled
+        return Settings(lam, float(self.fit_intercept), include_self, supervised)
 
     def _learn_draws(self, data: TrainingSet, random_state: np.random.RandomState) -> None:
         """Make steps over rows that are drawn with replacement."""
@@ -366,6 +367,14 @@ class KernelLearner(OnlineClassifier):
 
     # --- scores --------------------------------------------------------------------------
 
+    def _lams(self) -> np.ndarray:
+        """Return λ of each view, (V,)."""
+        return _view_lams(self.lam, self._slots.names)
+
+    def _scales(self) -> np.ndarray:
+        """Return λ t of each view, (V,), by which its sums are divided."""
+        return self._lams() * max(int(self._state["t"][0]), 1)
+
     def _view_sums(self, rows: Rows) -> np.ndarray:
         """Return sum_j α z K of each view, (n, V, K); 0 if the view is missing."""
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
@@ -383,14 +392,14 @@ class KernelLearner(OnlineClassifier):
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         sums = self._view_sums(rows)
         out = np.zeros((len(sums), sums.shape[2]))
-        mean_scores(sums, rows.present, float(self.lam) * int(self._state["t"][0]), out)
+        mean_scores(sums, rows.present, self._lams(), int(self._state["t"][0]), out)
         return out
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         row, column = entries_of(rows)
         n_views = len(rows.ptr) - 1
         present = rows.present.sum(axis=1)[row] if len(rows.present) else n_views
-        scale = float(self.lam) * max(int(self._state["t"][0]), 1) * present
+        scale = np.repeat(self._scales(), self._slots.widths)[column] * present
         return (rows.data / scale)[:, None] * self._state["W"][column]
 
     def _portable_scorer(self) -> ViewSum:
@@ -398,9 +407,8 @@ class KernelLearner(OnlineClassifier):
             raise InputError(
                 f"{type(self).__name__} with random_views= has no portable form; give views="
             )
-        steps, K = int(self._state["t"][0]), self._n_scores()
-        terms = self._model(self._state).portable(1.0 / (float(self.lam) * max(steps, 1)))
-        nothing = np.zeros(K)
+        terms = self._model(self._state).portable(1.0 / self._scales())
+        nothing = np.zeros(self._n_scores())
         return ViewSum(terms, nothing, nothing, mean=True, skips_empty=False, view_scores="own")
 
     def view_scores(self, X: Any) -> np.ndarray:
@@ -419,7 +427,7 @@ class KernelLearner(OnlineClassifier):
         """
         check_is_fitted(self, "_state")
         rows = self._read(X, reset=False)
-        scores = self._view_sums(rows) / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        scores = self._view_sums(rows) / self._scales()[:, None]
         if len(rows.present):
             scores[~rows.present] = np.nan
         return scores[:, :, 0] if scores.shape[2] == 1 else scores
@@ -469,7 +477,7 @@ class KernelLearner(OnlineClassifier):
         check_is_fitted(self, "_state")
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available for kernel='linear'")
-        W = self._state["W"] / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        W = self._state["W"] / np.repeat(self._scales(), self._slots.widths)[:, None]
         return self._columns.spread(W.T / self._slots.n_views).copy()
 
     @property
@@ -480,8 +488,7 @@ class KernelLearner(OnlineClassifier):
             sums = self._state["bias"]
         else:
             sums = np.stack([beta.sum(axis=1) for beta in self.dual_coef_.values()])
-        scale = float(self.lam) * max(int(self._state["t"][0]), 1)
-        return float(self.fit_intercept) * sums.mean(axis=0) / scale
+        return float(self.fit_intercept) * (sums / self._scales()[:, None]).mean(axis=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -514,6 +521,15 @@ def _gammas(learner: KernelLearner, gamma: Any, rows: Rows) -> np.ndarray:
     """Return γ of each view; 1 for a kernel that has none."""
     names = learner.layout_.names
     return view_gammas(gamma, rows, names) if learner._options().has_gamma else np.ones(len(names))
+
+
+def _view_lams(lam: Any, names: Sequence[str]) -> np.ndarray:
+    """Return λ of each view; `InputError` if one is missing or not above 0."""
+    found = [value_of_view("lam", lam, name) for name in names]
+    for name, value in zip(names, found, strict=True):
+        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
+            raise InputError(f"lam= has {value!r} for view {name!r}; give a number above 0")
+    return np.asarray(found, dtype=np.float64)
 
 
 def _plain(labels: np.ndarray) -> np.ndarray:

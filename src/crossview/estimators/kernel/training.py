@@ -96,8 +96,8 @@ class _Training:
         sums = np.zeros((len(wanted), self.n_views, self.n_scores))
         self.model.add_held_sums(wanted, sums)
         out = np.zeros((len(wanted), self.n_scores))
-        scale = self.options.settings.lam * self.steps
-        mean_scores(sums, self._present_in(wanted), scale, out)
+        lam = self.options.settings.lam
+        mean_scores(sums, self._present_in(wanted), lam, self.steps, out)
         return out
 
     def _present_in(self, rows: np.ndarray) -> np.ndarray:
