@@ -23,6 +23,7 @@ from crossview import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
     KeCoClassifier,
+    KeCoRegressor,
     LateFusionClassifier,
     LateFusionRegressor,
     MultiViewLogisticRegression,
@@ -181,6 +182,9 @@ CASES = {
     ),
     "KeCo-linear": Case(
         KeCoClassifier(WIDTHS, kernel="linear", lam=LAM, schedule="stream"), "kernel weights"
+    ),
+    "KeCo-regressor": Case(
+        KeCoRegressor(WIDTHS, gamma=0.3, lam=LAM, schedule="stream"), "kernel expansion"
     ),
     "Pegasos-budget": Case(
         PegasosClassifier(

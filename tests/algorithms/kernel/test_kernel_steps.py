@@ -14,7 +14,7 @@ from crossview.algorithms.kernel.rounds import drawable
 from crossview.algorithms.kernel.schedule import draw_rows
 from crossview.algorithms.kernel.step import Examples, Settings, co_agreement, init_memory
 from crossview.batch import read_only
-from kernel_data import KERNELS, WIDTHS, as_rows, problem, row_lists
+from kernel_data import KERNELS, WIDTHS, as_labels, as_rows, problem, row_lists
 from reference import keco as reference
 
 LAM = [0.05, 0.2, 0.01]  # of each view
@@ -25,7 +25,7 @@ def lams(lam):
 
 
 def examples_of(y, present):
-    labels, weight = y[:, None].astype(float), np.ones(len(y))
+    labels, weight = as_labels(y)[:, None], np.ones(len(y))
     return Examples(read_only(labels), read_only(weight), read_only(present))
 
 
@@ -148,7 +148,7 @@ def test_the_schedules_draw_unlabeled_rows_when_the_paper_and_the_code_say():
 
 
 def test_rows_of_weight_0_are_not_drawn():
-    labels, weight = np.array([[1.0], [-1.0], [0.0], [0.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    _, _, known, unknown = drawable(labels, weight)
+    labels, weight = np.array([[1.0], [-1.0], [np.nan], [np.nan]]), np.array([1.0, 0.0, 1.0, 0.0])
+    _, _, known, unknown, _ = drawable(labels, weight)
     assert_array_equal(known, [0])
     assert_array_equal(unknown, [2])

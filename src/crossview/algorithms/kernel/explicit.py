@@ -1,5 +1,6 @@
 """Steps with a weight per feature: the linear kernel, and features that approximate others."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ def explicit_pass(features, draws, examples, memory, settings, work, t):
         if weight[i] <= 0.0 or not within_quota(labels[i], stream.scores[s], stream):
             continue
         t += 1
-        if settings.supervised and labels[i, 0] == 0.0:
+        if settings.supervised and math.isnan(labels[i, 0]):
             continue
         # 2. the step
         for n in range(V):
