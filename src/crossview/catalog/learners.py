@@ -43,6 +43,8 @@ RATE = (0.05, 0.1, 0.3)
 HIGH_RATE = (0.3, 1.0)
 # the default first: with few labels many settings are equally good
 LAM = (0.001, 0.01, 0.1, 0.0001)
+# of views that have to agree on unlabeled rows; much of it harms where they share little
+AGREEMENT = (0.1, 1.0, 10.0)
 # prices of a row, of its loss and of disagreement in it
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
@@ -73,9 +75,9 @@ TREES = (
 FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
-    *("approximation", "average", "budget", "cache_size", "calibration", "class_weight", "coef0"),
-    *("degree", "fit_intercept", "gamma", "include_self", "kernel", "lam", "maintenance"),
-    *("n_components", "n_iterations", "schedule", "unlabeled_ratio", "verbose"),
+    *("approximation", "average", "budget", "cache_size", "coef0", "degree", "fit_intercept"),
+    *("gamma", "kernel", "lam", "maintenance", "n_components", "n_iterations", "schedule"),
+    *("unlabeled_ratio", "verbose"),
 )
 
 _LINEAR = "crossview.estimators.linear"
@@ -388,16 +390,20 @@ def _scikit_learn(task: str) -> Iterator[Learner]:
     )
 
 
-def _kernels() -> Iterator[Learner]:
+def _kernels(task: str) -> Iterator[Learner]:
     """Rows of `compare` where some have no label: they differ in what they make of those."""
-    pegasos = Learner(
-        "pegasos",
-        "Pegasos (one per view)",
-        f"{_KERNEL}.pegasos:PegasosClassifier",
+    regression = task == "regression"
+    only_classes = ("calibration", "class_weight", "include_self")
+    supervised = Learner(
+        "keco:supervised" if regression else "pegasos",
+        "kernel ridge (one per view)" if regression else "Pegasos (one per view)",
+        f"{_KERNEL}.keco:KeCoRegressor" if regression else f"{_KERNEL}.pegasos:PegasosClassifier",
         "with kernels; keco learns from unlabeled rows, too",
+        task,
+        fixed={"disagreement": 0.0} if regression else {},
         # wide sparse views need the linear kernel, few dense columns the other
         grid={"kernel": ("rbf", "linear"), "lam": LAM},
-        settable=KERNEL,
+        settable=KERNEL if regression else (*KERNEL, *only_classes),
         effort=7,
         draws_rows=True,
         explained_by="support rows",
@@ -409,15 +415,18 @@ def _kernels() -> Iterator[Learner]:
             "approximation": ("fourier", "nystroem"),
         },
     )
-    yield pegasos
-    yield replace(
-        pegasos,
+    yield supervised
+    keco = replace(
+        supervised,
         name="keco",
         title="KeCo",
-        path=f"{_KERNEL}.keco:KeCoClassifier",
+        path=f"{_KERNEL}.keco:KeCo{'Regressor' if regression else 'Classifier'}",
+        fixed={},
         learns_unlabeled=True,
-        measured_against="pegasos",
+        measured_against=supervised.name,
     )
+    more: dict[str, tuple] = {"disagreement": AGREEMENT} if regression else {}
+    yield replace(keco, grid={**keco.grid, **more})
 
 
 # in the order of the table of `compare`
@@ -457,7 +466,7 @@ LEARNERS: list[Learner] = [
     *_svmperf(),
     *_machines("classification"),
     *_trees("classification"),
-    *_kernels(),
+    *_kernels("classification"),
     _linear("classification"),
     _stacking("classification"),
     _ensemble("classification"),
@@ -474,6 +483,7 @@ LEARNERS: list[Learner] = [
     _newton("regression"),
     *_machines("regression"),
     *_trees("regression"),
+    *_kernels("regression"),
     _stacking("regression"),
     _ensemble("regression"),
     *_scikit_learn("regression"),

@@ -71,8 +71,8 @@ class Run:
         return learner.make(**parameters, **passes, random_state=self.seed)
 
     def by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows with and without label; every number is a label."""
-        known = has_label(y) if len(self.problem.classes) else np.ones(len(y), dtype=bool)
+        """Return the rows with and without label."""
+        known = has_label(y)
         return np.flatnonzero(known), np.flatnonzero(~known)
 
     def score(self, y: np.ndarray, scored: Scored) -> float:

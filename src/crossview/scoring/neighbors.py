@@ -200,7 +200,7 @@ def _find_split(
     others = _possible_groups(source)
     rows, whole = _read(source.with_columns(others))
     y = rows.y
-    known = np.flatnonzero(has_label(y)) if len(problem.classes) else np.arange(len(y))
+    known = np.flatnonzero(has_label(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
     if len(known) < FEWEST_ROWS:
         return finding

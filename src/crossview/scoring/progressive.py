@@ -400,7 +400,7 @@ class ProgressiveValidation:
             scorer.needs_probabilities = True
         for X, y, *more in batches:
             y, weight = np.asarray(y), more[0] if more else None
-            known = np.flatnonzero(has_label(y)) if len(task.classes) else np.arange(len(y))
+            known = np.flatnonzero(has_label(y))
             done = 0
             while done < len(y):
                 most = (1 << n_rows.bit_length()) - n_rows

@@ -173,7 +173,7 @@ class Passes:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
         here = self.position
         for X, y, weight, encoder in prefetch(self._encoded()):
-            n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
+            n_missing = int((~has_label(y)).sum())
             if n_missing and not self.entry.learns_unlabeled:
                 here.skipped += n_missing if here.number == 1 else 0
                 kept = list(with_label([(X, y, weight)]))

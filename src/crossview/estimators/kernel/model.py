@@ -88,8 +88,8 @@ class KernelModel(StatePart):
                 later = later_gammas(self.options.gamma, self.views.names, self.views.widths)
             self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
 
-    def portable(self, scale: float) -> list[ViewTerm]:
-        """Return the sums of each view times ``scale``, for other programs."""
+    def portable(self, scales: np.ndarray) -> list[ViewTerm]:
+        """Return the sums of each view times its scale, for other programs."""
         raise NotImplementedError
 
     def _class_axes(self) -> dict[str, int]:
