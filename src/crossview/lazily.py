@@ -61,10 +61,7 @@ _LATER = _Later()
 def load_lazily(*names: str) -> None:
     """Let modules load at the first use of one of their names.
 
-    Parameters
-    ----------
-    *names : str
-        Names of the modules.  Nothing happens to those that are loaded.
+    *names: names of the modules.  Nothing happens to those that are loaded.
     """
     _LATER.names.update(names)
     if _LATER not in sys.meta_path:

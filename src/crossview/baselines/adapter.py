@@ -35,14 +35,9 @@ LEAST_PROBABILITY = float(np.finfo(float).eps)
 class Shape(NamedTuple):
     """Properties of the data that a pipeline depends on.
 
-    Attributes
-    ----------
-    views : tuple of str
-        Names of the views.
-    n_rows : int
-        Number of rows to learn from.
-    n_classes : int
-        Number of classes; 0 for a regression.
+    views: names of the views.
+    n_rows: number of rows to learn from.
+    n_classes: number of classes; 0 for a regression.
     """
 
     views: tuple[str, ...]
@@ -53,28 +48,15 @@ class Shape(NamedTuple):
 class WeightedPipeline(Pipeline):
     """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to the last step.
 
-    Parameters
-    ----------
-    steps : list of (str, estimator)
-        As for scikit-learn's ``Pipeline``.
+    steps: as for scikit-learn's ``Pipeline``.
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Fit all steps, the last one with the weights.
 
-        Parameters
-        ----------
-        X, y
-            The rows and their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-        **params
-            As for scikit-learn's ``Pipeline``.
-
-        Returns
-        -------
-        self : object
-            The pipeline.
+        X, y: the rows and their labels.
+        sample_weight (n_samples,): how much each row counts.
+        **params: as for scikit-learn's ``Pipeline``.
         """
         if sample_weight is not None:
             params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
@@ -87,15 +69,8 @@ class PipelineLearner(ViewLearner):
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline, not fitted; its input is a `MultiView`.
 
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        Pipeline
-            It works without the adapter, too.
+        data: what is known of the rows that it will learn from.
+        Returns: it works without the adapter, too.
         """
         raise NotImplementedError
 

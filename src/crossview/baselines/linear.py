@@ -140,16 +140,10 @@ class LinearPipeline(PipelineLearner):
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the score of each view; NaN where the view is missing.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            Of a classifier, what the view adds: where no view is missing, the sum is the score.  Of
-            a regressor, the prediction from the view alone, as if all others were missing.
+        X (n_samples, n_features): the rows.
+        Returns scores (n_samples, n_views) or (n_samples, n_views, n_classes): of a classifier,
+          what the view adds: where no view is missing, the sum is the score.  Of a regressor, the
+          prediction from the view alone, as if all others were missing.
         """
         check_is_fitted(self, "_state")
         scores, there = self._scores(self._read(X, reset=False))

@@ -62,12 +62,8 @@ class BoostingClassifier(PipelineClassifier):
 
     They are those with the highest F statistic of an analysis of variance.
 
-    Parameters
-    ----------
-    max_leaf_nodes : int, default=31
-        Leaves of each tree; more of them fit interactions of more columns.
-    calibration : {"none", "sigmoid"}, default="none"
-        As for `MultiViewLogisticRegression`.
+    max_leaf_nodes: leaves of each tree; more of them fit interactions of more columns.
+    calibration {"none", "sigmoid"}: as for `MultiViewLogisticRegression`.
     """
 
     def __init__(self, max_leaf_nodes: int = 31, *, calibration: str = "none") -> None:
@@ -89,10 +85,7 @@ class BoostingClassifier(PipelineClassifier):
 class MajorityClassifier(PipelineClassifier):
     """The most frequent class, with the ratio of the classes as probabilities.
 
-    Parameters
-    ----------
-    calibration : {"none", "sigmoid"}, default="none"
-        As for `MultiViewLogisticRegression`.
+    calibration {"none", "sigmoid"}: as for `MultiViewLogisticRegression`.
     """
 
     def __init__(self, *, calibration: str = "none") -> None:
@@ -106,10 +99,7 @@ class MajorityClassifier(PipelineClassifier):
 class BoostingRegressor(PipelineRegressor):
     """Gradient boosting on the columns of all views; of more than 250 on the most informative.
 
-    Parameters
-    ----------
-    max_leaf_nodes : int, default=31
-        Leaves of each tree; more of them fit interactions of more columns.
+    max_leaf_nodes: leaves of each tree; more of them fit interactions of more columns.
     """
 
     def __init__(self, max_leaf_nodes: int = 31) -> None:

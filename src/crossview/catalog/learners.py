@@ -494,27 +494,12 @@ def known_learners(task: str, views: Sequence[str]) -> list[Learner]:
 def find_learner(name: str, task: str, views: Sequence[str]) -> Learner:
     """Return the learner called ``name``.
 
-    Parameters
-    ----------
-    name : str
-        The name of an entry, or ``view:`` and the name of a view.
-    task : {"classification", "regression"}
-        What it is to predict.
-    views : sequence of str
-        Names of the views.
+    name: the name of an entry, or ``view:`` and the name of a view.
+    task {"classification", "regression"}: what it is to predict.
+    views: names of the views.
+    Returns entry: the entry, for these views.
+    Raises InputError: there is none of that name for the task; the message lists those there are.
 
-    Returns
-    -------
-    entry : Learner
-        The entry, for these views.
-
-    Raises
-    ------
-    InputError
-        There is none of that name for the task; the message lists those there are.
-
-    Examples
-    --------
     >>> from crossview.catalog.learners import find_learner
     >>> find_learner("pa:squared", "classification", ["page", "link"]).class_name
     'MultiViewPAClassifier'

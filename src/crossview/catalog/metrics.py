@@ -181,8 +181,6 @@ def metric_of(name: str) -> Metric:
 def parse_metric(name: str) -> tuple[str, dict[str, Any]]:
     """Return the entry's name and the parameters that a name contains.
 
-    Examples
-    --------
     >>> parse_metric("precision_at_10%"), parse_metric("f2"), parse_metric("accuracy")
     (('precision_at_k', {'k': 0.1}), ('f_beta', {'beta': 2.0}), ('accuracy', {}))
     >>> parse_metric("cost:fp=1,fn=20")
@@ -211,34 +209,17 @@ def check_metric(
 ) -> str:
     """Return the name of a metric with its parameters in it.
 
-    Parameters
-    ----------
-    name : str or None
-        May contain the parameters: ``precision_at_10``, ``recall_at_5%``, ``f2``,
-        ``cost:fp=1,fn=20``.  None: ``cost`` where costs are given, otherwise the default.
-    task : {"classification", "regression"}, default="classification"
-        What is predicted.
-    k : int or float, default=None
-        Of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between
-        0 and 1.  None: 0.1.
-    cost : mapping of str to float or str, default=None
-        Of ``cost``: the costs of a false positive and a false negative,
-        ``{"fp": 1, "fn": 20}`` or ``"fp=1,fn=20"``.
-    default : str, default=None
-        The metric where there is no name.  None: that of the task.
+    name: may contain the parameters: ``precision_at_10``, ``recall_at_5%``, ``f2``,
+      ``cost:fp=1,fn=20``.  None: ``cost`` where costs are given, otherwise the default.
+    task {"classification", "regression"}: what is predicted.
+    k: of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between 0
+      and 1.  None: 0.1.
+    cost: of ``cost``: the costs of a false positive and a false negative, ``{"fp": 1, "fn": 20}``
+      or ``"fp=1,fn=20"``.
+    default: the metric where there is no name.  None: that of the task.
+    Returns name: with its parameters in it.
+    Raises InputError: the task has no such metric, or a parameter is invalid.
 
-    Returns
-    -------
-    name : str
-        With its parameters in it.
-
-    Raises
-    ------
-    InputError
-        The task has no such metric, or a parameter is invalid.
-
-    Examples
-    --------
     >>> check_metric("f1"), check_metric("precision_at_k"), check_metric("recall_at_k", k=20)
     ('f1', 'precision_at_10%', 'recall_at_20')
     >>> check_metric(None, cost={"fp": 1, "fn": 20})

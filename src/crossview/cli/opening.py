@@ -70,20 +70,12 @@ _SUFFIXES = {
 class Opened(NamedTuple):
     """A source that is open.
 
-    Attributes
-    ----------
-    arguments : SourceArguments
-        The source as the user names it.
-    table : Source or str
-        What the library takes.
-    model : str or None
-        The file of the model that reads it.
-    inputs : list of str
-        Files that no output may replace.
-    in_no_view : list of str
-        Columns of times, weights and groups.
-    weight : str or None
-        That of the weights.
+    arguments: the source as the user names it.
+    table: what the library takes.
+    model: the file of the model that reads it.
+    inputs: files that no output may replace.
+    in_no_view: columns of times, weights and groups.
+    weight: that of the weights.
     """
 
     arguments: Any
@@ -107,20 +99,12 @@ def opened(
 ) -> Iterator[Opened]:
     """Yield a source that is open and has its columns; model or rows may be standard input.
 
-    Parameters
-    ----------
-    arguments : SourceArguments
-        The source.
-    model : str, default=None
-        A model file: the columns are those that it has learned, and CSV is read as it was then.
-    in_no_view, named : sequence of str or None
-        Columns that are in no view, and that keep their names where tables are joined.
-    label : str, default=None
-        The column of the labels, where the arguments do not say it.
-    weight : str, default=None
-        The column of weights.
-    learns : bool, default=False
-        Whether the rows are learned, so that all labels are needed at once.
+    model: a model file: the columns are those that it has learned, and CSV is read as it was then.
+    in_no_view, named: columns that are in no view, and that keep their names where tables are
+      joined.
+    label: the column of the labels, where the arguments do not say it.
+    weight: the column of weights.
+    learns: whether the rows are learned, so that all labels are needed at once.
     """
     if model is not None and model == arguments.source == STANDARD:
         raise InputError("the model and the rows cannot both be read from standard input")
@@ -224,28 +208,14 @@ def open_source(
 ) -> Any:
     """Return a table that is open and has the columns; other sources as they are.
 
-    Parameters
-    ----------
-    source : str or None
-        A path, a glob or a query; None: tables that are joined.
-    columns : SourceArguments
-        How it is read.
-    ignored : sequence of str, default=()
-        Columns that are in no view.
-    named : sequence of str, default=()
-        Of tables that are joined, columns that keep their names.
-    label : str, default=None
-        The column of the labels, where ``columns`` does not say it.
-    model : path-like, default=None
-        A model file: the columns are those that it has learned, and CSV is read as it was then.
-
-    learns : bool, default=False
-        Whether the rows are learned.
-
-    Returns
-    -------
-    source : Source or str
-        What the library takes.
+    source: a path, a glob or a query; None: tables that are joined.
+    columns: how it is read.
+    ignored: columns that are in no view.
+    named: of tables that are joined, columns that keep their names.
+    label: the column of the labels, where ``columns`` does not say it.
+    model: a model file: the columns are those that it has learned, and CSV is read as it was then.
+    learns: whether the rows are learned.
+    Returns source: what the library takes.
     """
     known: ReadsTables | None = None
     with suppress(InputError):  # loading says what is wrong

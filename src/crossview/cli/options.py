@@ -230,18 +230,11 @@ class ClusterArguments(Group):
 class SourceArguments(Group):
     """A source as the user names it, and how its files are read.
 
-    Attributes
-    ----------
-    views : dict of str to list of str, or None
-        The columns of each view.
-    kinds : dict of str to list of str
-        Columns whose kind is declared.
-    ignored : list of str
-        Columns that are in no view: names or globs.
-    reading : dict
-        Keyword arguments of `crossview.open_table`.
-    ids : list of str
-        Columns by which tables are joined; empty: those that all have.
+    views: the columns of each view.
+    kinds: columns whose kind is declared.
+    ignored: columns that are in no view: names or globs.
+    reading: keyword arguments of `crossview.open_table`.
+    ids: columns by which tables are joined; empty: those that all have.
     """
 
     LAST: ClassVar[tuple[str, ...]] = (
@@ -620,16 +613,9 @@ def as_callback(run: Callable[..., int | None]) -> Callable[..., Callable[[], in
     What it returns is to be called without arguments when the options are read.  So nothing of
     typer is below a command that runs.
 
-    Parameters
-    ----------
-    run : callable
-        The command.  A parameter whose type is a `Group` stands for the options of the group; as
-        ``Annotated[Group, "a", "b"]`` for all but these.  ``words`` gets the command line.
-
-    Returns
-    -------
-    callable
-        With one parameter per option.
+    run: the command.  A parameter whose type is a `Group` stands for the options of the group; as
+      ``Annotated[Group, "a", "b"]`` for all but these.  ``words`` gets the command line.
+    Returns: with one parameter per option.
     """
     hints = get_type_hints(run, include_extras=True)
     groups: dict[str, tuple[type[Group], list[str]]] = {}

@@ -41,25 +41,11 @@ def make_answer(
 ) -> Comparison:
     """Return the rows in their order, with the difference of each to the best.
 
-    Parameters
-    ----------
-    run : Run
-        What was compared.
-    layout : ViewLayout
-        The views.
-    rows : sequence of ComparisonRow
-        With their scores.
-    difference : callable
-        Takes a row and another one, and returns the posterior of how much the first is better.
-    rope : float
-        Differences up to this are none; a share of the best value where the metric has no bound.
-    **known
-        Further attributes of the answer.
-
-    Returns
-    -------
-    answer : Comparison
-        The answer.
+    rows: with their scores.
+    difference: takes a row and another one, and returns the posterior of how much the first is
+      better.
+    rope: differences up to this are none; a share of the best value where the metric has no bound.
+    **known: further attributes of the answer.
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
     share, rope = rope, _width(run.metric, rope, rows[0].value)
@@ -172,19 +158,9 @@ def posterior_of(
 ) -> Posterior:
     """Return how much better some scores are than others of the same folds.
 
-    Parameters
-    ----------
-    metric : str
-        The metric.
-    scores, others : sequence of float
-        Its values, fold by fold.
-    test_share : float
-        Rows of a test fold, by the rows of a fold.
-
-    Returns
-    -------
-    difference : Posterior
-        Above 0: the first are better.
+    scores, others: its values, fold by fold.
+    test_share: rows of a test fold, by the rows of a fold.
+    Returns difference: above 0: the first are better.
     """
     first = np.array([signed_score(metric, score) for score in scores])
     second = np.array([signed_score(metric, score) for score in others])

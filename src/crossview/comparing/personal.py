@@ -34,25 +34,12 @@ def compare_users(
 ) -> Comparison:
     """Compare learners with a column of users in three roles, in the order of the stream.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared, and how; without learners.
-    open_as : callable
-        Takes "without", "category" or "per", and returns the rows in this encoding.
-    per : str
-        The column of the users.
-    models : sequence of str or None
-        Names of learners; None: the linear ones, and a stack.
-    rope : float
-        Differences up to this are none.
-    observer : ComparisonObserver
-        Receives progress events.
-
-    Returns
-    -------
-    Comparison
-        The answer, with `Comparison.gains`.
+    run: what is compared, and how; without learners.
+    open_as: takes "without", "category" or "per", and returns the rows in this encoding.
+    per: the column of the users.
+    models: names of learners; None: the linear ones, and a stack.
+    rope: differences up to this are none.
+    Returns: the answer, with `Comparison.gains`.
     """
     sources = {user: open_as(user) for user in ("per", "category", "without")}
     streams: dict[str, Stream] = {}

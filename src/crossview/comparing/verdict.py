@@ -25,15 +25,8 @@ CLEAR = 0.95
 def verdict(c: Ranking) -> list[str]:
     """Return the answer in sentences: what is recommended, and what it can be trusted for.
 
-    Parameters
-    ----------
-    c : Comparison
-        From `crossview.compare`.
-
-    Returns
-    -------
-    sentences : list of str
-        The first one names a model.
+    c: from `crossview.compare`.
+    Returns sentences: the first one names a model.
     """
     if len(c.rows) == 1:
         return [f"{c.best.model}: {_value(c, c.best)}"]

@@ -30,8 +30,6 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     lock, share the cores.  One item is held, whatever the length.  What the
     items raise is raised here, in its place.
 
-    Examples
-    --------
     >>> from crossview.data.prefetch import prefetch
     >>> list(prefetch(n * n for n in range(4)))
     [0, 1, 4, 9]

@@ -120,12 +120,8 @@ def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
 class Recognized(NamedTuple):
     """Columns of strings that are dates or text by their values.
 
-    Attributes
-    ----------
-    dates : dict of str to DateFormat
-        Those that are dates in every row.
-    texts : list of str
-        Those of sentences.
+    dates: those that are dates in every row.
+    texts: those of sentences.
     """
 
     dates: dict[str, DateFormat]

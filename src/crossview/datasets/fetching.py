@@ -34,14 +34,8 @@ def cache_folder() -> Path:
 class Files:
     """The files of one data set.
 
-    Parameters
-    ----------
-    source : Source
-        The data set.
-    folder : Path or None
-        With one folder per data set, whose files come first.
-    download : bool
-        Whether to download what is neither there nor in the cache.
+    folder: with one folder per data set, whose files come first.
+    download: whether to download what is neither there nor in the cache.
     """
 
     def __init__(self, source: Source, folder: Path | None, download: bool) -> None:

@@ -126,14 +126,8 @@ class HeldOut(NamedTuple):
 class RowWork:
     """Work on the rows of files; models are pipelines of encoder and learner.
 
-    Attributes
-    ----------
-    task : Problem
-        What is predicted.
-    seed : int
-        Of the order of the rows.
-    in_order : bool
-        Whether they are learned in the order of the files.
+    seed: of the order of the rows.
+    in_order: whether they are learned in the order of the files.
     """
 
     task: Problem

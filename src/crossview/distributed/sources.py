@@ -56,8 +56,6 @@ def check_blocks(n_blocks: int, n: int, file: str | None) -> None:
 def cut_evenly(n_blocks: int, n: int) -> list[tuple[int, int]]:
     """Return n consecutive ranges of blocks, whose sizes differ by one at most.
 
-    Examples
-    --------
     >>> from crossview.distributed.sources import cut_evenly
     >>> cut_evenly(5, 2)
     [(0, 2), (2, 5)]

@@ -97,20 +97,12 @@ LEARNED = ATTRIBUTES | {
 class NewtonState(StatePart):
     """The covariance of the weights, root mean squares, and the Fourier features.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    n_columns, n_scores : int
-        Number of columns and of scores.
-    full_columns, fourier_features : int
-        Number of columns with a place in the full covariance, and of Fourier features.
-    variance : float
-        Of a weight before the first row.
-    numbers : bool
-        Whether columns of numbers alone are learned.
-    random_state : int, RandomState or None
-        Seed of the Fourier features.
+    n_columns, n_scores: number of columns and of scores.
+    full_columns, fourier_features: number of columns with a place in the full covariance, and of
+      Fourier features.
+    variance: of a weight before the first row.
+    numbers: whether columns of numbers alone are learned.
+    random_state: seed of the Fourier features.
     """
 
     def __init__(

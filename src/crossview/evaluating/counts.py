@@ -43,19 +43,10 @@ def shown_metrics(task: Problem, *, probabilities: bool) -> list[str]:
 class OneMetric:
     """The metric that decides, of some rows, with its interval.
 
-    Parameters
-    ----------
-    task : Problem
-        What is predicted, and the metric.
-    typical : Scored
-        Rows that say where the scores are.
-    metric : str, default=None
-        Another metric.
-
-    Attributes
-    ----------
-    blocks : BlockTally
-        The counts.
+    task: what is predicted, and the metric.
+    typical: rows that say where the scores are.
+    metric: another metric.
+    blocks: the counts.
     """
 
     def __init__(self, task: Problem, typical: Scored, metric: str | None = None) -> None:
@@ -105,19 +96,10 @@ class OneMetric:
 class AllMetrics:
     """All metrics of some rows, with their intervals.
 
-    Parameters
-    ----------
-    task, typical
-        As for `OneMetric`.
-    names : list of str
-        The metrics.
-
-    Attributes
-    ----------
-    tally : Tally or ErrorTally
-        The counts of all rows.
-    typical : Scored
-        Rows that say where the scores are.
+    task, typical: as for `OneMetric`.
+    names: the metrics.
+    tally: the counts of all rows.
+    typical: rows that say where the scores are.
     """
 
     def __init__(self, task: Problem, typical: Scored, names: list[str]) -> None:

@@ -45,20 +45,10 @@ WINDOW = None
 class EvaluationSpec:
     """An evaluation of a model; it can be pickled, and counting rows does not change it.
 
-    Attributes
-    ----------
-    fitted : FittedModel
-        The model.
-    task : Problem
-        What it predicts, and the metric that decides.
-    views : bool
-        Whether to predict again with each view missing.
-    label : str or None
-        The column of the labels.
-    slices : list of ByValue
-        Columns whose values divide the rows.
-    windows : ByRows, ByTime or None
-        What divides them by time.
+    task: what it predicts, and the metric that decides.
+    views: whether to predict again with each view missing.
+    slices: columns whose values divide the rows.
+    windows: what divides them by time.
     """
 
     fitted: FittedModel

@@ -223,8 +223,6 @@ def replacing(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterato
     symbolic link leads to, and never a file of another ``kind``.  A device or FIFO is written
     through.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from crossview.saving.files import replacing

@@ -59,12 +59,8 @@ def read_label(path: str | os.PathLike) -> str | None:
 class ReadsTables(NamedTuple):
     """Columns and dialect by which a model reads tables.
 
-    Attributes
-    ----------
-    columns : dict of str to list of str
-        The columns of each view.
-    dialect : dict of str to value or None
-        How the CSV files that it learned are written.
+    columns: the columns of each view.
+    dialect: how the CSV files that it learned are written.
     """
 
     columns: dict[str, list[str]]

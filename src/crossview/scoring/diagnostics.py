@@ -244,8 +244,6 @@ class ErrorCurve:
 
     Before, ``n_rows`` rows with a sum of errors of ``total`` were counted.
 
-    Examples
-    --------
     >>> from crossview.scoring.diagnostics import ErrorCurve
     >>> curve = ErrorCurve()
     >>> curve.update([1.0, 0.0, 0.0])

@@ -98,8 +98,6 @@ def population_stability_index(before: Any, now: Any) -> float:
     Both have shape (n_parts,) and hold rows; half a row is added to each part, so that no share is
     0.  Usually below 0.1 little has moved, from 0.25 on much has.
 
-    Examples
-    --------
     >>> from crossview.scoring.drift import population_stability_index
     >>> population_stability_index([100, 100], [50, 50])
     0.0

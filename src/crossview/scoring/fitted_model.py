@@ -131,16 +131,10 @@ class FittedModel:
 class ModelRows:
     """Rows of a source as the views of a model; iterate over them for batches.
 
-    Attributes
-    ----------
-    source : Source
-        What the rows are read from: the columns of the model and those to keep, or views.
-    missing_views : list of str
-        Views of which a table has no column.
-    null_columns : list of str
-        Columns of other views that it has not, where that is allowed.
-    keep : list of str
-        Names of the columns to keep.
+    source: what the rows are read from: the columns of the model and those to keep, or views.
+    missing_views: views of which a table has no column.
+    null_columns: columns of other views that it has not, where that is allowed.
+    keep: names of the columns to keep.
     """
 
     def __init__(self, source: Source, encoder: Any, keep: Sequence[str] = ()) -> None:

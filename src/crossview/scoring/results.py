@@ -31,7 +31,6 @@ def metric_words(
 ) -> str:
     """Return a metric with the (sorted) classes that it is about, and their rows, if known.
 
-    --------
     >>> from crossview.scoring.results import metric_words
     >>> metric_words("f1", ["ja", "nein"], "ja", [378, 2622])
     "f1 of 'ja' (378 of 3,000 rows)"
@@ -72,7 +71,6 @@ def positive_note(
     ``by`` is what chose it, as from `choose_positive`; ``fixed`` says that a given threshold is
     about it.
 
-    --------
     >>> from crossview.scoring.results import positive_note
     >>> positive_note("f1", ["bought", "left"], "bought", "rarer")
     ["positive class: 'bought', the rarer one; --positive left takes the other"]
@@ -127,7 +125,6 @@ def one_class_warning(
     ``predicted`` counts the rows predicted as each class, and ``class_rows`` those of each class,
     of these rows or of more.  If fewer than five of the rows are of another class, there is none.
 
-    --------
     >>> from crossview.scoring.results import one_class_warning
     >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
     "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"

@@ -37,18 +37,11 @@ __all__ = ["Passes"]
 class Passes:
     """Passes over the rows; only the first one is scored on unseen rows.
 
-    Parameters
-    ----------
-    job : Job
-        Learner and rows.
-    order : Order
-        Their order.
-    checkpoint : CheckpointFile or None
-        Keeps the run.
-    log : TrainingLog or None
-        Gets a line for each window of the first pass.
-    observer : TrainingObserver
-        Receives progress.
+    job: learner and rows.
+    order: their order.
+    checkpoint: keeps the run.
+    log: gets a line for each window of the first pass.
+    observer: receives progress.
     """
 
     def __init__(

@@ -19,16 +19,10 @@ __all__ = ["OneRow", "finite_number"]
 class OneRow(NamedTuple):
     """One row of views.
 
-    Attributes
-    ----------
-    layout : ViewLayout
-        Names and widths of the views.
-    columns : list of int
-        Columns of the entries among those of all views, ascending, each once.
-    values : list of float
-        Their values, which are finite.
-    present : list of bool
-        Whether each view is there; one that is missing has no entries.
+    layout: names and widths of the views.
+    columns: columns of the entries among those of all views, ascending, each once.
+    values: their values, which are finite.
+    present: whether each view is there; one that is missing has no entries.
     """
 
     layout: ViewLayout

@@ -19,8 +19,6 @@ def give_back() -> None:
     Otherwise its threshold for that grows to 32 MB with the arrays that are freed, and between fits
     of different sizes half of the memory of a process is holes.
 
-    Examples
-    --------
     >>> from crossview.comparing.folds.allocator import give_back
     >>> give_back()
     """

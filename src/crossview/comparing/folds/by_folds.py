@@ -70,21 +70,9 @@ def compare_folds(
 ) -> Comparison:
     """Compare by folds that are the same for every learner.
 
-    Parameters
-    ----------
-    run : Run
-        What is predicted, and how; its learners are chosen here.
-    source : LabeledSource
-        The rows.
-    options : CompareOptions
-        What is asked for.
-    resources : Resources
-        Workers, observer and clock.
-
-    Returns
-    -------
-    Comparison
-        The answer.
+    run: what is predicted, and how; its learners are chosen here.
+    options: what is asked for.
+    resources: workers, observer and clock.
     """
     # more threads would wait for the workers' processors, and change the last digits of sums
     with threadpool_limits(1):

@@ -21,15 +21,8 @@ class Failure(NamedTuple):
 def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
     """Return the task with a `Failure` as its result where a baseline raises an error.
 
-    Parameters
-    ----------
-    task : callable
-        Its second argument is the learner.
-
-    Returns
-    -------
-    task : callable
-        Errors of learners of this package are raised as before.
+    task: its second argument is the learner.
+    Returns task: errors of learners of this package are raised as before.
     """
 
     @wraps(task)
@@ -51,15 +44,8 @@ class Failures(dict[str, str]):
     def drop(self, results: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         """Yield results with their keys, but nothing of a baseline that failed.
 
-        Parameters
-        ----------
-        results : iterable of (key, result)
-            The name of the learner is the last part of the key.
-
-        Yields
-        ------
-        key, result
-            Those that are no failures.
+        results: the name of the learner is the last part of the key.
+        Yields: those that are no failures.
         """
         for key, result in results:
             if isinstance(result, Failure):

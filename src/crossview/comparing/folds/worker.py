@@ -25,20 +25,9 @@ def call_in_worker(
 ) -> tuple[Any, Any]:
     """Return a key, and what a function returns; a worker then gives back free memory.
 
-    Parameters
-    ----------
-    parent : int
-        Number of the process that asks.  If it is this one, it keeps its memory.
-    key : object
-        Key of the task.
-    function : callable
-        The task.
-    arguments : tuple
-        Its arguments.
-
-    Returns
-    -------
-    key, result
+    parent: number of the process that asks.  If it is this one, it keeps its memory.
+    key: key of the task.
+    arguments: its arguments.
     """
     result = call_here(key, function, arguments)
     if os.getpid() != parent:

@@ -122,12 +122,8 @@ class _Hashed:
 class SingleRows:
     """Encoder of single rows, which shares the statistics of an encoder of tables.
 
-    Parameters
-    ----------
-    encoder : RowEncoder
-        The encoder of tables.
-    others : iterable of str
-        Columns of the tables that are in no view.
+    encoder: the encoder of tables.
+    others: columns of the tables that are in no view.
     """
 
     def __init__(self, encoder: RowEncoder, others: Iterable[str]) -> None:

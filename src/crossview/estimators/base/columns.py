@@ -31,16 +31,10 @@ CSR = (sp.csr_array, sp.csr_matrix)
 class Columns:
     """The columns of a learner: views, and the positions of the columns of X in the state.
 
-    Attributes
-    ----------
-    layout : ViewLayout
-        Names and widths of the views.
-    slots : ViewLayout
-        The columns of the state, wider than ``layout`` if there are spare ones.
-    positions : ndarray of int or None
-        Of each column of X its position in the state, -1: none.  None: the same.
-    named : NamedColumns or None
-        The names of the features, if the learner has learned rows that are mappings.
+    layout: names and widths of the views.
+    slots: the columns of the state, wider than ``layout`` if there are spare ones.
+    positions: of each column of X its position in the state, -1: none.  None: the same.
+    named: the names of the features, if the learner has learned rows that are mappings.
     """
 
     layout: ViewLayout

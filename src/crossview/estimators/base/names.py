@@ -32,10 +32,7 @@ class NamedColumns:
     Views are consecutive blocks of ``slots``, each with spare columns.  When a block is full, its
     size doubles and the blocks after it move, so that adding n features costs O(n).
 
-    Parameters
-    ----------
-    views : sequence of str
-        Views known from the start; later rows may add others.
+    views: views known from the start; later rows may add others.
     """
 
     def __init__(self, views: list[str]) -> None:

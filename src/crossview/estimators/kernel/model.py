@@ -36,16 +36,7 @@ class ModelOptions(NamedTuple):
 class KernelModel(StatePart):
     """Base class of the models: the number of steps, and γ.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    views : ViewLayout
-        Views of the rows.
-    n_scores : int
-        Number of scores per row.
-    options : ModelOptions
-        The parameters.
+    n_scores: number of scores per row.
     """
 
     def __init__(

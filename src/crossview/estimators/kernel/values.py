@@ -32,16 +32,10 @@ class KernelFunction(NamedTuple):
 class ViewKernels:
     """The kernel of each view.
 
-    Parameters
-    ----------
-    function : KernelFunction
-        The kernel.
-    gammas : ndarray of shape (n_views,)
-        γ of each view.
-    ptr : ndarray of shape (n_views + 1,)
-        The first column of each view.
-    dense : bool
-        Whether a callable kernel receives dense arrays; otherwise CSR arrays.
+    function: the kernel.
+    gammas (n_views,): γ of each view.
+    ptr (n_views + 1,): the first column of each view.
+    dense: whether a callable kernel receives dense arrays; otherwise CSR arrays.
     """
 
     function: KernelFunction

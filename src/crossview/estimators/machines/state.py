@@ -120,18 +120,9 @@ def _keys(seed: int, n_parts: int) -> np.ndarray:
 class MachineState(StatePart):
     """The arrays of a machine, in the layers and the precision of its optimizer.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    design : Design
-        The parameters.
-    ptr : ndarray of int
-        First column of each view, and the end.
-    n_scores : int
-        Number of scores per row.
-    random_state : int, RandomState or None
-        Seed of the initial weights.
+    ptr: first column of each view, and the end.
+    n_scores: number of scores per row.
+    random_state: seed of the initial weights.
     """
 
     def __init__(

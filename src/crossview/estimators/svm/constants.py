@@ -20,17 +20,8 @@ class ConstantFeatures:
 
     Columns that are empty in all rows are left out: their weight is 0.
 
-    Parameters
-    ----------
-    layout : ViewLayout
-        The views.
-    fit_intercept : bool
-        Whether to add the columns.
-
-    Attributes
-    ----------
-    value : float
-        Value of the columns: ``1 / sqrt(n_views)``, so that their squared norm is 1.
+    fit_intercept: whether to add the columns.
+    value: value of the columns: ``1 / sqrt(n_views)``, so that their squared norm is 1.
     """
 
     def __init__(self, layout: ViewLayout, fit_intercept: bool) -> None:

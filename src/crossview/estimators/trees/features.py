@@ -269,14 +269,9 @@ class Wanted(NamedTuple):
 class Targets(NamedTuple):
     """Classes or numbers to predict, with the weights of their rows.
 
-    Attributes
-    ----------
-    y : ndarray of shape (n_rows,)
-        Codes of classes, or numbers.
-    n_classes : int
-        0: numbers.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows.
+    y (n_rows,): codes of classes, or numbers.
+    n_classes: 0: numbers.
+    weight (n_rows,): weights of the rows.
     """
 
     y: np.ndarray
@@ -300,23 +295,10 @@ class CategoryColumn(NamedTuple):
 class LearnedFeatures:
     """Features of the training rows, and how to make them of other rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    categories : sequence of ndarray of int
-        Of each column of categories, the columns of the matrix that are its values.
-    targets : Targets
-        What is to be predicted.
-    wanted : Wanted
-        The parameters.
-    random_state : RandomState
-        For the order of the rows, and the components.
-
-    Attributes
-    ----------
-    features : Features
-        For new rows.
+    categories: of each column of categories, the columns of the matrix that are its values.
+    targets: what is to be predicted.
+    random_state: for the order of the rows, and the components.
+    features: for new rows.
     """
 
     def __init__(

@@ -40,7 +40,6 @@ class BlockTally:
     median of ``typical_scores``, of rows before the stream, in units of their interquartile range;
     without any around 0, in units of 1.
 
-    --------
     >>> import numpy as np
     >>> tally = BlockTally("accuracy", n_classes=2)
     >>> tally.update(np.array([0, 1, 1]), np.array([-1.0, 2.0, -0.5]))

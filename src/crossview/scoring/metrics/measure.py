@@ -65,7 +65,6 @@ def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
     With several classes the margin is the score of the true class over the best wrong one.
 
-    --------
     >>> import numpy as np
     >>> hinge_losses(np.array([1, 0]), np.array([0.5, 0.5])).tolist()
     [0.5, 1.5]

@@ -46,7 +46,6 @@ def best_threshold(
     codes each row counts for both classes, by its probabilities: if these are right, the threshold
     varies less than with the classes, which are noisy.
 
-    --------
     >>> import numpy as np
     >>> best_threshold("f1", np.array([0, 0, 1, 1]), np.array([0.1, 0.3, 0.2, 0.4]))
     (0.15000000000000002, 0.8)
@@ -93,7 +92,6 @@ class RunningThreshold(Resumable):
     by a twentieth.  As long as one class has no row, it is None, and a score above 0 decides.
     Counts of two streams add up to those of both.
 
-    --------
     >>> import numpy as np
     >>> running = RunningThreshold("f1")
     >>> p = np.array([0.1, 0.4, 0.2, 0.3])
