@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated
-
-import typer
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
@@ -15,14 +12,15 @@ from crossview.errors import UnusedColumnsWarning
 __all__ = ["run"]
 
 
+OPTIONS = """
+data DIR: The folder of `serve`.
+--output, -o FILE: Write the model at the end of the log.
+"""
+
+
 def run(
-    data: Annotated[str, typer.Argument(metavar="DIR", help="The folder of `serve`.")],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the model at the end of the log."
-        ),
-    ] = None,
+    data: str,
+    output: str | None = None,
 ) -> int:
     """Learn the log of a server again, and compare the model with its snapshots.
 
