@@ -8,16 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "MAX_WEIGHT",
-    "choose_positive",
-    "has_label",
-    "known_labels",
-    "places_of",
-    "rows_per_class",
-    "whole_labels",
-]
-
 # beside a row of this weight, one of weight 1 is still seen by sums in double precision
 MAX_WEIGHT = 1e12
 # what the positive class of two is called, in lower case

@@ -11,8 +11,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["load_lazily", "load_scikit_learn", "load_without_rarely_used"]
-
 # what we, scikit-learn, scipy and Numba import at the start, and few commands use, or none that
 # ends with an error in an option; scipy reads every name of numpy
 RARELY_USED = ["numpy.ctypeslib", "numpy.f2py", "numpy.testing", "asyncio", "yaml"]

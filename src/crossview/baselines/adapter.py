@@ -17,15 +17,6 @@ from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
 from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
 from crossview.views import MultiView, ViewLayout
 
-__all__ = [
-    "PipelineClassifier",
-    "PipelineLearner",
-    "PipelineRegressor",
-    "Shape",
-    "WeightedPipeline",
-    "views_of_rows",
-]
-
 # rows that are scored at a time, so that a dense matrix of them stays small
 ROWS_AT_ONCE = 10_000
 # a probability of 0 has finite log odds

@@ -29,8 +29,6 @@ from crossview.data.readers.find import find_reader
 from crossview.data.source import open_table
 from crossview.errors import InputError
 
-__all__ = ["training_code"]
-
 WIDTH = 88
 # scikit-learn's functions, and whether they take the positive class
 SCORES: dict[str, tuple[Any, dict[str, Any]]] = {

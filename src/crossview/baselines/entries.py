@@ -15,8 +15,6 @@ from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.names import check_task, load_object, unknown_name
 from crossview.errors import InputError
 
-__all__ = ["PREFIX", "baselines", "check_trainable", "find_baseline", "find_model", "is_trainable"]
-
 PREFIX = BASELINE
 
 # those of scikit-learn: a second value doubles what takes longest of all models

@@ -42,13 +42,6 @@ from crossview.portable.scoring import ViewSum, split_by_view
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = [
-    "LateFusionClassifier",
-    "LateFusionRegressor",
-    "MultiViewLogisticRegression",
-    "MultiViewRidge",
-]
-
 MOST_ITERATIONS = 1000
 # folds that give the rows on which late fusion weighs the views
 FOLDS = 3

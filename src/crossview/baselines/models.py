@@ -17,15 +17,6 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.catalog.names import load_object
 from crossview.estimators.documentation import document_parameters
 
-__all__ = [
-    "BoostingClassifier",
-    "BoostingRegressor",
-    "GivenClassifier",
-    "GivenRegressor",
-    "MajorityClassifier",
-    "MeanRegressor",
-]
-
 # columns for gradient boosting: of 500 the time doubles, and the scores are the same
 MAX_COLUMNS = 250
 # bins of each column: of 255, the default, a fit takes twice as long, and the scores are the same

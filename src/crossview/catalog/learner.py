@@ -11,8 +11,6 @@ from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 
-__all__ = ["BASELINE", "EACH_VIEW", "LEARNS_NOTHING", "OF_COMPARE", "Learner"]
-
 # before the name of a baseline
 BASELINE = "baseline:"
 # in a setting: how the learner is used, and no parameter of it

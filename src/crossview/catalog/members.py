@@ -13,8 +13,6 @@ from crossview.catalog.names import load_object
 from crossview.catalog.settings import parse_settings
 from crossview.errors import InputError
 
-__all__ = ["make_members", "member_in_words"]
-
 
 def member_in_words(model: str, weight: float, setting: Mapping[str, Any], epochs: int = 1) -> str:
     """Return a member as `make_members` reads it.

@@ -12,17 +12,6 @@ from typing import Any
 from crossview.catalog.names import TASKS, check_task, load_object, unknown_name
 from crossview.errors import InputError
 
-__all__ = [
-    "DEFAULT_K",
-    "METRICS",
-    "Metric",
-    "check_metric",
-    "describe_metrics",
-    "metric_names",
-    "metric_of",
-    "parse_metric",
-]
-
 # a share of the rows
 DEFAULT_K = 0.1
 # of a false positive and a false negative, in messages

@@ -46,20 +46,6 @@ from crossview.errors import GuessWarning, InputError, closest_names
 from crossview.saving.files import is_pipe, naming
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
 
-__all__ = [
-    "Opened",
-    "check_columns",
-    "check_columns_of_model",
-    "files_of",
-    "is_stored",
-    "join",
-    "model_input",
-    "open_source",
-    "opened",
-    "standard_input",
-    "warn",
-]
-
 # a comparison is stored as .json
 _SUFFIXES = {
     **{reader.name: reader.suffixes[0] for reader in READERS if reader.suffixes},

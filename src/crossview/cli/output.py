@@ -20,15 +20,6 @@ from crossview.cli.words import said
 from crossview.errors import InputError
 from crossview.saving.files import REPORT, Kind, check_writable, replacing
 
-__all__ = [
-    "Report",
-    "compiling_as_line",
-    "make_console",
-    "standard_output",
-    "to_stdout",
-    "write_text",
-]
-
 # wide enough for a table that goes to a file
 WIDTH_OF_A_FILE = 160
 

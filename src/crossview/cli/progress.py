@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from crossview.comparing.comparison import Comparison
     from crossview.scoring.progressive import Record
 
-__all__ = ["warnings_as_lines", "watching", "watching_comparison"]
-
 
 # until the first line of a comparison that goes on, and between two, where there is no terminal
 SECONDS_TO_LINE, SECONDS_PER_LINE = 10.0, 30.0

@@ -22,9 +22,6 @@ from crossview.scoring.significance import (
 )
 from crossview.views import ViewLayout
 
-__all__ = ["fingerprint", "fold_difference", "make_answer", "posterior_of"]
-
-
 # a row is shown to be equal where it is worse by more than the rope with at most this probability
 MOST_WORSE = 0.1
 # with this one a row is worse

@@ -16,8 +16,6 @@ from crossview.errors import InputError
 from crossview.estimators.svm.measure import WEIGHTED
 from crossview.views import ViewLayout
 
-__all__ = ["choose_learners", "compared_learners", "most_gain_first", "quadratic_cost"]
-
 # multiplications that an exact covariance may cost one fit, at most some seconds, and by second of
 # the budget, as there are many fits; data that need more are compared with diagonal ones
 MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6

@@ -30,8 +30,6 @@ from crossview.scoring.collector import strong_columns, strong_interactions
 from crossview.scoring.diagnostics import StrongColumn, StrongInteraction
 from crossview.scoring.weights import ColumnNames
 
-__all__ = ["Refit", "ablate", "explain", "has_weights", "learning_curve"]
-
 # of the training rows; the whole is what the table says
 SHARES = (0.125, 0.25, 0.5)
 # of fewer rows nothing is learned

@@ -16,8 +16,6 @@ from crossview.data.row_columns import read_groups
 from crossview.errors import InputError
 from crossview.scoring.neighbors import find_split
 
-__all__ = ["GuessedSplit", "guess_split"]
-
 # seconds of the budget after which no test begins
 SHARE_OF_BUDGET = 0.1
 

@@ -17,8 +17,6 @@ from crossview.data.labeled import LabeledBatch, stack_rows
 from crossview.data.labeled_source import take_rows
 from crossview.views import MultiView
 
-__all__ = ["HeldBack", "LabeledEnd"]
-
 # the last rows of a stream, and the share of it that they are at most
 MOST_LAST, SHARE_LAST = 1000, 0.25
 

@@ -17,8 +17,6 @@ from crossview.comparing.run import Run
 from crossview.comparing.stream import Stream
 from crossview.data.labeled import LabeledSource
 
-__all__ = ["compare_users"]
-
 # of the learners that are compared unless some are named: linear ones, and a stack, which may know
 # by its interactions what deviations say
 MOST_EFFORT, STACK = 4, "experts"

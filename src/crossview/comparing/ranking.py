@@ -16,19 +16,6 @@ from crossview.scoring.metrics import is_bounded
 from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
-__all__ = [
-    "EFFORT",
-    "Ablation",
-    "ComparisonRow",
-    "CurvePoint",
-    "LearningCurve",
-    "LeftOut",
-    "Member",
-    "PersonalGain",
-    "Ranking",
-    "name_of_use",
-]
-
 # how a row uses the column of users, in its name, and what that adds to its effort: more than any
 # learner takes
 USES = {"without": "(no user)", "category": "(user as category)", "per": "(per user)"}

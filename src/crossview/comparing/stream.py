@@ -45,8 +45,6 @@ from crossview.scoring.significance import Posterior, jackknife_posterior
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["Stream", "compare_stream"]
-
 # rows of a stream that choose the parameters
 SHARE_TO_TUNE, MOST_TO_TUNE = 0.1, 10_000
 

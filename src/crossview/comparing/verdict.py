@@ -5,17 +5,6 @@ from __future__ import annotations
 from crossview.comparing.ranking import ComparisonRow, Ranking
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
 
-__all__ = [
-    "CONSTANT",
-    "best_baseline",
-    "is_clear",
-    "learns_nothing",
-    "name_of",
-    "short_value",
-    "unlabeled_benefit",
-    "verdict",
-]
-
 # the baselines that look at no column
 CONSTANT = ("baseline:majority", "baseline:mean")
 # a difference of which one can be so sure is called one without a reservation

@@ -18,18 +18,6 @@ from crossview.data.table_columns import RECOGNIZED, check_label
 from crossview.errors import InputError, type_of
 from crossview.views import MultiView, check_rows
 
-__all__ = [
-    "encode_parts",
-    "encoder_of_users",
-    "encoder_with_views",
-    "given_parameters",
-    "hide_views",
-    "open_labeled",
-    "open_more",
-    "recognizes",
-    "take_rows",
-]
-
 # parameters of an encoder that files of rows with views take
 _OF_FILES = ("views", "hash_bits", "scale_views")
 

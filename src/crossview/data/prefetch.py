@@ -9,8 +9,6 @@ from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Background", "is_prefetched", "prefetch", "stopped_by"]
-
 # a handler of signals such as polars' lets a wait go on after Ctrl-C
 POLL_SECONDS = 0.1
 # who stops waits so long for an item that is under way

@@ -77,8 +77,6 @@ from crossview.views import MultiView, ViewLayout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Batch", "Source", "input_files", "open_rows", "open_source", "open_table"]
-
 # rows of a batch
 ROWS_OF_COLUMNS, ROWS_OF_VIEWS = 65536, 10_000
 

@@ -22,20 +22,6 @@ from crossview.errors import InputError, closest_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "RECOGNIZED",
-    "ColumnsOfModel",
-    "Recognized",
-    "check_label",
-    "check_missing_columns",
-    "columns_of_model",
-    "dates_in_views",
-    "predictors",
-    "recognized",
-    "split_time",
-    "views_of_join",
-]
-
 # kinds that the values of strings may say
 RECOGNIZED = ("date", "text")
 

@@ -13,8 +13,6 @@ from typing import Any
 from crossview.datasets.sources import DataFile, Rows, Source
 from crossview.errors import FirstDownloadWarning, InputError
 
-__all__ = ["Files", "cache_folder", "local_folder"]
-
 # after a broken connection or wrong bytes, one second and then two seconds later
 _RETRIES = 2
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from crossview.views import MultiView
 
-__all__ = ["PUBLIC", "SOURCES", "DataFile", "Rows", "Source"]
-
 
 class Rows(NamedTuple):
     """Rows of a data set, as its reader returns them.

@@ -47,8 +47,6 @@ from crossview.evaluating.windows import ByRows
 from crossview.scoring.fitted_model import ModelRows
 from crossview.views import MultiView
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     model: Any,

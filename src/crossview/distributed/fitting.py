@@ -14,8 +14,6 @@ from crossview.distributed.cluster import check_client, n_threads
 from crossview.distributed.mixing import Learned, Mixer, merge_learned, split_evenly
 from crossview.errors import InputError, type_of
 
-__all__ = ["Mixed", "WithoutCalibration", "fit", "losses", "parts_of_block"]
-
 
 @dataclass
 class Mixed:

@@ -17,8 +17,6 @@ from crossview.distributed.tasks import RETRIES, compute, merge_in_tree, share
 from crossview.errors import InputError
 from crossview.merging import merge
 
-__all__ = ["Learned", "Mixer", "Rounds", "Work", "merge_learned", "split_evenly"]
-
 # rounds at most, and the relative fall of the loss that counts as better
 MOST_ROUNDS = 20
 TOL = 1e-3

@@ -24,8 +24,6 @@ from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.problems import Problem
 from crossview.views import MultiView
 
-__all__ = ["HeldOut", "Part", "RowWork", "label_counts", "parts_of"]
-
 # of the last file or row group of a partition one of so many rows is held out, or of very many
 # rows fewer, so that all of them together are about so many
 HELD_OUT = 10

@@ -12,8 +12,6 @@ from crossview.distributed.cluster import n_threads
 from crossview.distributed.frames import is_dask_frame, open_frame
 from crossview.errors import InputError
 
-__all__ = ["check_blocks", "check_partitions", "cut_evenly", "find_partitions", "open_source"]
-
 
 def open_source(
     X: Any, *, views: Mapping[str, Any] | None = None, hash_bits: int = 18

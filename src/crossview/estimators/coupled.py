@@ -28,8 +28,6 @@ from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["MultiViewPAClassifier"]
-
 COUPLINGS = {
     "independent": couplings.INDEPENDENT,
     "absolute": couplings.ABSOLUTE,

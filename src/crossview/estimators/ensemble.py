@@ -44,8 +44,6 @@ from crossview.portable.scoring import Member
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["EnsembleClassifier", "EnsembleRegressor"]
-
 PARAMETERS: dict[str, ParameterDoc] = {
     **VIEWS,
     "weights": (

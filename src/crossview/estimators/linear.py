@@ -16,8 +16,6 @@ from crossview.estimators.parameters import ATTRIBUTES, LINEAR
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 
-__all__ = ["PassiveAggressiveClassifier", "Perceptron"]
-
 SLACKS = {"PA": rules.HARD, "PA-I": rules.LINEAR, "PA-II": rules.QUADRATIC}
 
 

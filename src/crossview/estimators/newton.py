@@ -37,8 +37,6 @@ from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
-__all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
-
 # of one value per column
 PER_COLUMN = {"D": "f8", "counts": "f8", "squares": "f8", "signs": "u1", "place": "i4"}
 

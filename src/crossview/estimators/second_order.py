@@ -19,14 +19,6 @@ from crossview.estimators.parameters import (
 )
 from crossview.estimators.validation import Interval, StrOptions
 
-__all__ = [
-    "AROWClassifier",
-    "ConfidenceWeightedClassifier",
-    "PAMClassifier",
-    "SecondOrderPerceptron",
-    "SoftConfidenceWeightedClassifier",
-]
-
 PAM_SLACKS = {"PAM": rules.HARD, "PAM-I": rules.LINEAR, "PAM-II": rules.QUADRATIC}
 KINDS = {"stdev": rules.CW_STDEV, "variance": rules.CW_VARIANCE}
 SCW_SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}

@@ -26,8 +26,6 @@ from crossview.scoring.problems import Problem, Scored
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["Counts", "PartCounts", "RowCounter", "Start", "start_of"]
-
 
 class Start(NamedTuple):
     """Facts from the first batch with a label, before any row is counted.

@@ -15,8 +15,6 @@ from crossview.scoring.metrics.probability import CALIBRATION_BINS
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import jackknife_posterior
 
-__all__ = ["ROWS_FOR_SCALE", "AllMetrics", "OneMetric", "shown_metrics"]
-
 # rows that say where the scores are, for the bins of the metrics of their order
 ROWS_FOR_SCALE = 1000
 # with more classes, an interval of a metric of the order takes seconds: only that which decides has

@@ -17,16 +17,6 @@ from crossview.scoring.results import (
     positive_note,
 )
 
-__all__ = [
-    "CalibrationBin",
-    "Estimate",
-    "Evaluation",
-    "Slice",
-    "SlicedColumn",
-    "ViewEvaluation",
-    "Window",
-]
-
 
 class Estimate(NamedTuple):
     """A value, and the ends of its 95 % interval; NaN where they are not defined."""

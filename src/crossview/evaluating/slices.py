@@ -14,8 +14,6 @@ from crossview.data.arrow import codes_of, is_number, numbers_of
 from crossview.data.source import Source
 from crossview.errors import InputError
 
-__all__ = ["ByValue", "ColumnValues", "NumberSample", "find_slices"]
-
 # values of a column that get a slice of their own
 MOST_SLICES = 20
 N_RANGES = 10

@@ -28,15 +28,6 @@ from crossview.scoring.read_labels import ClassLabels, NumberLabels
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView, check_rows
 
-__all__ = [
-    "WINDOW",
-    "EvaluationSpec",
-    "labeled_batches",
-    "open_rows_to_evaluate",
-    "resolve",
-    "window_of_rows",
-]
-
 # in place of a column, where windows divide the rows
 WINDOW = None
 

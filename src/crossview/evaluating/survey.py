@@ -18,8 +18,6 @@ from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
 from crossview.scoring.fitted_model import ModelRows
 
-__all__ = ["LABELED", "ROWS", "Position", "Survey", "count_parts", "positions", "sample_numbers"]
-
 # keys of the counts of a partition, beside (column, code) of a slice and (column,) of its numbers
 ROWS, LABELED = "rows", "labeled"
 

@@ -14,8 +14,6 @@ from crossview.data.row_columns import format_of_times
 from crossview.data.source import Source
 from crossview.errors import InputError
 
-__all__ = ["ByRows", "ByTime", "TimeRange", "find_windows", "parse_window", "time_range"]
-
 MOST_WINDOWS = 500
 # windows where no width is given: about
 N_WINDOWS = 10

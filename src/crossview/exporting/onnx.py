@@ -23,8 +23,6 @@ try:
 except ImportError:
     raise InputError("ONNX needs onnx: pip install crossview[export]") from None
 
-__all__ = ["onnx_model"]
-
 # of operators; those of runtimes from 2024 on
 OPSET, OPSET_ML, IR = 21, 3, 10
 ROWS = "rows"

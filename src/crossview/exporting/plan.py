@@ -33,8 +33,6 @@ from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
 from crossview.scoring.trained import Trained
 
-__all__ = ["Plan", "make_plan"]
-
 # of descriptions; it grows where what is older cannot be read any more
 FORMAT = 1
 

@@ -27,8 +27,6 @@ try:
 except ImportError:
     raise InputError("SQL needs sqlglot: pip install crossview[export]") from None
 
-__all__ = ["DIALECTS", "TABLE", "sql_query"]
-
 # by name; the most columns that a subquery may have
 DIALECTS = {
     "duckdb": 100_000,

@@ -11,8 +11,6 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
-__all__ = ["FittingTable"]
-
 # spaces between two columns
 GAP = 2
 

@@ -21,31 +21,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "CARD",
-    "COMPARISON",
-    "CSV",
-    "DESCRIPTION",
-    "EVALUATION",
-    "EXPORTED",
-    "JSON_LINES",
-    "LOG",
-    "MODEL",
-    "PARQUET",
-    "REPORT",
-    "ROWS",
-    "Kind",
-    "alone",
-    "check_writable",
-    "close_process_folder",
-    "is_pipe",
-    "is_stream",
-    "naming",
-    "process_folder",
-    "replacing",
-    "temporary_folder",
-]
-
 _PREFIX = ".crossview-unfinished-"
 # a folder that is as young may not be locked yet
 _GRACE_SECONDS = 60.0

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from crossview.errors import InputError
 from crossview.saving.files import is_pipe
 
-__all__ = ["FORMAT", "VERSION", "ReadsTables", "read_header", "read_label", "read_tables"]
-
 FORMAT = "crossview-model"
 VERSION = 6
 

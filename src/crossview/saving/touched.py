@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Touched", "new_array", "zeros"]
-
 # smaller arrays are kept whole
 MIN_BYTES = 4096
 # larger ones have pages of their own

@@ -28,19 +28,6 @@ from crossview.batch import make_rows
 from crossview.errors import InputError
 from crossview.views import MultiView
 
-__all__ = [
-    "MOVED",
-    "Drift",
-    "DriftCounter",
-    "Parts",
-    "drift_warnings",
-    "find_parts",
-    "make_reference",
-    "population_stability_index",
-    "read_reference",
-    "scores_of_views",
-]
-
 # Siddiqi: from 0.1 on something has moved, from 0.25 on much has
 MOVED = 0.25
 N_PARTS = 10

@@ -12,8 +12,6 @@ from crossview.data.row_columns import explain_target, first_bad_number, number_
 from crossview.errors import InputError, some_names
 from crossview.labels import has_label
 
-__all__ = ["ClassLabels", "NumberLabels"]
-
 
 class ClassLabels:
     """Labels as codes of the classes of a model.

@@ -12,16 +12,6 @@ from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import SYMMETRIC, load_object, unknown_name
 
-__all__ = [
-    "PlotMixin",
-    "SaysMetric",
-    "decision_words",
-    "memory_note",
-    "metric_words",
-    "one_class_warning",
-    "positive_note",
-]
-
 # with fewer rows of the other classes, none that is predicted as one of them means little
 FEWEST_OTHERS = 5
 

@@ -19,8 +19,6 @@ from crossview.saving.pipelines import steps
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnNames", "WeightTable", "weights", "with_view"]
-
 # the column that stands for all that are empty in the rows that are learned
 OTHERS = Meaning("other columns", None, None)
 

@@ -22,8 +22,6 @@ from crossview.serving.requests import (
     PredictsAnswer,
 )
 
-__all__ = ["DOCUMENT", "DOCUMENT_HEADERS", "DOCUMENT_PAGE"]
-
 
 class Operation(NamedTuple):
     """An endpoint: what it is for, its body and answer, statuses of errors, and parameters."""

@@ -20,9 +20,6 @@ from crossview.saving.schema import Array, check_header, check_state
 from crossview.training.start import FINISHED
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Checkpoint", "CheckpointFile", "Kept", "Position", "shown_apart"]
-
-
 # characters of what differs, and of what is the same before it
 SHOWN, SHOWN_BEFORE = 60, 20
 

@@ -19,8 +19,6 @@ from crossview.scoring.problems import Problem, make_problem
 from crossview.scoring.specification import Scoring
 from crossview.training.start import Start
 
-__all__ = ["Job", "check_passes", "continued_job", "new_job"]
-
 
 class Job(NamedTuple):
     """Learner, encoder and rows of a training.

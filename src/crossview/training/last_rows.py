@@ -13,8 +13,6 @@ from crossview.labels import has_label, places_of
 from crossview.scoring.drift import make_reference
 from crossview.views import MultiView
 
-__all__ = ["LastRows"]
-
 N_ROWS = 1000
 # fewer new rows do not replace the reference of the rows before
 FEWEST_ROWS = 250

@@ -7,8 +7,6 @@ from typing import Any
 from crossview.data.labeled import LabeledSource
 from crossview.scoring.progressive import LabelOrder
 
-__all__ = ["Order"]
-
 
 class Order:
     """The order in which the rows of a source are learned; the source is shuffled if need be.

@@ -16,8 +16,6 @@ from crossview.saving.pipelines import steps
 from crossview.saving.schema import MAX_COUNT, check_header
 from crossview.saving.training_info import read_training_info
 
-__all__ = ["FINISHED", "Start"]
-
 # the part of the header of a finished model from which training goes on with other rows
 FINISHED = "finished"
 SCHEMA: dict[str, Any] = {

@@ -10,16 +10,6 @@ import scipy.sparse as sp
 
 from crossview.errors import InputError
 
-__all__ = [
-    "align_rows",
-    "check_rows",
-    "flat_columns",
-    "index_as_columns",
-    "is_mapping",
-    "row_index",
-    "split_by_view",
-]
-
 MOST_EXAMPLES = 3
 
 

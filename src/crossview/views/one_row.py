@@ -13,8 +13,6 @@ from crossview.errors import InputError, type_of
 from crossview.views.layout import ViewLayout
 from crossview.views.multi_view import MultiView
 
-__all__ = ["OneRow", "finite_number"]
-
 
 class OneRow(NamedTuple):
     """One row of views.

@@ -13,8 +13,6 @@ import scipy.sparse as sp
 
 from crossview.errors import InputError
 
-__all__ = ["canonical_csr", "check_indices"]
-
 
 def canonical_csr(X: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR with sorted columns, each once in a row.

@@ -10,9 +10,6 @@ from crossview.cli.output import write_text
 from crossview.errors import InputError
 from crossview.saving.files import CARD, check_writable
 
-__all__ = ["run"]
-
-
 OPTIONS = """
 --output, -o FILE.md: README.md is what the hub shows. Without it, or with -, stdout.
 --evaluation FILE: What evaluate --json wrote of rows that the model has not learned: metrics with

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from crossview.comparing.comparison import Comparison
     from crossview.comparing.ranking import ComparisonRow
 
-__all__ = ["run"]
-
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
 # the exit status of what Ctrl-C ended

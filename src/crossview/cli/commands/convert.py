@@ -12,8 +12,6 @@ from crossview.cli.options import EncodedSource
 if TYPE_CHECKING:
     from crossview.converting.convert import Converted
 
-__all__ = ["lines_about", "run", "view_options"]
-
 
 OPTIONS = """
 --output, -o FILE: Ends in .svm, .ffm or .vw, also with .gz or .zst.

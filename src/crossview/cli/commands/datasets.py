@@ -11,9 +11,6 @@ from crossview.cli.options import STANDARD
 from crossview.cli.output import make_console, standard_output
 from crossview.errors import InputError
 
-__all__ = ["run"]
-
-
 OPTIONS = """
 name [NAME]: Without it: lists the data sets.
 --output, -o FILE: Ends in .parquet, .csv, .svm, .ffm or .vw; - for CSV on stdout.

@@ -12,8 +12,6 @@ from crossview.cli.output import make_console, write_text
 from crossview.cli.words import as_options
 from crossview.saving.files import DESCRIPTION, check_writable
 
-__all__ = ["run"]
-
 MOST_COLUMNS_SHOWN = 200
 
 

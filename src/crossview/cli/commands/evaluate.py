@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from crossview.cli.opening import Opened
     from crossview.evaluating.evaluation import Evaluation
 
-__all__ = ["run"]
-
 
 OPTIONS = """
 --label COLUMN: The labels. Default: the label of the model.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from crossview.exporting.checking import Difference
     from crossview.exporting.export import Exported
 
-__all__ = ["lines_about", "run"]
-
 
 OPTIONS = """
 --output, -o FILE: Ends in .py, .js, .html, .json, .sql or .onnx.

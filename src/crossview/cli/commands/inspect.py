@@ -9,9 +9,6 @@ from crossview.cli.options import STANDARD
 from crossview.cli.output import make_console, standard_output
 from crossview.errors import InputError
 
-__all__ = ["run"]
-
-
 OPTIONS = """
 --weights FILE: Write all weights that are not 0 to this file instead, by view, column, value and
     class. Ends in .csv, .parquet or .jsonl; - for CSV on stdout.

@@ -14,9 +14,6 @@ from crossview.cli.options import (
 )
 from crossview.cli.output import compiling_as_line
 
-__all__ = ["run"]
-
-
 OPTIONS = """
 --output, -o FILE: Ends in .csv, .parquet or .jsonl. Without it, or with -, CSV on stdout.
 --keep COLUMN: Copy a column of SOURCE, such as an id; of Vowpal Wabbit files tag.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from crossview.cli.opening import Opened
     from crossview.scoring.trained import Trained
 
-__all__ = ["run"]
-
 
 OPTIONS = f"""
 --output, -o MODEL: The model file to write; - for stdout.

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from crossview.compiling import seconds_of_compiling, seconds_of_work
 
-__all__ = ["Clock", "StopWatch", "Took"]
-
 # a busy machine may take so many times the budget
 MOST_SLOWNESS = 2.0
 # workers disturb each other a little, on a machine that does nothing else

@@ -14,8 +14,6 @@ from crossview.comparing.candidates import quadratic_cost
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import HALVING, Tuning
 
-__all__ = ["LEVELS", "Cost", "Plan", "guess_seconds", "in_words", "make_plan"]
-
 # what a learner may spend on choosing its setting, from all to least
 LEVELS = (
     Tuning(),

@@ -17,8 +17,6 @@ from crossview.comparing.folds.tuning import Tuning, can_refine
 from crossview.comparing.ranking import LeftOut
 from crossview.comparing.run import Run
 
-__all__ = ["Planner"]
-
 # of the time of all workers; the rest is for tasks that take longer than expected
 EFFICIENCY = 0.75
 # of the budget: when the first fold has taken as much, it begins with no further learner

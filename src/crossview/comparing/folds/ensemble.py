@@ -20,8 +20,6 @@ from crossview.scoring.diagnostics import make_scored
 from crossview.scoring.metrics import decide
 from crossview.scoring.problems import Classification, Scored
 
-__all__ = ["blend_folds", "can_blend", "ensemble_row", "score_blend"]
-
 # with one there is nothing to blend
 FEWEST_MODELS, FEWEST_FOLDS = 2, 2
 

@@ -18,8 +18,6 @@ from crossview.scoring.collector import DiagnosticsCollector, cells_of_row
 from crossview.scoring.diagnostics import Diagnostics, ScoredRows, ViewNumbers, n_sampled
 from crossview.scoring.weights import ColumnNames
 
-__all__ = ["diagnose", "join_folds", "sample_rows"]
-
 # rows that show an encoder what is usual in a column
 ROWS_TO_ENCODE = 1000
 # log odds of a model that are blended

@@ -14,9 +14,6 @@ from joblib.externals.loky.backend import resource_tracker
 
 from crossview.comparing.folds.worker import call_here, call_in_worker
 
-__all__ = ["Call", "Jobs"]
-
-
 # private and not read-only: a read-only array would be another type, for which loops compile anew
 MMAP_MODE = "c"
 T = TypeVar("T")

@@ -18,8 +18,6 @@ from crossview.data.labeled_source import encode_parts
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Data", "Fold", "drop_empty_columns", "kept_columns"]
-
 
 @dataclass
 class Data:

@@ -32,8 +32,6 @@ from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import signed_score
 
-__all__ = ["FoldComparison", "Resources"]
-
 # without two, nothing is known of the differences between folds
 FEWEST_FOLDS = 2
 # compiling for less than this is not worth a word, nor a machine that is less busy

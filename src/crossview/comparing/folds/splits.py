@@ -12,8 +12,6 @@ from crossview.comparing.run import Run
 from crossview.errors import InputError
 from crossview.scoring.problems import Classification
 
-__all__ = ["FoldRows", "Protocol", "draw_rows", "split_rows"]
-
 # an inner validation with three folds up to this many rows, one split beyond
 MOST_ROWS_FOR_INNER_FOLDS = 50_000
 # of rows in the order of time, the last ones choose the parameters

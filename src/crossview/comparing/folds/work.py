@@ -34,14 +34,6 @@ from crossview.scoring.diagnostics import (
 from crossview.scoring.drift import scores_of_views
 from crossview.scoring.problems import Classification, Scored, gives_probabilities
 
-__all__ = [
-    "FoldScore",
-    "finish_fold",
-    "fit_model",
-    "score_model",
-    "tune_settings",
-]
-
 
 @dataclass
 class FoldScore:

@@ -13,8 +13,6 @@ from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
 from crossview.lazily import load_scikit_learn
 
-__all__ = ["call_here", "call_in_worker"]
-
 # before what the tasks need: the process is one of loky, which ran nothing yet
 if current_process().name.startswith("LokyProcess"):
     load_scikit_learn()

@@ -30,8 +30,6 @@ from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
 
-__all__ = ["MORE_BITS", "MOST_BITS", "PERSONAL", "PersonalView", "merged_names"]
-
 PERSONAL = "personal"
 # users have more features than all of them share: 16 times the slots of another view
 MORE_BITS, MOST_BITS = 4, 28

@@ -24,8 +24,6 @@ from crossview.data.encoding.text import SHAPE, shape_numbers
 from crossview.errors import InputError, closest_names
 from crossview.views import ViewLayout
 
-__all__ = ["Number", "Plan"]
-
 
 class Number(NamedTuple):
     """A number of each row: a column of numbers, a part of a date, or of the shape of a text.

@@ -18,21 +18,6 @@ from crossview.data.encoding.text import FORMS, find_texts
 from crossview.errors import InputError, closest_names
 from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
 
-__all__ = [
-    "KINDS",
-    "check_columns",
-    "check_per",
-    "columns_of_views",
-    "declared_kinds",
-    "match_ignored",
-    "plan_columns",
-    "specification",
-    "split_form",
-    "suggested_views",
-    "view_for",
-    "without_ignored",
-]
-
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
 

@@ -16,8 +16,6 @@ from crossview.labels import known_labels
 from crossview.portable.scoring import Calibration
 from crossview.saving.schema import MAX_FINITE, Array
 
-__all__ = ["Calibrator", "calibration_schema", "out_of_fold_scores", "portable_calibration"]
-
 # inner folds whose scores calibrate a batch learner
 FOLDS = 3
 

@@ -22,8 +22,6 @@ from crossview.views import (
     warn_of_unused,
 )
 
-__all__ = ["Columns", "read_matrix"]
-
 CSR = (sp.csr_array, sp.csr_matrix)
 
 

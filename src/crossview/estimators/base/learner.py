@@ -26,8 +26,6 @@ from crossview.saving.schema import MAX_COUNT, check_header, check_state
 from crossview.saving.touched import new_array
 from crossview.views import MultiView, OneRow, ViewLayout, as_views, check_rows
 
-__all__ = ["ColumnWeights", "ViewLearner", "scores_of_views_alone"]
-
 # entries times scores that are explained at a time, which bounds the memory
 ENTRIES_AT_ONCE = 1 << 17
 

@@ -19,8 +19,6 @@ from crossview.estimators.documentation import with_parameters
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import ViewSum, split_by_view
 
-__all__ = ["LinearClassifier", "LinearOnlineClassifier"]
-
 
 class LinearClassifier(ViewClassifier):
     """Base class of the classifiers with a weight per column."""

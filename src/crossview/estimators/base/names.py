@@ -12,8 +12,6 @@ import numpy as np
 from crossview.errors import InputError, closest_names
 from crossview.views import ALL, ViewLayout
 
-__all__ = ["NamedColumns", "NamedRow", "features_by_view"]
-
 
 class NamedRow(NamedTuple):
     """A row that was given as a mapping."""

@@ -11,8 +11,6 @@ from crossview.batch import make_rows, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base.learner import ViewLearner, scores_of_views_alone
 
-__all__ = ["NestedLearners", "named_entries"]
-
 
 def named_entries(given: Any, what: str = "experts") -> Iterator[tuple[str, Any, str | None]]:
     """Yield (name, learner, view) of ``experts=``; `InputError` if an entry is malformed."""

@@ -12,8 +12,6 @@ from crossview.kernels.merged import total
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["Models", "Schema", "State", "StatePart"]
-
 State = dict[str, np.ndarray]
 Schema = dict[str, Array | np.ndarray]
 

@@ -22,15 +22,6 @@ from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
-__all__ = [
-    "DIAGONALS",
-    "CovarianceOptions",
-    "LinearWeights",
-    "WeightCovariance",
-    "check_memory",
-    "weights_with_class",
-]
-
 
 class LinearWeights(StatePart):
     """A weight per column, an intercept or one per view, and sums that give their averages.

@@ -14,8 +14,6 @@ from crossview.kernels.rows import Rows
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["ViewApproximation", "approximation_schema", "view_matrices"]
-
 
 class ViewApproximation:
     """A scikit-learn transformer per view, `RBFSampler` or `Nystroem`.

@@ -15,8 +15,6 @@ from crossview.estimators.base import Columns
 from crossview.kernels.rows import Rows
 from crossview.views import ALL, MultiView, ViewLayout
 
-__all__ = ["RandomColumns"]
-
 
 @dataclass(frozen=True, eq=False)
 class RandomColumns(Columns):

@@ -14,8 +14,6 @@ from crossview.kernels import gram
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
 
-__all__ = ["KERNELS", "KernelFunction", "ViewKernels", "without_overflowing_rows"]
-
 KERNELS = {"linear": gram.LINEAR, "rbf": gram.RBF, "poly": gram.POLY}
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EarlyStopping", "split_held_out"]
-
 
 def split_held_out(
     n: int,

@@ -16,8 +16,6 @@ from crossview.estimators.machines.learner import (
 )
 from crossview.estimators.validation import Interval, StrOptions
 
-__all__ = ["FactorizationMachineClassifier", "FactorizationMachineRegressor"]
-
 _CONSTRAINTS: dict[str, list] = {
     "n_factors": [Interval(Integral, 1, None, closed="left")],
     "cross_view_only": ["boolean"],

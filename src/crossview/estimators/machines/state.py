@@ -28,8 +28,6 @@ from crossview.saving.schema import Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
-__all__ = ["Design", "MachineState", "as_machine", "part_slots", "resolve_groups"]
-
 # what follows from the parameters, the columns and the random numbers
 SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 

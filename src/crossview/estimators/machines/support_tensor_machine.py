@@ -11,8 +11,6 @@ from crossview.estimators.machines import parameters
 from crossview.estimators.machines.learner import MachineClassifier
 from crossview.estimators.validation import StrOptions
 
-__all__ = ["SupportTensorMachineClassifier"]
-
 
 @document_parameters(parameters.CLASSIFIER, attributes=parameters.ATTRIBUTES)
 @with_parameters

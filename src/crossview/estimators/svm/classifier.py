@@ -35,8 +35,6 @@ from crossview.labels import choose_positive
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["MultiViewSVMPerf"]
-
 # of the learners of inner folds, which only calibrate
 TOL_OF_FOLDS = 0.01
 

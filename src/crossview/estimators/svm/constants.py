@@ -12,8 +12,6 @@ from crossview.batch import whole_matrix
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["ConstantFeatures", "occurring_columns"]
-
 
 class ConstantFeatures:
     """A constant column at the end of each view; it is 0 in rows that lack the view.

@@ -39,18 +39,6 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import CodedFeature, Components, Statistics, Table
 from crossview.saving.schema import Array
 
-__all__ = [
-    "MOST_CODES",
-    "MOST_COMPONENTS",
-    "Features",
-    "LearnedFeatures",
-    "Targets",
-    "Wanted",
-    "column_shares",
-    "features_of",
-    "portable_features",
-]
-
 MOST_COMPONENTS = 1000
 # of a column of the matrix in a feature that is made of it
 LEAST_SHARE = 1e-9

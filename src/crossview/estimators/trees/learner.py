@@ -46,8 +46,6 @@ from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]
-
 # numbers of a dense matrix that are scored at a time
 ENTRIES_AT_ONCE = 4_000_000
 # of features that other programs compute

@@ -25,8 +25,6 @@ from crossview.reporting.displays.style import (
 )
 from crossview.scoring.results import metric_words
 
-__all__ = ["AnswerDisplay", "ComparisonDisplay", "brief_value", "coded_name", "metric_of_class"]
-
 # a row that is further away than so many times the middle one is drawn at the edge
 FAR = 2.5
 

@@ -15,8 +15,6 @@ from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
 from crossview.scoring.drift import scores_of_views
 
-__all__ = ["Share", "ViewContributionDisplay", "display_of_shares", "shares_of_scores"]
-
 # shares that differ by less are about equal: more than two rounded ones can
 LEAST_DIFFERENCE = 0.02
 

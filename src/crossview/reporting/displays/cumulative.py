@@ -20,8 +20,6 @@ from crossview.reporting.displays.style import (
 )
 from crossview.scoring.diagnostics import Curve, ErrorCurve
 
-__all__ = ["CumulativeErrorDisplay"]
-
 # curves with a name and a color; more are drawn gray
 MOST_NAMED = 5
 

@@ -13,8 +13,6 @@ from crossview.evaluating.evaluation import Evaluation, Window
 from crossview.reporting.displays.style import COLORS, WIDTH, Display, plain_log_ticks, short_name
 from crossview.reporting.tables import benefit_of_rows
 
-__all__ = ["LearningCurveDisplay", "MetricOverTimeDisplay"]
-
 
 class LearningCurveDisplay(Display):
     """The metric of the recommended model by the number of training rows.

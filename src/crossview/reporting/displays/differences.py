@@ -19,8 +19,6 @@ from crossview.reporting.displays.style import (
 from crossview.scoring.diagnostics import Curve, mean_difference
 from crossview.scoring.drift import scores_of_views
 
-__all__ = ["ViewDifferenceDisplay"]
-
 # points in a picture; of more, every second or third one and so on is drawn
 MOST_POINTS = 600
 

@@ -18,8 +18,6 @@ from crossview.reporting.displays.style import (
 )
 from crossview.scoring.diagnostics import ExpertWeights, expert_weights
 
-__all__ = ["ExpertWeightsDisplay"]
-
 MOST_NAMED = 5
 
 

@@ -20,16 +20,6 @@ from crossview.reporting.displays.style import (
 )
 from crossview.scoring.diagnostics import ScoredRows
 
-__all__ = [
-    "PrecisionRecall",
-    "Ranked",
-    "ReliabilityDisplay",
-    "Roc",
-    "TargetDisplay",
-    "ThresholdDisplay",
-    "ranked",
-]
-
 # points of a curve, of a cloud, and classes whose curves have names
 MOST_POINTS, MOST_DOTS, MOST_NAMED = 250, 500, 3
 # rows of a bin of a calibration curve, at least; bins at most

@@ -16,22 +16,6 @@ import numpy as np
 
 from crossview.errors import InputError
 
-__all__ = [
-    "COLORS",
-    "INK",
-    "LINE",
-    "MUTED",
-    "NOT_IN_XML",
-    "WIDTH",
-    "Display",
-    "add_key",
-    "draw_bars",
-    "label_ends",
-    "plain_log_ticks",
-    "short_name",
-    "styled",
-]
-
 INK, MUTED, LINE = "#1f2328", "#59636f", "#d1d9e1"
 COLORS = ("#0072b2", "#b04a00", "#00734f", "#93447a", "#7a5c00", "#4b5fa8")
 # inches, of which one is 72 units of an SVG: as wide as a phone, so that text keeps its size

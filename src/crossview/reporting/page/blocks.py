@@ -9,8 +9,6 @@ from typing import Any
 from crossview.errors import InputError
 from crossview.reporting.svg import svg_of
 
-__all__ = ["Block", "Page", "Section", "code", "figures", "fold", "group", "lines", "table", "text"]
-
 
 @dataclass(frozen=True)
 class Block:

@@ -31,19 +31,6 @@ from crossview.reporting.tables import table_of_classes
 from crossview.scoring.collector import MOST_CONTRIBUTING
 from crossview.scoring.diagnostics import Diagnostics
 
-__all__ = [
-    "Made",
-    "counted",
-    "how_often_right",
-    "kept_sections",
-    "made_section",
-    "of_table",
-    "sentence",
-    "sentences",
-    "share_blocks",
-    "words_of",
-]
-
 PACKAGES = ("crossview", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "duckdb")
 MOST_CLASSES_CROSSED, MOST_CLASSES_SHOWN, MOST_VIEWS = 20, 100, 100
 

@@ -17,8 +17,6 @@ from crossview.scoring.metrics.measure import (
 )
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
-__all__ = ["MOST_BLOCKS", "BlockTally"]
-
 # a full stream has 32 to 64: enough for Student's t, and long enough for errors that follow
 # each other to be in the same block
 MOST_BLOCKS = 64

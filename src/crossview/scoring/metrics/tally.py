@@ -22,8 +22,6 @@ from crossview.scoring.metrics.measure import (
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape, sum_of
 
-__all__ = ["ErrorTally", "Tally"]
-
 # of the histograms of the scores
 BINS = 1 << 14
 

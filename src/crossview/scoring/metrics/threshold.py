@@ -21,8 +21,6 @@ from crossview.scoring.metrics.measure import (
 )
 from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape
 
-__all__ = ["RunningThreshold", "best_threshold"]
-
 # of the log odds; they bound the error of a threshold, not the memory per row
 BINS = 1 << 12
 # rows that are counted one by one, which for more is slower than a histogram of them

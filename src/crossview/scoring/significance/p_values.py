@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["SIGNIFICANT", "holm", "holm_of_pairs", "p_in_words"]
-
 # a p below this is significant
 SIGNIFICANT = 0.05
 

@@ -15,13 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-__all__ = [
-    "Areas",
-    "Posterior",
-    "correlated_t_posterior",
-    "jackknife_posterior",
-]
-
 
 class Areas(NamedTuple):
     """Probabilities that a difference is below -rope, within the rope and above; they add up to 1.
