@@ -180,16 +180,10 @@ def _parts(rows: Any, frames: list[Any], n: int) -> list[list[_Part]]:
 class _Evaluators:
     """The workers, each of which reads, scores and counts some rows.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    spec : EvaluationSpec
-        What is spec of which model.
-    rows : ModelRows
-        All rows; they stay on the workers.
-    partitions : list of list of _Part
-        The rows of each partition.
+    client: the cluster.
+    spec: what is spec of which model.
+    rows: all rows; they stay on the workers.
+    partitions: the rows of each partition.
     """
 
     def __init__(

@@ -185,10 +185,7 @@ class ComparisonDisplay(Display):
 class AnswerDisplay(Display):
     """The recommended model beside the best baseline and a constant answer, or beside others.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        From `crossview.compare`.
+    comparison: from `crossview.compare`.
     """
 
     def __init__(self, comparison: Comparison) -> None:

@@ -111,15 +111,8 @@ class LearningCurveDisplay(Display):
 class MetricOverTimeDisplay(Display):
     """The metric of an evaluation by windows of time.
 
-    Parameters
-    ----------
-    windows : sequence of Window
-        In their order.
-    metric : str
-        The metric.
+    windows: in their order.
 
-    Examples
-    --------
     >>> from crossview.evaluating.evaluation import Estimate, Window
     >>> from crossview.reporting.displays.curves import MetricOverTimeDisplay
     >>> windows = [Window("May", 9, 0.1, Estimate(0.9, 0.8, 1.0), [])]

@@ -30,14 +30,8 @@ SIZE = (WIDTH, 3.6)
 class Ranked(NamedTuple):
     """Rows of several classes, and how they are ordered by each.
 
-    Attributes
-    ----------
-    scored : ScoredRows
-        The rows.
-    classes : list of str
-        Names of the classes.
-    positive : int or None
-        With two classes: the code of the one that curves are about.
+    classes: names of the classes.
+    positive: with two classes: the code of the one that curves are about.
     """
 
     scored: ScoredRows
@@ -152,25 +146,12 @@ class _Ranking(Display):
 
 
 class PrecisionRecall(_Ranking):
-    """Precision against recall, one curve per class.
-
-    Parameters
-    ----------
-    rows : Ranked
-        The rows.
-    """
+    """Precision against recall, one curve per class."""
 
 
 class Roc(_Ranking):
     """True against false positives, one curve per class.
 
-    Parameters
-    ----------
-    rows : Ranked
-        The rows.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
     >>> from crossview.reporting.displays.ranking import Ranked, Roc
@@ -185,15 +166,10 @@ class Roc(_Ranking):
 class ReliabilityDisplay(Display):
     """Share of positive rows per predicted probability.
 
-    Parameters
-    ----------
-    probability, share, rows : array-like of shape (n_bins,)
-        Mean probability of each bin, the share of its rows that are of the class, and how many.
-    what : str
-        The class, in words.
+    probability, share, rows (n_bins,): mean probability of each bin, the share of its rows that are
+      of the class, and how many.
+    what: the class, in words.
 
-    Examples
-    --------
     >>> from crossview.reporting.displays.ranking import ReliabilityDisplay
     >>> ReliabilityDisplay([0.2, 0.8], [0.25, 0.75], [40, 60], "yes").error.round(3)
     np.float64(0.05)
@@ -252,18 +228,12 @@ class ReliabilityDisplay(Display):
 class ThresholdDisplay(Display):
     """Precision, recall and f1 by the threshold, and the threshold that was chosen.
 
-    Parameters
-    ----------
-    rows : Ranked
-        Rows of two classes, with probabilities.
-    threshold : float or None
-        The chosen one, as a probability of the positive class.  None: a score above 0 decides.
-    confusion : array-like of shape (2, 2), default=None
-        All rows per true and predicted class, so that the title says the same as their metrics.
-        None: those of ``rows`` that were predicted.
+    rows: rows of two classes, with probabilities.
+    threshold: the chosen one, as a probability of the positive class.  None: a score above 0
+      decides.
+    confusion (2, 2): all rows per true and predicted class, so that the title says the same as
+      their metrics. None: those of ``rows`` that were predicted.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
     >>> from crossview.reporting.displays.ranking import Ranked, ThresholdDisplay
@@ -349,13 +319,8 @@ class ThresholdDisplay(Display):
 class TargetDisplay(Display):
     """Predicted against true numbers.
 
-    Parameters
-    ----------
-    scored : ScoredRows
-        Rows with numbers.
+    scored: rows with numbers.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
     >>> from crossview.reporting.displays.ranking import TargetDisplay

@@ -70,12 +70,8 @@ def styled() -> Iterator[None]:
 class Display:
     """Base class of the displays: `plot` draws them on axes.
 
-    Attributes
-    ----------
-    title : str
-        What there is to see, in a sentence that the data made.
-    alt : str
-        The picture in words, for who does not see it.
+    title: what there is to see, in a sentence that the data made.
+    alt: the picture in words, for who does not see it.
     """
 
     title = ""
