@@ -22,30 +22,21 @@ EXAMPLE_COSTS = "fp=1,fn=20"
 class Metric:
     """One metric.
 
-    Attributes
-    ----------
-    name : str
-        As in ``--metric``; one that takes a k ends in ``_at_k``.
-    kind : {"decision", "order", "probability", "calibration", "error"}
-        Whether it evaluates the predicted classes, the ranking by score, the probabilities row by
-        row or in bins, or predicted numbers.
-    path : str
-        Its function, ``"module:function"``; `crossview.scoring.metrics` documents the
-        interface of each kind.
-    trains : str or None
-        The measure that an SVM optimizes for this metric; None: it cannot be optimized.
-    threshold_for : str or None
-        Of a decision: the metric that places the threshold; None: the metric itself.
-    higher_is_better : bool
-        Whether a higher value is better.
-    root_mean_square : bool
-        Of an error: whether the value is the root of the mean square of the rows' errors, and
-        not their mean.
-    scope : {"class", "classes", "rows"}
-        Whether it evaluates one class (the positive one of two, or the mean over more), all classes
-        equally, or all rows.  Only the first depends on which class is the positive one.
-    about : str
-        Description in ``--help``.
+    name: as in ``--metric``; one that takes a k ends in ``_at_k``.
+    kind {"decision", "order", "probability", "calibration", "error"}: whether it evaluates the
+      predicted classes, the ranking by score, the probabilities row by row or in bins, or predicted
+      numbers.
+    path: its function, ``"module:function"``; `crossview.scoring.metrics` documents the interface
+      of each kind.
+    trains: the measure that an SVM optimizes for this metric; None: it cannot be optimized.
+    threshold_for: of a decision: the metric that places the threshold; None: the metric itself.
+    higher_is_better: whether a higher value is better.
+    root_mean_square: of an error: whether the value is the root of the mean square of the rows'
+      errors, and not their mean.
+    scope {"class", "classes", "rows"}: whether it evaluates one class (the positive one of two, or
+      the mean over more), all classes equally, or all rows.  Only the first depends on which class
+      is the positive one.
+    about: description in ``--help``.
     """
 
     name: str
