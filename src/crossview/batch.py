@@ -14,24 +14,6 @@ from crossview.kernels.gram import ViewRows, cut_rows
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout, canonical_csr, check_indices
 
-__all__ = [
-    "RowBuffers",
-    "entries_of",
-    "flat_view",
-    "make_row",
-    "make_rows",
-    "matrix_of",
-    "read_only",
-    "rows_at",
-    "rows_of_view",
-    "stack_views",
-    "take_rows",
-    "view_of_flat",
-    "view_of_matrix",
-    "views_of",
-    "whole_matrix",
-]
-
 MAX_INT32 = 2**31 - 1
 
 

@@ -9,8 +9,6 @@ from sklearn.utils.metaestimators import available_if
 
 from crossview.errors import InputError
 
-__all__ = ["Pipeline", "make_pipeline"]
-
 
 def _learner_has(name: str) -> Any:
     """Return a check that the last step has a method."""

@@ -10,16 +10,6 @@ from crossview.catalog.learner import EACH_VIEW, Learner
 from crossview.catalog.names import unknown_name
 from crossview.errors import InputError
 
-__all__ = [
-    "ENSEMBLE",
-    "LEARNERS",
-    "describe_models",
-    "find_learner",
-    "known_learners",
-    "learner_of_class",
-    "model_names",
-]
-
 # the name of the entry whose members `compare` chooses
 ENSEMBLE = "ensemble"
 # C and disagreement have the unit of one over a squared norm: their best values move with the data

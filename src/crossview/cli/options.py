@@ -19,19 +19,6 @@ from crossview.cli.words import declare
 from crossview.errors import InputError
 from crossview.scoring.specification import Scoring
 
-__all__ = [
-    "STANDARD",
-    "ClusterArguments",
-    "EncodedSource",
-    "ScoringArguments",
-    "SourceArguments",
-    "TableSource",
-    "as_callback",
-    "check_models",
-    "parse_columns",
-    "parse_seconds",
-]
-
 # as SOURCE and as the file to write
 STANDARD = "-"
 # of `ViewEncoder`, which takes long to load

@@ -15,8 +15,6 @@ from crossview.labels import has_label
 from crossview.scoring.metrics import least_rows, signed_score
 from crossview.scoring.problems import Problem, Scored
 
-__all__ = ["Run"]
-
 
 @dataclass
 class Run:

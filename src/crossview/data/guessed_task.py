@@ -12,8 +12,6 @@ from crossview.catalog.names import check_task
 from crossview.data.source import Source
 from crossview.errors import GuessWarning
 
-__all__ = ["task_of"]
-
 # whole numbers that may be classes, and those that hardly are
 MANY, MOST = 20, 100
 

@@ -25,8 +25,6 @@ from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
 from crossview.views import MultiView
 
-__all__ = ["FittedModel", "ModelRows"]
-
 # what `keep` calls the tags of Vowpal Wabbit
 TAG = "tag"
 

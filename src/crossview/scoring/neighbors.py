@@ -32,8 +32,6 @@ from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words
 
-__all__ = ["NeighborTest", "SplitFinding", "compare_neighbors", "find_split", "group_columns"]
-
 # rows and cells that are read, and rows that the quick models learn and score
 MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
 ROWS_OF_TEST, LEAST_OF_TEST, CELLS_OF_TEST, ROWS_OF_HALVES = 6000, 2000, 150_000, 3000

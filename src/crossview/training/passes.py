@@ -31,8 +31,6 @@ from crossview.training.order import Order
 from crossview.training.start import Start
 from crossview.views import MultiView
 
-__all__ = ["Passes"]
-
 
 class Passes:
     """Passes over the rows; only the first one is scored on unseen rows.

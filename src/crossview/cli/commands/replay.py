@@ -9,9 +9,6 @@ from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
 from crossview.errors import UnusedColumnsWarning
 
-__all__ = ["run"]
-
-
 OPTIONS = """
 data DIR: The folder of `serve`.
 --output, -o FILE: Write the model at the end of the log.

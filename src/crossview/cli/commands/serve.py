@@ -10,9 +10,6 @@ from crossview.cli.options import parse_columns, parse_seconds
 from crossview.cli.output import compiling_as_line
 from crossview.errors import InputError
 
-__all__ = ["run"]
-
-
 OPTIONS = """
 model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
 --data DIR: The folder of the log, which is made if there is none: predictions, labels and

@@ -31,8 +31,6 @@ from crossview.errors import InputError
 from crossview.labels import known_labels
 from crossview.scoring.collector import numbers_of
 
-__all__ = ["CompareOptions", "compare_folds"]
-
 
 @dataclasses.dataclass
 class CompareOptions:

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from crossview.catalog.learner import Learner
 from crossview.comparing.ranking import LeftOut
 
-__all__ = ["Failure", "Failures", "or_failure"]
-
 
 class Failure(NamedTuple):
     """The error that a baseline raised, in one line."""

@@ -22,17 +22,6 @@ from crossview.labels import known_labels
 from crossview.scoring.metrics import is_bounded, least_rows
 from crossview.scoring.problems import Classification, Scored, join
 
-__all__ = [
-    "Chosen",
-    "Tuner",
-    "Tuning",
-    "best_of",
-    "calibrates_in_pass",
-    "can_refine",
-    "make_model",
-    "paths",
-]
-
 # rows that choose the parameters of a learner that needs all rows in memory
 MOST_ROWS_AT_ONCE = 20_000
 # in successive halving, the first round has this share of the rows, and lets as many settings pass

@@ -25,8 +25,6 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["MOST_KEPT", "SingleRows", "first_row"]
-
 # of Arrow's numbers
 LARGEST_INT = 1 << 63
 # values of a column whose slots, or dates whose numbers, are kept

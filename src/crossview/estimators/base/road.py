@@ -28,8 +28,6 @@ from crossview.kernels.moments import running_units, units_of
 from crossview.labels import MAX_WEIGHT
 from crossview.views import OneRow
 
-__all__ = ["Bound", "ClassifierRoad", "NumberRoad", "OneExample", "Road"]
-
 Bound = Callable[[], Any]
 
 # lists of features whose columns are kept

@@ -13,8 +13,6 @@ from crossview.portable.scoring import ViewTerm
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
-__all__ = ["KernelModel", "ModelOptions"]
-
 
 class ModelOptions(NamedTuple):
     """The parameters of a learner that determine its model."""

@@ -57,8 +57,6 @@ from crossview.portable.scoring import Machine as PortableMachine
 from crossview.portable.scoring import MachinePart, Table
 from crossview.views import ViewLayout
 
-__all__ = ["MachineClassifier", "MachineLearner", "MachineRegressor"]
-
 # as `crossview.portable.scoring.Machine` calls them
 MODELS = {
     MULTI_VIEW: "products",
