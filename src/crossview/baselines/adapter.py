@@ -58,11 +58,21 @@ class PipelineLearner(ViewLearner):
     """Base class of both adapters: rows to views, views to the pipeline."""
 
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted; its input is a `MultiView`.
+        """Return the scikit-learn pipeline that `fit` fits.
 
-        data: what is known of the rows that it will learn from.
-        Returns: it works without the adapter, too.
+        Parameters
+        ----------
+        data : Shape
+            What is known of the rows that it will learn from.
+
+        Returns
+        -------
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
         """
+        return self._pipeline(data)
+
+    def _pipeline(self, data: Shape) -> Pipeline:
         raise NotImplementedError
 
     def _weighted_rows(

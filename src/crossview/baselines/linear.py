@@ -130,21 +130,13 @@ class LinearPipeline(PipelineLearner):
         scores, there = self._scores(rows)
         return np.where(there[:, :, None], scores, self._state["absent"]).sum(axis=1)
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view; NaN where the view is missing.
-
-        X (n_samples, n_features): the rows.
-        Returns scores (n_samples, n_views) or (n_samples, n_views, n_classes): of a classifier,
-          what the view adds: where no view is missing, the sum is the score.  Of a regressor, the
-          prediction from the view alone, as if all others were missing.
-        """
-        check_is_fitted(self, "_state")
-        scores, there = self._scores(self._read(X, reset=False))
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        """Return what each view adds; of a regressor the prediction from the view alone."""
+        scores, _ = self._scores(rows)
         if not hasattr(self, "classes_"):
             absent = self._state["absent"]
             scores += absent.sum(axis=0) - absent
-        scores[~there] = np.nan
-        return scores[:, :, 0] if scores.shape[2] == 1 else scores
+        return scores
 
     @property
     def coef_(self) -> np.ndarray:
@@ -233,12 +225,7 @@ class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
 
     Attributes
     ----------
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -277,19 +264,7 @@ class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
     class_weight: Any = None
     calibration: str = "none"
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         model = LogisticRegression(C=self.C, max_iter=MOST_ITERATIONS)
         return make_pipeline(ViewMatrix(scale=True), model)
 
@@ -312,12 +287,7 @@ class LateFusionClassifier(LateFusion, PipelineClassifier):
 
     Attributes
     ----------
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -358,19 +328,7 @@ class LateFusionClassifier(LateFusion, PipelineClassifier):
     class_weight: Any = None
     calibration: str = "none"
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         max_iter = MOST_ITERATIONS if data.n_classes <= 10 else ITERATIONS_OF_MANY_CLASSES
         models = [
             (f"view{v}", _of_view(view, LogisticRegression(C=self.C, max_iter=max_iter)))
@@ -403,11 +361,7 @@ class MultiViewRidge(LinearPipeline, PipelineRegressor):
 
     Attributes
     ----------
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -441,19 +395,7 @@ class MultiViewRidge(LinearPipeline, PipelineRegressor):
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
 
 
@@ -474,11 +416,7 @@ class LateFusionRegressor(LateFusion, PipelineRegressor):
 
     Attributes
     ----------
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -509,19 +447,7 @@ class LateFusionRegressor(LateFusion, PipelineRegressor):
 
     _parameter_constraints: ClassVar[dict] = MultiViewRidge._parameter_constraints
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         models = [
             (f"view{v}", _of_view(view, Ridge(alpha=self.alpha)))
             for v, view in enumerate(data.views)

@@ -61,8 +61,7 @@ class BoostingClassifier(PipelineClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.calibration = calibration
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         parameters = _boosting(self.max_leaf_nodes, data)
         return make_pipeline(
             ViewMatrix(dense=True, max_columns=MAX_COLUMNS),
@@ -82,8 +81,7 @@ class MajorityClassifier(PipelineClassifier):
     def __init__(self, *, calibration: str = "none") -> None:
         self.calibration = calibration
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(DummyClassifier(strategy="prior"))
 
 
@@ -96,8 +94,7 @@ class BoostingRegressor(PipelineRegressor):
     def __init__(self, max_leaf_nodes: int = 31) -> None:
         self.max_leaf_nodes = max_leaf_nodes
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         parameters = _boosting(self.max_leaf_nodes, data)
         return make_pipeline(
             ViewMatrix(dense=True, max_columns=MAX_COLUMNS, score_func=f_regression),
@@ -108,8 +105,7 @@ class BoostingRegressor(PipelineRegressor):
 class MeanRegressor(PipelineRegressor):
     """The mean of the training targets."""
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(DummyRegressor())
 
 
@@ -127,8 +123,7 @@ class _Given:
         self.arguments = arguments
         self.random_state = random_state
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         given = self.arguments or {}
         model = load_object(self.model)(**given)
         if "random_state" in model.get_params() and "random_state" not in given:

@@ -447,13 +447,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
 
     Attributes
     ----------
-    classes_
-    members_
-    weights_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, members_, weights_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -555,12 +549,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     Attributes
     ----------
-    members_
-    weights_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    members_, weights_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------

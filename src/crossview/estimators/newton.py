@@ -25,7 +25,7 @@ from crossview.estimators.base import (
     StatePart,
     ViewLearner,
 )
-from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.learner import rows_with_views
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import LinearWeights, weights_with_class
 from crossview.estimators.documentation import document_parameters, with_parameters
@@ -391,21 +391,8 @@ class NewtonLearner(ViewLearner):
             found.cosines = Cosines(used, tables, state["phase"], weights)
         return found
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of the target for a
-            regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(self, X, _with_views)
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, rows_with_views)
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         state = self._state
@@ -606,11 +593,3 @@ class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
     >>> round(model.score(scale(X), y), 2)
     0.51
     """
-
-
-def _with_views(rows: Rows, present: np.ndarray) -> Rows:
-    """Return the rows with 0 in the views that are not present."""
-    row, column = entries_of(rows)
-    view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
-    data = read_only(np.where(present[row, view], rows.data, 0.0))
-    return rows._replace(data=data, present=read_only(present))

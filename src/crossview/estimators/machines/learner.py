@@ -43,7 +43,6 @@ from crossview.estimators.base import (
     StatePart,
     ViewLearner,
 )
-from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.online import check_learned, pass_over
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.documentation import with_parameters
@@ -322,23 +321,8 @@ class MachineLearner(ViewLearner):
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         return contributions.contributions(rows, self._frozen())
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of
-            the target for a regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(
-            self, X, lambda rows, alone: rows._replace(present=read_only(alone))
-        )
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, lambda rows, alone: rows._replace(present=read_only(alone)))
 
     # --- state ----------------------------------------------------------------
 
