@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -87,19 +87,7 @@ class ComparisonDisplay(Display):
         self.alt = f"{metric} of {len(self.models)} models, the best first: {listed}."
 
     @classmethod
-    def of(cls, comparison: Comparison) -> ComparisonDisplay:
-        """Return the display of a comparison, which is not drawn yet.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            From `crossview.compare`.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-            For `plot`.
-        """
+    def _of_result(cls, comparison: Comparison) -> Self:
         c, sign = comparison, 1.0 if metric_of(comparison.metric).higher_is_better else -1.0
         intervals = []
         for row in c.rows:
@@ -204,8 +192,7 @@ class AnswerDisplay(Display):
         self.alt = f"{c.metric}: {listed}."
 
     @classmethod
-    def of(cls, result: Comparison) -> AnswerDisplay:
-        """Return the display of a comparison, which is not drawn yet."""
+    def _of_result(cls, result: Comparison) -> Self:
         return cls(result)
 
     def _draw(self, ax: Any) -> None:

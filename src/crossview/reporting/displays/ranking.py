@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -73,8 +73,7 @@ class _Ranking(Display):
     is_roc = False
 
     @classmethod
-    def of(cls, result: Any) -> Any:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         return cls(ranked(result))
 
     def __init__(self, rows: Ranked) -> None:
@@ -197,8 +196,7 @@ class ReliabilityDisplay(Display):
         self.alt = f"Share of rows of {what} by mean probability: {listed}."
 
     @classmethod
-    def of(cls, result: Any) -> ReliabilityDisplay:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         rows, what = ranked(result), "the predicted class"
         if rows.positive is not None:
             what = short_name(rows.classes[rows.positive])
@@ -248,8 +246,7 @@ class ThresholdDisplay(Display):
     size = SIZE
 
     @classmethod
-    def of(cls, result: Any) -> ThresholdDisplay:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         chosen = getattr(result, "recommended", result)
         return cls(ranked(result), chosen.threshold, getattr(chosen, "confusion", None))
 
@@ -332,8 +329,7 @@ class TargetDisplay(Display):
     size = SIZE
 
     @classmethod
-    def of(cls, result: Any) -> TargetDisplay:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         kept = result.diagnostics
         if kept is None or kept.scored is None or result.task != "regression":
             raise InputError("the result kept no rows with predicted numbers")

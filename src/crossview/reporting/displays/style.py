@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,8 +84,28 @@ class Display:
         raise NotImplementedError
 
     @classmethod
-    def of(cls, result: Any) -> Any:
-        """Return the display of a result, which is not drawn yet."""
+    def of(cls, result: Any) -> Self:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            What `crossview.compare`, `crossview.train` or `crossview.evaluate` returned.
+
+        Returns
+        -------
+        display : Display
+            For `plot`.
+
+        Raises
+        ------
+        InputError
+            The result has not what is shown; the message names the option that measures it.
+        """
+        return cls._of_result(result)
+
+    @classmethod
+    def _of_result(cls, result: Any) -> Self:
         raise NotImplementedError
 
     @classmethod
