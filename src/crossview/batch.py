@@ -41,7 +41,6 @@ def make_rows(
     """Return the rows of a matrix for the compiled loops.
 
     X (n_samples, n_columns): the values.  It is not changed.
-    layout: views as blocks of columns.
     present (n_samples, n_views): False where a view is missing.  None: a view is missing in a row
       if all its columns are NaN.
     column_map (n_columns,): position of each column of ``X`` in the layout; -1: the column is
@@ -103,9 +102,7 @@ def make_row(
 
     columns: columns of the entries, ascending, each once; none is in a view that is missing.
     values: their values, which are finite.
-    layout: views as blocks of columns.
     present: False where a view is missing.
-    Returns: a batch of one row.
     """
     mask = np.empty((0, layout.n_views), np.bool_) if all(present) else np.array([present])
     return Rows(
@@ -121,7 +118,6 @@ def make_row(
 class RowBuffers:
     """One row in arrays that stay, for loops that are bound to them.
 
-    layout: views as blocks of columns.
     n_entries: the most entries that the row may have.
     rows: the row as a batch.
     columns, values, present: what was written, as in `OneRow`.

@@ -26,7 +26,6 @@ LEAST_PROBABILITY = float(np.finfo(float).eps)
 class Shape(NamedTuple):
     """Properties of the data that a pipeline depends on.
 
-    views: names of the views.
     n_rows: number of rows to learn from.
     n_classes: number of classes; 0 for a regression.
     """

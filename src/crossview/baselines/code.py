@@ -61,7 +61,6 @@ def training_code(
     """Return the Python that trains a baseline on all rows.
 
     learner: an entry of `baselines`, or from `find_baseline`.
-    setting: the parameters that were chosen.
     data: the names of the views, and the number of labeled rows and of classes.
     source: the file, glob or query of a table.  None: the code expects the rows as ``X`` and their
       labels as ``y``.

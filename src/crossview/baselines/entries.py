@@ -133,7 +133,6 @@ def find_model(name: str, task: str, views: Sequence[str]) -> Learner:
 
     name: as for `find_learner`, or for `find_baseline` with ``baseline:`` in front.
     task {"classification", "regression"}: what is predicted.
-    views: names of the views.
     """
     if name.startswith(PREFIX):
         return find_baseline(name, task)

@@ -486,7 +486,6 @@ def find_learner(name: str, task: str, views: Sequence[str]) -> Learner:
 
     name: the name of an entry, or ``view:`` and the name of a view.
     task {"classification", "regression"}: what it is to predict.
-    views: names of the views.
     Returns entry: the entry, for these views.
     Raises InputError: there is none of that name for the task; the message lists those there are.
 

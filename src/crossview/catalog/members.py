@@ -18,7 +18,6 @@ def member_in_words(model: str, weight: float, setting: Mapping[str, Any], epoch
     """Return a member as `make_members` reads it.
 
     model: as in ``crossview train --model``.
-    setting: its parameters.
     epochs: passes over the rows.
     Returns words: with four digits of numbers.
 
@@ -49,7 +48,6 @@ def make_members(
     words: of each member its name as in ``crossview train --model``, then settings; ``weight`` is
       that in the blend, and ``epochs`` the number of passes.
     task {"classification", "regression"}: what is predicted.
-    views: names of the views.
     scoring: metric and positive class, for learners that are trained for a metric.
     Returns parameters: ``weights`` only where each member has one.
     Raises InputError: a member has no such model or parameter, or only some have a weight.

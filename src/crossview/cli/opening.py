@@ -57,7 +57,6 @@ class Opened(NamedTuple):
     """A source that is open.
 
     arguments: the source as the user names it.
-    table: what the library takes.
     model: the file of the model that reads it.
     inputs: files that no output may replace.
     in_no_view: columns of times, weights and groups.
@@ -89,7 +88,6 @@ def opened(
     in_no_view, named: columns that are in no view, and that keep their names where tables are
       joined.
     label: the column of the labels, where the arguments do not say it.
-    weight: the column of weights.
     learns: whether the rows are learned, so that all labels are needed at once.
     """
     if model is not None and model == arguments.source == STANDARD:
@@ -201,7 +199,6 @@ def open_source(
     label: the column of the labels, where ``columns`` does not say it.
     model: a model file: the columns are those that it has learned, and CSV is read as it was then.
     learns: whether the rows are learned.
-    Returns source: what the library takes.
     """
     known: ReadsTables | None = None
     with suppress(InputError):  # loading says what is wrong

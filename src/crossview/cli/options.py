@@ -438,7 +438,7 @@ def as_callback(
     run: the command.  A parameter whose type is a `Group` stands for the options of the group; as
       ``Annotated[Group, "a", "b"]`` for all but these.  ``words`` gets the command line.
     own: the text of its own options.
-    Returns: with one parameter per option.
+    Returns: a function with one parameter per option.
     """
     hints, texts = get_type_hints(run, include_extras=True), read_options(OPTIONS + own)
     groups: dict[str, tuple[type[Group], list[str]]] = {}

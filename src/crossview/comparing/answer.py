@@ -38,7 +38,6 @@ def make_answer(
 ) -> Comparison:
     """Return the rows in their order, with the difference of each to the best.
 
-    rows: with their scores.
     difference: takes a row and another one, and returns the posterior of how much the first is
       better.
     rope: differences up to this are none; a share of the best value where the metric has no bound.

@@ -32,7 +32,6 @@ def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
 
     Where time is short, the last ones are left out.
 
-    learners: entries of the catalog.
     Returns learners: the same; all that are not in `MOST_GAIN` are last, in their order.
 
     >>> from crossview.catalog.learners import known_learners
@@ -83,7 +82,6 @@ def compared_learners(
     given_metric: whether somebody asks for the metric; then the learners that are trained for it
       are there.
     budget: seconds for all of them: exact covariances take too many of few.
-    Returns learners: entries of the catalog.
     """
     most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
     included = {"always": True, "metric": given_metric, "unlabeled": unlabeled, "never": False}

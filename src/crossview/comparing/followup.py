@@ -40,7 +40,6 @@ class Refit(NamedTuple):
     """A model that was compared, and what it takes to fit it again in its settings.
 
     row: the model, with its settings and scores fold by fold.
-    learner: its entry.
     folds: yields the rows of each fold, one fold after the other: only one is in memory at a time.
     test_share: rows of a test fold, by the rows of a fold.
     """
@@ -128,7 +127,6 @@ def learning_curve(refit: Refit) -> LearningCurve | None:
 def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
     """Return whether a learner in a setting has weights of columns.
 
-    setting: its parameters.
     Returns: False for baselines that are not linear, and for kernels other than the linear one.
 
     >>> from crossview.catalog.learners import find_learner

@@ -24,8 +24,6 @@ class GuessedSplit(NamedTuple):
     """Folds, the rows for them, and what is said of them.
 
     source: the rows, without the column of groups.
-    protocol: how they are split.
-    groups: the column of groups.
     lines: why they are split so, a line for each reason.
     """
 
@@ -44,7 +42,6 @@ def guess_split(
     protocol: random folds.
     rope: differences in the metric up to this are none.
     extend: an earlier comparison: the folds are made as there.
-    Returns split: the folds.
     """
     if extend is not None:
         found = _split(source, protocol, extend.groups, extend.in_order)

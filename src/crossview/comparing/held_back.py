@@ -39,7 +39,6 @@ class HeldBack:
     """The last rows of a stream, which are learned after all others.
 
     n_first: rows that choose the parameters.
-    n_rows: all rows.
     begin: the position of the first one.
     end: those with a label; None before all others are learned, and where there are none.
     """

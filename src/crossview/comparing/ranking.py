@@ -180,7 +180,6 @@ def name_of_use(model: str, user: str) -> str:
 class PersonalGain:
     """What deviations of each user gain over the user as a category, with one learner.
 
-    learner: its name.
     without, category, per: the metric where it does not know the user, has him as a category, and
       has his deviations.
     difference: of the last to the one before; above 0 is better.
@@ -202,7 +201,6 @@ class PersonalGain:
 class LeftOut:
     """A part that a comparison left out to keep within its budget, or that failed.
 
-    what: in words.
     seconds: how much longer one core would have taken, about.
     failed: whether it is a baseline that raised an error, which is ``what``.
     """
@@ -313,7 +311,6 @@ class Ranking(SaysMetric):
     def interval(self, row: ComparisonRow) -> tuple[float, float] | None:
         """Return the interval in which the mean of a row lies with a probability of 0.95.
 
-        row: one of ``rows``.
         Returns interval: None for fewer than two folds.
         """
         if len(row.scores) < 2:

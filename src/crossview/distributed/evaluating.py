@@ -180,8 +180,7 @@ def _parts(rows: Any, frames: list[Any], n: int) -> list[list[_Part]]:
 class _Evaluators:
     """The workers, each of which reads, scores and counts some rows.
 
-    client: the cluster.
-    spec: what is spec of which model.
+    spec: what is asked of which model.
     rows: all rows; they stay on the workers.
     partitions: the rows of each partition.
     """

@@ -73,8 +73,6 @@ def merge_learned(parts: Sequence[Learned], start: Any) -> Learned:
 class Mixer:
     """Rounds of parameter mixing on a cluster.
 
-    client: the cluster.
-    work: what its workers do.
     partitions: the blocks of each partition: `dask.delayed.Delayed`, futures, or what says how to
       read the rows.
     held_out: blocks that are scored after each round.

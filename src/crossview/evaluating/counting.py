@@ -55,7 +55,6 @@ def start_of(fitted: FittedModel, X: MultiView, scored: Scored) -> Start:
 class PartCounts:
     """The counts of a slice, or of a window; those of consecutive rows add up.
 
-    metric: the metric that decides.
     drift: of a window: how its rows are distributed.
     loss: of a window: the sum of the losses.
     starts_at: of a window of rows: the time of its first row, in words.
@@ -113,7 +112,7 @@ class Counts:
 class RowCounter:
     """Counts rows, batch by batch.
 
-    spec: what is spec of which model.
+    spec: what is asked of which model.
     position: where these rows are in their stream, whose other rows are counted elsewhere.
     start: what the first batch of the stream says; None: it is the first one that is counted.
     """

@@ -43,8 +43,6 @@ class OneMetric:
 
     task: what is predicted, and the metric.
     typical: rows that say where the scores are.
-    metric: another metric.
-    blocks: the counts.
     """
 
     def __init__(self, task: Problem, typical: Scored, metric: str | None = None) -> None:
@@ -95,8 +93,6 @@ class AllMetrics:
     """All metrics of some rows, with their intervals.
 
     task, typical: as for `OneMetric`.
-    names: the metrics.
-    tally: the counts of all rows.
     typical: rows that say where the scores are.
     """
 

@@ -64,7 +64,6 @@ class Slice:
 
     value: the value, or a range of numbers.
     rows: number of rows.
-    metric: their metric.
     difference: it minus that of all rows.
     """
 
@@ -92,7 +91,6 @@ class Window:
     start: when it starts, in words; of a number of rows, the first one, from 1.
     rows: number of rows.
     loss: their mean loss; see ``Evaluation.loss``.
-    metric: their metric.
     drift: how far each view has moved since training.
     """
 

@@ -77,7 +77,6 @@ class NumberSample:
 class ByValue:
     """The slices of one column.
 
-    names: the slices.
     values: the slice of each value; all others are one slice, and so are missing ones.
     edges: of ranges: the upper end of each but the last.
     """
@@ -104,7 +103,6 @@ class ByValue:
 class ColumnValues:
     """The values of a column, from which its slices follow; those of two parts add up.
 
-    kind: its type.
     sample: of a column of numbers.
     """
 

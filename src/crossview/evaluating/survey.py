@@ -59,7 +59,6 @@ class Survey:
     by: columns whose values divide the rows.
     time: the column of the times, if they do.
     counts: of each part: its rows, those with a label, and the numbers of columns.
-    times: the range of the times.
     """
 
     def __init__(self, rows: ModelRows, by: Sequence[str], time: str | None) -> None:

@@ -114,7 +114,6 @@ class TimeRange:
     """When the rows are, from which the windows of a column follow; two parts add up.
 
     column: the column: timestamps, dates, numbers, or text that is dates.
-    kind: its type.
     format: how text writes times.
     """
 

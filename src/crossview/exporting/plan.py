@@ -57,7 +57,6 @@ def make_plan(model: Any) -> Plan:
 
     model: a model file, what `crossview.train` returned, or a fitted model such as
       ``train(...).fitted``.
-    Returns plan: the description.
     Raises InputError: a step has no portable form; the message names it.
 
     >>> from crossview import datasets, train

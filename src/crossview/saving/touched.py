@@ -28,7 +28,6 @@ class Touched:
 
     rows (n_touched,): positions of these rows, ascending.
     values (n_touched, ...): their values.
-    n: number of all rows.
     fill: the value of the others.
     """
 

@@ -159,7 +159,6 @@ def find_split(
     seed: of all draws.
     deadline: on the clock of `time.monotonic`: no test begins later.
     always: whether the order is tested also where nothing says that there is one.
-    Returns finding: what was found.
     """
     with threadpool_limits(1):  # the last digits of sums depend on the number of threads
         return _find_split(source, problem, rope, seed, deadline, always)

@@ -23,7 +23,6 @@ from crossview.training.start import Start
 class Job(NamedTuple):
     """Learner, encoder and rows of a training.
 
-    entry: of the catalog.
     streamed: whether it learns row by row.
     learner, encoder: new ones, or those of ``start``; the encoder may be None.
     about: name, task, label and seed, for `Trained`.

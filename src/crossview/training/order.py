@@ -11,7 +11,6 @@ from crossview.scoring.progressive import LabelOrder
 class Order:
     """The order in which the rows of a source are learned; the source is shuffled if need be.
 
-    in_order: as for `train`.
     seed: of the order.
     """
 

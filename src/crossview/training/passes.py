@@ -36,10 +36,8 @@ class Passes:
     """Passes over the rows; only the first one is scored on unseen rows.
 
     job: learner and rows.
-    order: their order.
     checkpoint: keeps the run.
     log: gets a line for each window of the first pass.
-    observer: receives progress.
     """
 
     def __init__(

@@ -167,7 +167,6 @@ def resolve_views(
 def views_by_prefix(names: Iterable[Any]) -> dict[str, list[str]] | None:
     """Return the columns called ``view__column``, by view; None if there are none.
 
-    names: names of the columns.
     Returns views: names of columns; those without a prefix are in no view.
     """
     groups: dict[str, list[str]] = {}

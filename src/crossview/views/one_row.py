@@ -17,7 +17,6 @@ from crossview.views.multi_view import MultiView
 class OneRow(NamedTuple):
     """One row of views.
 
-    layout: names and widths of the views.
     columns: columns of the entries among those of all views, ascending, each once.
     values: their values, which are finite.
     present: whether each view is there; one that is missing has no entries.

@@ -18,7 +18,6 @@ def canonical_csr(X: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR with sorted columns, each once in a row.
 
     X: it is not changed; it is returned if it is such a matrix already.
-    Returns: the same matrix.
     Raises InputError: an index is out of range, or the row pointers do not fit.
     """
     check_indices(X)

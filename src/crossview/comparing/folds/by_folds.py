@@ -69,7 +69,6 @@ def compare_folds(
     """Compare by folds that are the same for every learner.
 
     run: what is predicted, and how; its learners are chosen here.
-    options: what is asked for.
     resources: workers, observer and clock.
     """
     # more threads would wait for the workers' processors, and change the last digits of sums

@@ -73,7 +73,6 @@ def score_blend(
     run, data, scores: as for `blend_folds`.
     blend: weights of the models.
     threshold: a probability of the second class.
-    Returns score: of the ensemble.
     """
     return _Blending(run, data, scores, [f]).score(f, blend, threshold)
 

@@ -51,7 +51,6 @@ def diagnose(
 ) -> Diagnostics:
     """Return the diagnostics of a recommended model.
 
-    data: all rows.
     scores: by model and fold; rows of an earlier comparison have none.
     models: the recommended one, then all of them, the best first.
     views: the views of the training rows of the first fold.

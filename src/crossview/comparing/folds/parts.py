@@ -200,9 +200,6 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
     No weight would be learned for them, and of hashed columns they are the most.  In their place
     each view gets one column, with the norm of what a row has there: so a row keeps its norm, and
     its scores are the same.  Dense rows, and rows in which most columns occur, stay as they are.
-
-    parts: rows with the same views.
-    Returns parts: the same rows.
     """
     layout, occurs = learned.layout, _occurring(learned)
     if occurs is None:

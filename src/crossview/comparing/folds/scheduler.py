@@ -53,7 +53,6 @@ class Job(NamedTuple):
     """Key of a call to a worker: a part of one fold for one learner.
 
     kind {"tune", "finish"}: choose a setting, or train with it and score.
-    fold: position of the fold.
     seconds: what it takes, by the guess.
     rows: of its largest fit.
     """
@@ -99,7 +98,6 @@ class FoldComparison:
     first: the rows of the first one, if it is encoded already; it is kept until it is used.
     resources: workers, observer and clock.
     scores: by the name of the learner, and the position of the fold.
-    planner: what the budget allows.
     """
 
     def __init__(self, run: Run, data: Data, first: Fold | None, resources: Resources) -> None:

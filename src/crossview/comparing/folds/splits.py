@@ -24,7 +24,6 @@ Split = tuple[np.ndarray, np.ndarray]
 class Protocol:
     """Protocol of the folds.
 
-    cv: number of folds.
     repeats: how often, each time shuffled anew.
     groups (n_samples,): rows of the same group are never on both sides of a split.
     in_order: whether the rows are in the order of time: those of a test fold come after all of its
@@ -70,7 +69,6 @@ def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) 
 
     run: what is predicted, and the seed.
     y (n_samples,): the labels of the labeled rows.
-    protocol: how to split.
     unlabeled: number of rows without label, for messages.
     Returns folds: one for each fold of each repetition.
     """

@@ -44,8 +44,6 @@ class FoldScore:
       better.
     untuned: the metric where a score above 0 decides, if it depends on a threshold that was tuned;
       otherwise NaN.
-    others: the other metrics.
-    setting: the chosen parameters.
     threshold: of the positive class.
     confusion: rows of each class predicted as each class.
     passes: passes over the training rows.

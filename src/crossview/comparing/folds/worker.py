@@ -24,8 +24,6 @@ def call_in_worker(
     """Return a key, and what a function returns; a worker then gives back free memory.
 
     parent: number of the process that asks.  If it is this one, it keeps its memory.
-    key: key of the task.
-    arguments: its arguments.
     """
     result = call_here(key, function, arguments)
     if os.getpid() != parent:

@@ -120,7 +120,6 @@ class _Hashed:
 class SingleRows:
     """Encoder of single rows, which shares the statistics of an encoder of tables.
 
-    encoder: the encoder of tables.
     others: columns of the tables that are in no view.
     """
 

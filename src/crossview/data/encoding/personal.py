@@ -45,7 +45,6 @@ class _Hashes(NamedTuple):
 class PersonalView:
     """The last view of a layout: slots for pairs of a user and a feature of the other views.
 
-    column: the column of the user.
     shared: the other views.
     n_slots: slots of the view, a power of two.
     variance: prior variance of what a user has of his own, by that of what all share.

@@ -52,8 +52,6 @@ def _numbers_of(column: Column) -> list[Number]:
 class Plan:
     """The columns that are encoded, and the layout of what they become.
 
-    layout: names and widths of the views.
-    numbers: the numbers of a row.
     hashed: the columns of categories and text.
     user: the column of the user, in a view that is made of all others (`PersonalView`).
     unused (n_columns,): columns of the output that no row has: a date or text is missing once, and

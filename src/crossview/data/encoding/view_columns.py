@@ -39,7 +39,6 @@ def plan_columns(
 ) -> list[Column]:
     """Return the columns of each view, and their kinds.
 
-    X: the first rows.
     views: as for `ViewEncoder`.
     declared: columns whose kind the user declares, by kind: names or globs; of dates also with a
       format.
@@ -135,7 +134,6 @@ def columns_of_views(
     """Return the columns of each view by name, and what it has of a text (`FORMS`; "": all words).
 
     views: as for `ViewEncoder`.
-    names: the columns of the table.
     texts: the columns of text, which are views of their own where nobody names any.
     Returns columns: view by view.
     """
@@ -244,8 +242,6 @@ def without_ignored(
     """Return the views without the names and globs that only ignored columns have.
 
     views: as for `ViewEncoder`.
-    ignored: names of columns.
-    names: the columns of the table.
     Returns views: None where there were none.
     """
     if views is None or not len(ignored):

@@ -29,7 +29,6 @@ CSR = (sp.csr_array, sp.csr_matrix)
 class Columns:
     """The columns of a learner: views, and the positions of the columns of X in the state.
 
-    layout: names and widths of the views.
     slots: the columns of the state, wider than ``layout`` if there are spare ones.
     positions: of each column of X its position in the state, -1: none.  None: the same.
     named: the names of the features, if the learner has learned rows that are mappings.

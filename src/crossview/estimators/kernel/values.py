@@ -30,7 +30,6 @@ class KernelFunction(NamedTuple):
 class ViewKernels:
     """The kernel of each view.
 
-    function: the kernel.
     gammas (n_views,): γ of each view.
     ptr (n_views + 1,): the first column of each view.
     dense: whether a callable kernel receives dense arrays; otherwise CSR arrays.

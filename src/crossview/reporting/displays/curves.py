@@ -99,8 +99,6 @@ class LearningCurveDisplay(Display):
 class MetricOverTimeDisplay(Display):
     """The metric of an evaluation by windows of time.
 
-    windows: in their order.
-
     >>> from crossview.evaluating.evaluation import Estimate, Window
     >>> from crossview.reporting.displays.curves import MetricOverTimeDisplay
     >>> windows = [Window("May", 9, 0.1, Estimate(0.9, 0.8, 1.0), [])]

@@ -30,7 +30,6 @@ SIZE = (WIDTH, 3.6)
 class Ranked(NamedTuple):
     """Rows of several classes, and how they are ordered by each.
 
-    classes: names of the classes.
     positive: with two classes: the code of the one that curves are about.
     """
 
@@ -315,8 +314,6 @@ class ThresholdDisplay(Display):
 
 class TargetDisplay(Display):
     """Predicted against true numbers.
-
-    scored: rows with numbers.
 
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
