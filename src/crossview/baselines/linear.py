@@ -390,10 +390,7 @@ class MultiViewRidge(LinearPipeline, PipelineRegressor):
 
     alpha: float = 1.0
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PipelineRegressor._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, None, closed="left")]}
 
     def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))

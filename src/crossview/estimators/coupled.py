@@ -124,7 +124,6 @@ class MultiViewPAClassifier(CovarianceClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
         "variant": [StrOptions(set(SLACKS))],
         "disagreement": [
             Interval(Real, 0, None, closed="left"),

@@ -24,7 +24,6 @@ from crossview.estimators.base import (
     State,
     StatePart,
     ViewClassifier,
-    ViewLearner,
     ViewRegressor,
 )
 from crossview.estimators.base.nested import NestedLearners, named_entries
@@ -113,7 +112,6 @@ class Ensemble(NestedLearners):
     """Base class of both ensembles."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "members": [list, tuple, None],
         "weights": ["array-like", None],
         "intercept": [float, int, "array-like", None],

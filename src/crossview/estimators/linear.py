@@ -134,10 +134,7 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
     0.98
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **LinearOnlineClassifier._parameter_constraints,
-        "variant": [StrOptions(set(SLACKS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"variant": [StrOptions(set(SLACKS))]}
 
     variant: str = "PA-I"
     C: float = 1.0

@@ -313,7 +313,6 @@ class NewtonLearner(ViewLearner):
     """Base class of the learners with online Newton steps."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "columns": [StrOptions({"all", "numbers"})],
         "full_columns": [Interval(Integral, 0, 2000, closed="both")],
         "fourier_features": [Interval(Integral, 0, 2000, closed="both")],

@@ -77,10 +77,7 @@ class PAMClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "variant": [StrOptions(set(PAM_SLACKS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"variant": [StrOptions(set(PAM_SLACKS))]}
 
     variant: str = "PAM-II"
     C: float = 1.0
@@ -140,10 +137,7 @@ class AROWClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "r": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints: ClassVar[dict] = {"r": [Interval(Real, 0, None, closed="neither")]}
 
     r: float = 1.0
     forgetting: float = 1.0
@@ -207,10 +201,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "form": [StrOptions(set(KINDS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"form": [StrOptions(set(KINDS))]}
 
     confidence: float = 0.7
     form: str = "stdev"
@@ -268,10 +259,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "variant": [StrOptions(set(SCW_SLACKS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"variant": [StrOptions(set(SCW_SLACKS))]}
 
     variant: str = "SCW-I"
     confidence: float = 0.7

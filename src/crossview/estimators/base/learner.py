@@ -59,6 +59,13 @@ class ViewLearner(BaseEstimator):
     _state: State
     # the parameters that were found right: the next batch comes with the same ones
     _checked: list[Any] | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add the ranges of the parameters of the base classes to those that a class declares."""
+        super().__init_subclass__(**options)
+        declared = [vars(kind).get("_parameter_constraints", {}) for kind in cls.__mro__]
+        cls._parameter_constraints = {k: v for one in declared[::-1] for k, v in one.items()}
+
     # whether parameters were set that the learned state may not fit
     _params_changed = False
 

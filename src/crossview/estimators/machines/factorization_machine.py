@@ -99,7 +99,6 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineClassifier._parameter_constraints,
         **_CONSTRAINTS,
     }
 
@@ -154,6 +153,5 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }

@@ -84,7 +84,6 @@ class MachineLearner(ViewLearner):
     """Base class of the machines: passes with early stopping and solvers, scores and state."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "penalty": [StrOptions(set(PENALTIES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -524,8 +523,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
     """Base class of the machines for classification."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineLearner._parameter_constraints,
-        "loss": [StrOptions({"logistic", "hinge", "squared"})],
+        "loss": [StrOptions({"logistic", "hinge", "squared"})]
     }
 
     loss: str = "logistic"
@@ -577,10 +575,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
 class MachineRegressor(MachineLearner, OnlineRegressor):
     """Base class of the machines for regression."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **MachineLearner._parameter_constraints,
-        "loss": [StrOptions({"squared", "huber"})],
-    }
+    _parameter_constraints: ClassVar[dict] = {"loss": [StrOptions({"squared", "huber"})]}
 
     loss: str = "squared"
 

@@ -103,7 +103,6 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineClassifier._parameter_constraints,
         **_CONSTRAINTS,
     }
 
@@ -162,6 +161,5 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }

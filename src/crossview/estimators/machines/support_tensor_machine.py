@@ -81,7 +81,6 @@ class SupportTensorMachineClassifier(MachineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineClassifier._parameter_constraints,
         "loss": [StrOptions({"hinge", "logistic"})],
         "optimizer": [StrOptions({"alternating", "adagrad", "sgd"})],
     }

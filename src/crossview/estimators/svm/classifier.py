@@ -229,7 +229,6 @@ class MultiViewSVMPerf(LinearClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **LinearClassifier._parameter_constraints,
         "measure": [StrOptions(set(MEASURES)), Measure, callable],
         "beta": [Interval(Real, 0, None, closed="neither")],
         "k": [

@@ -83,7 +83,6 @@ class TreesModel(ViewLearner):
     """Base class of both learners: features, trees, and their scores."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "additive": ["boolean"],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
