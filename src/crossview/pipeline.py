@@ -11,8 +11,6 @@ from sklearn.utils.metaestimators import available_if
 from crossview.catalog.names import load_object
 from crossview.errors import InputError
 
-__all__ = ["Pipeline", "make_pipeline"]
-
 
 def _learner_has(name: str) -> Any:
     """Return a check that the last step has a method."""

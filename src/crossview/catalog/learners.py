@@ -10,16 +10,6 @@ from crossview.catalog.learner import EACH_VIEW, Learner
 from crossview.catalog.names import unknown_name
 from crossview.errors import InputError
 
-__all__ = [
-    "ENSEMBLE",
-    "LEARNERS",
-    "describe_models",
-    "find_learner",
-    "known_learners",
-    "learner_of_class",
-    "model_names",
-]
-
 # the name of the entry whose members `compare` chooses
 ENSEMBLE = "ensemble"
 # C and disagreement have the unit of one over a squared norm: their best values move with the data
@@ -504,27 +494,11 @@ def known_learners(task: str, views: Sequence[str]) -> list[Learner]:
 def find_learner(name: str, task: str, views: Sequence[str]) -> Learner:
     """Return the learner called ``name``.
 
-    Parameters
-    ----------
-    name : str
-        The name of an entry, or ``view:`` and the name of a view.
-    task : {"classification", "regression"}
-        What it is to predict.
-    views : sequence of str
-        Names of the views.
+    name: the name of an entry, or ``view:`` and the name of a view.
+    task {"classification", "regression"}: what it is to predict.
+    Returns entry: the entry, for these views.
+    Raises InputError: there is none of that name for the task; the message lists those there are.
 
-    Returns
-    -------
-    entry : Learner
-        The entry, for these views.
-
-    Raises
-    ------
-    InputError
-        There is none of that name for the task; the message lists those there are.
-
-    Examples
-    --------
     >>> from crossview.catalog.learners import find_learner
     >>> find_learner("pa:squared", "classification", ["page", "link"]).class_name
     'MultiViewPAClassifier'

@@ -28,8 +28,6 @@ from crossview.errors import InputError
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.results import PlotMixin
 
-__all__ = ["Comparison", "ComparisonObserver"]
-
 # of the JSON form: a file of another one is refused
 FORMAT = 5
 # the keys of an array in it

@@ -18,8 +18,6 @@ from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Converted", "convert"]
-
 
 class Converted(NamedTuple):
     """Result of `convert`.

@@ -12,8 +12,6 @@ from crossview.catalog.names import check_task
 from crossview.data.source import Source
 from crossview.errors import GuessWarning
 
-__all__ = ["task_of"]
-
 # values that whole numbers take: from FEW on they are classes only if they count from 0 or 1, from
 # MANY on not surely, and from MOST on hardly
 FEW, MANY, MOST = 10, 20, 100

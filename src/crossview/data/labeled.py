@@ -48,8 +48,6 @@ from crossview.errors import InputError
 from crossview.labels import has_label, rows_per_class
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["LabeledBatch", "LabeledSource", "stack_rows"]
-
 
 @dataclass(frozen=True)
 class LabeledBatch:

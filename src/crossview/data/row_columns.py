@@ -18,35 +18,6 @@ from crossview.labels import MAX_WEIGHT, has_label, known_labels
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Classes",
-    "RowColumns",
-    "about_weights",
-    "as_type",
-    "check_classes",
-    "check_label_type",
-    "check_labels",
-    "check_seed",
-    "check_weight_column",
-    "check_weights",
-    "explain_target",
-    "first_bad_number",
-    "format_of_times",
-    "labels_of",
-    "missing_label",
-    "number_or_nan",
-    "read_classes",
-    "read_groups",
-    "read_order",
-    "read_targets",
-    "share_long",
-    "targets_of",
-    "value_type",
-    "weights_of",
-    "with_label",
-    "with_row_location",
-]
-
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
 # beyond this it was meant to be a text

@@ -43,15 +43,6 @@ from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
 from crossview.views import ALL, check_rows
 
-__all__ = [
-    "ColumnDescription",
-    "Description",
-    "describe",
-    "describe_columns",
-    "describe_head",
-    "explain_open_format",
-]
-
 # what is described before a table is learned
 ROWS_OF_HEAD = 10_000
 MOST_COLUMNS_OF_HEAD = 2000

@@ -24,7 +24,6 @@ from crossview.estimators.base import (
     State,
     StatePart,
     ViewClassifier,
-    ViewLearner,
     ViewRegressor,
 )
 from crossview.estimators.base.nested import NestedLearners, named_entries
@@ -43,8 +42,6 @@ from crossview.portable.scoring import Blend as PortableBlend
 from crossview.portable.scoring import Member
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
-
-__all__ = ["EnsembleClassifier", "EnsembleRegressor"]
 
 PARAMETERS: dict[str, ParameterDoc] = {
     **VIEWS,
@@ -103,7 +100,6 @@ class Ensemble(NestedLearners):
     """Base class of both ensembles."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "members": [list, tuple, None],
         "weights": ["array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -423,12 +419,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
 
     Attributes
     ----------
-    classes_
-    members_
-    weights_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, members_, weights_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -530,11 +521,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     Attributes
     ----------
-    members_
-    weights_
-    layout_
-    n_features_in_
-    feature_names_in_
+    members_, weights_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -25,8 +25,6 @@ from crossview.views import MultiView
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Predictions", "predict", "predict_inputs", "with_id"]
-
 # about so many rows of a batch are compared with those of training, to lose no time
 ROWS_FOR_DRIFT = 8192
 # columns of an explanation, per row

@@ -14,8 +14,6 @@ from crossview.scoring.collector import strong_interactions
 from crossview.scoring.diagnostics import StrongInteraction
 from crossview.scoring.weights import ColumnNames
 
-__all__ = ["interaction_tables", "model_tables", "training_summary"]
-
 
 def model_tables(
     learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10

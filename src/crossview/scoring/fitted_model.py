@@ -25,8 +25,6 @@ from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
 from crossview.views import MultiView
 
-__all__ = ["FittedModel", "ModelRows"]
-
 # what `keep` calls the tags of Vowpal Wabbit
 TAG = "tag"
 
@@ -139,18 +137,11 @@ class FittedModel:
 class ModelRows:
     """Rows of a source as the views of a model; iterate over them for batches.
 
-    Attributes
-    ----------
-    source : Source
-        What the rows are read from: the columns of the model and those to keep, or views.
-    missing_views : list of str
-        Views of which a table has no column.
-    null_columns : list of str
-        Columns of other views that it has not, where that is allowed.
-    keep : list of str
-        Names of the columns to keep.
-    scalers : list
-        Steps between the encoder and the learner.
+    source: what the rows are read from: the columns of the model and those to keep, or views.
+    missing_views: views of which a table has no column.
+    null_columns: columns of other views that it has not, where that is allowed.
+    keep: names of the columns to keep.
+    scalers: steps between the encoder and the learner.
     """
 
     def __init__(self, source: Source, encoder: Any, keep: Sequence[str] = ()) -> None:

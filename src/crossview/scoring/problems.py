@@ -25,17 +25,6 @@ from crossview.scoring.metrics import (
 )
 from crossview.scoring.specification import Scoring, check_threshold
 
-__all__ = [
-    "Classification",
-    "Problem",
-    "Regression",
-    "Scored",
-    "errors_of",
-    "gives_probabilities",
-    "join",
-    "make_problem",
-]
-
 
 class Scored(NamedTuple):
     """Scores of rows that a model has not learned; where a number is predicted, the predictions.

@@ -29,15 +29,6 @@ from crossview.scoring.problems import (
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView
 
-__all__ = [
-    "LabelOrder",
-    "ProgressiveValidation",
-    "Record",
-    "Windows",
-    "progressive",
-    "serial_correlation",
-]
-
 # labels that change less often than this share of what random order gives come in blocks; on 4,601
 # e-mails PA and SCW lose nothing at 0.04, and 0.06 to 0.12 of their accuracy at 0.01
 SHARE_OF_CHANGES = 0.05

@@ -11,8 +11,6 @@ from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse
 from crossview.catalog.names import unknown_name
 from crossview.errors import InputError, type_of
 
-__all__ = ["SHARED", "Scoring", "check_threshold"]
-
 
 @dataclass(frozen=True)
 class Scoring:

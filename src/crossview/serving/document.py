@@ -23,8 +23,6 @@ from crossview.serving.requests import (
     PromoteRequest,
 )
 
-__all__ = ["DOCUMENT", "DOCUMENT_HEADERS", "DOCUMENT_PAGE"]
-
 
 class Operation(NamedTuple):
     """An endpoint: what it is for, its body and answer, statuses of errors, and parameters."""

@@ -15,8 +15,6 @@ import numpy as np
 
 from crossview.saving.schema import check_header
 
-__all__ = ["Point", "Score", "Served", "turned"]
-
 MINUTE = 60_000_000  # microseconds
 # minutes that are kept, and points of the curve
 MOST_MINUTES, MOST_POINTS = 90, 240

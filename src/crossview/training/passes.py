@@ -31,24 +31,13 @@ from crossview.training.order import Order
 from crossview.training.start import Start
 from crossview.views import MultiView
 
-__all__ = ["Passes"]
-
 
 class Passes:
     """Passes over the rows; only the first one is scored on unseen rows.
 
-    Parameters
-    ----------
-    job : Job
-        Learner and rows.
-    order : Order
-        Their order.
-    checkpoint : CheckpointFile or None
-        Keeps the run.
-    log : TrainingLog or None
-        Gets a line for each window of the first pass.
-    observer : TrainingObserver
-        Receives progress.
+    job: learner and rows.
+    checkpoint: keeps the run.
+    log: gets a line for each window of the first pass.
     """
 
     def __init__(

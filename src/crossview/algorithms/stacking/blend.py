@@ -21,8 +21,6 @@ import numpy as np
 from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
-__all__ = ["Blend", "blend_classes", "blend_numbers", "log_odds"]
-
 # probabilities below are taken for this one: a model that is sure and wrong must not rule out a
 # class
 LEAST = 1e-4

@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
 from crossview.errors import UnusedColumnsWarning
 
-__all__ = ["run"]
+OPTIONS = """
+data DIR: The folder of `serve`.
+--output, -o FILE: Write the model at the end of the log.
+--challenger FILE: Another model: would it have been better? It learns the same labels, each after
+    it was scored. Once for each.
+--frozen-challenger FILE: The same, of a model that learns nothing more.
+"""
 
 
 def run(
-    data: Annotated[str, typer.Argument(metavar="DIR", help="The folder of `serve`.")],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the model at the end of the log."
-        ),
-    ] = None,
-    challenger: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Another model: would it have been better? It learns the same labels, each after "
-            "it was scored. Once for each.",
-        ),
-    ] = None,
-    frozen_challenger: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="The same, of a model that learns nothing more."),
-    ] = None,
+    data: str,
+    output: str | None = None,
+    challenger: list[str] | None = None,
+    frozen_challenger: list[str] | None = None,
 ) -> int:
     """Learn the log of a server again, and compare the model with its snapshots.
 

@@ -32,8 +32,6 @@ from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
 from crossview.scoring.collector import numbers_of
 
-__all__ = ["CompareOptions", "compare_folds"]
-
 
 @dataclasses.dataclass
 class CompareOptions:
@@ -71,21 +69,8 @@ def compare_folds(
 ) -> Comparison:
     """Compare by folds that are the same for every learner.
 
-    Parameters
-    ----------
-    run : Run
-        What is predicted, and how; its learners are chosen here.
-    source : LabeledSource
-        The rows.
-    options : CompareOptions
-        What is asked for.
-    resources : Resources
-        Workers, observer and clock.
-
-    Returns
-    -------
-    Comparison
-        The answer.
+    run: what is predicted, and how; its learners are chosen here.
+    resources: workers, observer and clock.
     """
     # more threads would wait for the workers' processors, and change the last digits of sums
     with threadpool_limits(1):

@@ -10,8 +10,6 @@ from crossview.catalog.learner import Learner
 from crossview.comparing.ranking import LeftOut
 from crossview.errors import DivergedError
 
-__all__ = ["Failure", "Failures", "or_failure"]
-
 
 class Failure(NamedTuple):
     """The error that a learner raised, in one line."""
@@ -22,15 +20,9 @@ class Failure(NamedTuple):
 def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
     """Return the task with a `Failure` as its result where a learner fails.
 
-    Parameters
-    ----------
-    task : callable
-        Its second argument is the learner.
-
-    Returns
-    -------
-    task : callable
-        Of baselines every error is a failure, of learners of this package a `DivergedError`.
+    task: its second argument is the learner.
+    Returns task: of baselines every error is a failure, of learners of this package a
+    `DivergedError`.
     """
 
     @wraps(task)
@@ -54,15 +46,8 @@ class Failures(dict[str, str]):
     def drop(self, results: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         """Yield results with their keys, but nothing of a learner that failed.
 
-        Parameters
-        ----------
-        results : iterable of (key, result)
-            The name of the learner is the last part of the key.
-
-        Yields
-        ------
-        key, result
-            Those that are no failures.
+        results: the name of the learner is the last part of the key.
+        Yields: those that are no failures.
         """
         for key, result in results:
             if isinstance(result, Failure):

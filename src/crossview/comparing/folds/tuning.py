@@ -22,17 +22,6 @@ from crossview.labels import known_labels
 from crossview.scoring.metrics import is_bounded, least_rows
 from crossview.scoring.problems import Classification, Scored, join
 
-__all__ = [
-    "Chosen",
-    "Tuner",
-    "Tuning",
-    "best_of",
-    "calibrates_in_pass",
-    "can_refine",
-    "make_model",
-    "paths",
-]
-
 # rows that choose the parameters of a learner that needs all rows in memory
 MOST_ROWS_AT_ONCE = 20_000
 # in successive halving, the first round has this share of the rows, and lets as many settings pass
@@ -46,21 +35,13 @@ LEAST_GAIN = 0.002
 class Tuning(NamedTuple):
     """Effort that a learner may spend on tuning.
 
-    Attributes
-    ----------
-    splits : int or None
-        How many of the inner splits; None: all of them.
-    halving : bool
-        Whether all settings are tried on a quarter of the rows first, and the best quarter of
-        them on all rows.
-    share : float
-        Share of the training rows that choose the setting.
-    refined : bool
-        Whether further parameters are tried from the best setting on.
-    learned : float
-        Share of the training rows that the model learns from in the end.
-    middle : bool
-        Whether only the setting in the middle is tried, of two the first.
+    splits: how many of the inner splits; None: all of them.
+    halving: whether all settings are tried on a quarter of the rows first, and the best quarter of
+      them on all rows.
+    share: share of the training rows that choose the setting.
+    refined: whether further parameters are tried from the best setting on.
+    learned: share of the training rows that the model learns from in the end.
+    middle: whether only the setting in the middle is tried, of two the first.
     """
 
     splits: int | None = None
@@ -80,20 +61,11 @@ class Tuning(NamedTuple):
 class Chosen:
     """A setting, and what the held-out rows of the inner validation say of it.
 
-    Attributes
-    ----------
-    setting : dict
-        The parameters.
-    value : float
-        The metric on the held-out rows, higher is better.
-    order : int
-        Position among the settings that were tried; the first of equals is chosen.
-    threshold : float or None
-        The best one on the held-out rows.
-    held_out : Scored or None
-        Scores of the held-out rows, where they calibrate the learner.
-    y, weight : ndarray or None
-        Their labels and weights.
+    value: the metric on the held-out rows, higher is better.
+    order: position among the settings that were tried; the first of equals is chosen.
+    threshold: the best one on the held-out rows.
+    held_out: scores of the held-out rows, where they calibrate the learner.
+    y, weight: their labels and weights.
     """
 
     setting: dict[str, Any]
@@ -115,18 +87,9 @@ def paths(
 ) -> list[list[tuple[int, dict[str, Any]]]]:
     """Return the settings in groups that are fitted together, each group by itself.
 
-    Parameters
-    ----------
-    learner : Learner
-        The entry; those of one group differ in its
-        ``fitted_together`` only.
-    settings : sequence of (int, dict)
-        Settings, each with its position among all of them.
-
-    Returns
-    -------
-    groups : list of list of (int, dict)
-        One setting each, for most learners.
+    learner: the entry; those of one group differ in its ``fitted_together`` only.
+    settings: settings, each with its position among all of them.
+    Returns groups: one setting each, for most learners.
     """
     groups: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     for order, setting in settings:
@@ -154,18 +117,9 @@ def can_refine(run: Run, learner: Learner, fold: Fold, name: str) -> bool:
 class Tuner:
     """The inner validation of one learner in one training part.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared.
-    learner : Learner
-        The entry.
-    fold : Fold
-        The training part, with the rows that are learned and held out.
-    tuning : Tuning
-        What it may spend.
-    seconds : float
-        No setting is started after so much work, but one is always tried.
+    fold: the training part, with the rows that are learned and held out.
+    tuning: what it may spend.
+    seconds: no setting is started after so much work, but one is always tried.
     """
 
     def __init__(

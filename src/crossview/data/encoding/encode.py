@@ -48,8 +48,6 @@ from crossview.portable.encoding import TableEncoder
 from crossview.saving.schema import Array, check_header
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
 
-__all__ = ["AUTO_BINS", "MOST_BINNED", "Meaning", "ViewEncoder", "bins_of_stream"]
-
 # bins of each number, where nobody says how many, and the most numbers that have them
 AUTO_BINS, MOST_BINNED = 10, 100
 

@@ -26,8 +26,6 @@ from crossview.views import OneRow
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
 
-__all__ = ["MOST_KEPT", "SingleRows", "first_row"]
-
 # of Arrow's numbers
 LARGEST_INT = 1 << 63
 # values of a column whose slots, or dates whose numbers, are kept
@@ -125,12 +123,7 @@ class _Hashed:
 class SingleRows:
     """Encoder of single rows, which shares the statistics of an encoder of tables.
 
-    Parameters
-    ----------
-    encoder : RowEncoder
-        The encoder of tables.
-    others : iterable of str
-        Columns of the tables that are in no view.
+    others: columns of the tables that are in no view.
     """
 
     def __init__(self, encoder: RowEncoder, others: Iterable[str]) -> None:

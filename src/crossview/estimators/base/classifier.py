@@ -31,8 +31,6 @@ from crossview.labels import known_labels
 from crossview.portable.scoring import Calibration
 from crossview.views import check_rows
 
-__all__ = ["ViewClassifier", "check_probabilities"]
-
 
 def check_probabilities(learner: Any) -> bool:
     """Return True if scores map to probabilities; raise `AttributeError` if they do not."""

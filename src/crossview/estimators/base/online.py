@@ -17,8 +17,6 @@ from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
 from crossview.views import check_rows
 
-__all__ = ["OnlineClassifier", "check_learned", "fit_in_passes", "pass_over"]
-
 
 def pass_over(
     learner: Any, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray

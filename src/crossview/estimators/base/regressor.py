@@ -22,8 +22,6 @@ from crossview.labels import has_label
 from crossview.saving.schema import MAX_FINITE, Array
 from crossview.views import check_rows
 
-__all__ = ["OnlineRegressor", "ViewRegressor"]
-
 
 class ViewRegressor(RegressorMixin, ViewLearner):
     """Base class of the regressors: predictions in the units of the targets."""

@@ -28,8 +28,6 @@ from crossview.kernels.moments import running_units, units_of
 from crossview.labels import MAX_WEIGHT
 from crossview.views import OneRow
 
-__all__ = ["Bound", "ClassifierRoad", "NumberRoad", "OneExample", "Road"]
-
 Bound = Callable[[], Any]
 
 # lists of features whose columns are kept
@@ -64,17 +62,9 @@ class _Named(NamedTuple):
 class Road:
     """One row of a learner, and the loops that are bound to it.
 
-    Parameters
-    ----------
-    learner : learner
-        Fitted.
-    n_entries : int
-        Number of entries of a row.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (1, n_scores)
-        The scores of the row before it was learned, or those that predict.
+    learner: fitted.
+    n_entries: number of entries of a row.
+    scores (1, n_scores): the scores of the row before it was learned, or those that predict.
     """
 
     def __init__(self, learner: Any, n_entries: int) -> None:

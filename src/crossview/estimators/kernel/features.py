@@ -21,8 +21,6 @@ from crossview.portable.scoring import Cosines, Supports, Table, ViewTerm, split
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["STEPS_AT_ONCE", "FeatureWeights", "sparse_lists"]
-
 # steps between two updates of the progress bar, and rows per block of features in memory
 STEPS_AT_ONCE = 4096
 

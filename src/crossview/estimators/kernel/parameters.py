@@ -3,8 +3,6 @@
 from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
 
-__all__ = ["KERNEL", "KERNEL_ATTRIBUTES"]
-
 KERNEL: dict[str, ParameterDoc] = {
     "views": (
         VIEWS["views"][0],

@@ -8,8 +8,6 @@ from crossview.estimators.documentation import document_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier
 from crossview.estimators.kernel.parameters import KERNEL, KERNEL_ATTRIBUTES
 
-__all__ = ["PegasosClassifier"]
-
 
 @document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)
 class PegasosClassifier(KernelClassifier):

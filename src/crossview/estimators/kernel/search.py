@@ -26,8 +26,6 @@ from crossview.kernels import gram
 from crossview.kernels.rows import Rows
 from crossview.views import check_rows
 
-__all__ = ["KernelSearchCV", "grams_of_gammas"]
-
 
 class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Grid search with cross-validation for ``lam`` and ``gamma`` of KeCo or Pegasos.

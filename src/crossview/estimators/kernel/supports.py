@@ -33,8 +33,6 @@ from crossview.portable.scoring import Supports, Table, ViewTerm
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["MAINTENANCE", "SupportVectors"]
-
 # rows per block of kernel values in memory
 ROWS_AT_ONCE = 256
 

@@ -15,8 +15,6 @@ from crossview.estimators.kernel.features import FeatureWeights
 from crossview.estimators.kernel.supports import SupportVectors
 from crossview.kernels.rows import Rows
 
-__all__ = ["DrawOptions", "TrainingSet", "learn_drawn"]
-
 
 class TrainingSet(NamedTuple):
     """The rows, labels and weights that `fit` learns from."""

@@ -16,8 +16,6 @@ from crossview.estimators.machines.learner import (
 )
 from crossview.estimators.validation import Interval, StrOptions
 
-__all__ = ["FactorizationMachineClassifier", "FactorizationMachineRegressor"]
-
 _CONSTRAINTS: dict[str, list] = {
     "n_factors": [Interval(Integral, 1, None, closed="left")],
     "cross_view_only": ["boolean"],
@@ -101,7 +99,6 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineClassifier._parameter_constraints,
         **_CONSTRAINTS,
     }
 
@@ -156,6 +153,5 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }

@@ -43,7 +43,6 @@ from crossview.estimators.base import (
     StatePart,
     ViewLearner,
 )
-from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.online import check_learned, pass_over
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.documentation import with_parameters
@@ -56,8 +55,6 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Machine as PortableMachine
 from crossview.portable.scoring import MachinePart, Table
 from crossview.views import ViewLayout
-
-__all__ = ["MachineClassifier", "MachineLearner", "MachineRegressor"]
 
 # as `crossview.portable.scoring.Machine` calls them
 MODELS = {
@@ -87,7 +84,6 @@ class MachineLearner(ViewLearner):
     """Base class of the machines: passes with early stopping and solvers, scores and state."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "penalty": [StrOptions(set(PENALTIES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -324,23 +320,8 @@ class MachineLearner(ViewLearner):
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         return contributions.contributions(rows, self._frozen())
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of
-            the target for a regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(
-            self, X, lambda rows, alone: rows._replace(present=read_only(alone))
-        )
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, lambda rows, alone: rows._replace(present=read_only(alone)))
 
     # --- state ----------------------------------------------------------------
 
@@ -542,8 +523,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
     """Base class of the machines for classification."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineLearner._parameter_constraints,
-        "loss": [StrOptions({"logistic", "hinge", "squared"})],
+        "loss": [StrOptions({"logistic", "hinge", "squared"})]
     }
 
     loss: str = "logistic"
@@ -595,10 +575,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
 class MachineRegressor(MachineLearner, OnlineRegressor):
     """Base class of the machines for regression."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **MachineLearner._parameter_constraints,
-        "loss": [StrOptions({"squared", "huber"})],
-    }
+    _parameter_constraints: ClassVar[dict] = {"loss": [StrOptions({"squared", "huber"})]}
 
     loss: str = "squared"
 

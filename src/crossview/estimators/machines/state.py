@@ -28,8 +28,6 @@ from crossview.saving.schema import Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
-__all__ = ["Design", "MachineState", "as_machine", "part_slots", "resolve_groups"]
-
 # what follows from the parameters, the columns and the random numbers
 SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 
@@ -120,18 +118,9 @@ def _keys(seed: int, n_parts: int) -> np.ndarray:
 class MachineState(StatePart):
     """The arrays of a machine, in the layers and the precision of its optimizer.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    design : Design
-        The parameters.
-    ptr : ndarray of int
-        First column of each view, and the end.
-    n_scores : int
-        Number of scores per row.
-    random_state : int, RandomState or None
-        Seed of the initial weights.
+    ptr: first column of each view, and the end.
+    n_scores: number of scores per row.
+    random_state: seed of the initial weights.
     """
 
     def __init__(

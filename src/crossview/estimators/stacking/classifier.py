@@ -20,8 +20,6 @@ from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 from crossview.estimators.stacking.memory import MemoryState
 
-__all__ = ["OnlineStackingClassifier"]
-
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
 @with_parameters

@@ -16,8 +16,6 @@ from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.stacking.experts import Expert
 from crossview.views import ViewLayout
 
-__all__ = ["StackRow"]
-
 
 class _View(NamedTuple):
     """The part of a row that the experts on one view see."""

@@ -4,8 +4,6 @@ from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import ATTRIBUTES as SHARED
 from crossview.estimators.parameters import ONLINE, VIEWS
 
-__all__ = ["ATTRIBUTES", "STACK"]
-
 STACK: dict[str, ParameterDoc] = {
     **VIEWS,
     **{name: ONLINE[name] for name in ("class_weight", "random_state")},
