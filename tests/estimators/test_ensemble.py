@@ -67,7 +67,8 @@ def test_of_numbers_it_is_their_weighted_sum():
     model = EnsembleRegressor(members=members, weights=[0.6, 0.3], random_state=0)
     model.fit(X[:200], y[:200])
     (_, m, _), (_, a, _) = model.members_
-    expected = 0.6 * m.predict(X) + 0.3 * a.predict(X.select(["a"]))
+    c = y[:200].mean()
+    expected = c + 0.6 * (m.predict(X) - c) + 0.3 * (a.predict(X.select(["a"])) - c)
     np.testing.assert_allclose(model.predict(X), expected)
     fitted = EnsembleRegressor(members=members, random_state=0).fit(X[:200], y[:200])
     assert fitted.score(X[200:], y[200:]) > 0.8
@@ -110,9 +111,10 @@ def test_the_blend_is_the_minimum_of_its_loss():
     assert len(three.members) == 3
     assert three.members.tolist() == sorted(blend.members[np.argsort(-blend.weights)[:3]])
     F = rng.normal(size=(3, 200, 1))
-    numbers = blend_numbers(F, 2.0 * F[0, :, 0] - F[1, :, 0])
-    assert numbers.members.tolist()[0] == 0
-    np.testing.assert_allclose(numbers.weights[0], 2.0, atol=0.2)
+    numbers = blend_numbers(F, 5.0 + 2.0 * F[0, :, 0] - F[1, :, 0])
+    flat = numbers.combine(np.full_like(F[numbers.members], numbers.center))
+    np.testing.assert_allclose(flat, numbers.center)
+    assert numbers.center == pytest.approx(5.0, abs=0.5)
     assert (numbers.weights >= 0.0).all()
 
 

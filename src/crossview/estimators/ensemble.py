@@ -92,7 +92,7 @@ class _Weights(StatePart):
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        return {"weights": Array("f8", (self.n_members,), 0.0)}
+        return {"weights": Array("f8", (self.n_members,), 0.0), "center": Array("f8", (1,))}
 
 
 @with_parameters
@@ -122,6 +122,10 @@ class Ensemble(NestedLearners):
     def _n_blended(self) -> int:
         """Return the number of values that are blended per row."""
         raise NotImplementedError
+
+    def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """Return c of the blend."""
+        return 0.0
 
     def _of_scores(self, learner: Any, scores: np.ndarray) -> np.ndarray:
         """Return what a member says of rows with these scores, (n_samples, n_blended)."""
@@ -199,7 +203,7 @@ class Ensemble(NestedLearners):
         else:
             w = np.asarray(self.weights, dtype=np.float64)
         self._members = [one._replace(learner=self._fitted(one, X, y, weight)) for one in entries]
-        self._state = {"weights": np.array(w)}
+        self._state = {"weights": np.array(w), "center": np.array([self._center(y, weight)])}
 
     def _entry(self, name: str, learner: Any, view: str | None, random_state: Any) -> _Member:
         """Return a member that has learned nothing."""
@@ -269,12 +273,16 @@ class Ensemble(NestedLearners):
                 )
             )
         task = "classes" if hasattr(self, "classes_") else "numbers"
-        return PortableBlend(task, members, self._state["weights"], np.zeros(self._n_blended()))
+        rest = self._state["center"][0] * (1.0 - self._state["weights"].sum())
+        return PortableBlend(
+            task, members, self._state["weights"], np.full(self._n_blended(), float(rest))
+        )
 
     def _blend(self, rows: Rows) -> np.ndarray:
         """Return the blend of rows, (n_samples, n_blended)."""
         at = np.arange(len(self._members))
-        return Blend(at, self._state["weights"]).combine(self._predictions(rows))
+        blend = Blend(at, self._state["weights"], float(self._state["center"][0]))
+        return blend.combine(self._predictions(rows))
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         row, column = entries_of(rows)
@@ -529,9 +537,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     Notes
     -----
-    The prediction is sum_m w_m f_m(x), w_m >= 0.  Without ``weights``, w minimizes the
-    squared error of rows that were held out by folds; a member of weight 0 is left out.  Then the
-    members learn from all rows.
+    The prediction is c + sum_m w_m (f_m(x) - c), w_m >= 0, with c the mean of y.  Without
+    ``weights``, w minimizes the squared error of rows that were held out by folds; a member of
+    weight 0 is left out.  Then the members learn from all rows.
 
     References
     ----------
@@ -563,6 +571,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
         if layout.n_views > 1:
             found.append(("mvm", MultiViewMachineRegressor(), None))
         return found
+
+    def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
+        return float(np.average(y, weights=weight))
 
     def _n_blended(self) -> int:
         return 1

@@ -7,10 +7,10 @@ model m, classes are blended as a product of experts::
     p(x) = softmax(sum_m w_m L_m(x))
     w = argmin_{w >= 0}  mean_i(-log p_{y_i}(x_i)) + L2 sum_m w_m²
 
-and numbers as ``f(x) = sum_m w_m f_m(x)``, w >= 0, by least squares.  The first fit has all models,
-the second one those with the largest weights.  Nothing is added to the blend: the models know how
-frequent the classes are, and a constant learns how frequent they were in these folds, which in the
-order of time or by groups is not how frequent they will be.
+and numbers as ``f(x) = c + sum_m w_m (f_m(x) - c)``, w >= 0, by least squares, with c the mean
+of y.  The first fit has all models, the second one those with the largest weights.  No constant is
+fitted: the models know how frequent the classes are, and a constant learns how frequent they were
+in these folds, which in the order of time or by groups is not how frequent they will be.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ class Blend(NamedTuple):
         Positions of the models, in increasing order.
     weights : ndarray of shape (n_members,)
         w, 0 or more.
+    center : float
+        c of numbers, 0 of classes.
     """
 
     members: np.ndarray
     weights: np.ndarray
+    center: float = 0.0
 
     def combine(self, predictions: np.ndarray) -> np.ndarray:
-        """Return ``sum_m w_m P_m`` of the members' log odds, or of their numbers.
+        """Return ``c + sum_m w_m (P_m - c)`` of the members' log odds, or of their numbers.
 
         Parameters
         ----------
@@ -55,7 +58,8 @@ class Blend(NamedTuple):
         blended : ndarray of shape (n_samples, n)
             Of classes the log odds of all but the first one to the first one.
         """
-        return np.asarray(np.tensordot(self.weights, predictions, 1))
+        rest = self.center * (1.0 - self.weights.sum())
+        return np.asarray(rest + np.tensordot(self.weights, predictions, 1))
 
 
 def log_odds(p: np.ndarray) -> np.ndarray:
@@ -143,9 +147,10 @@ def blend_numbers(predicted: np.ndarray, y: np.ndarray, members: int = MEMBERS) 
     blend : Blend
         Of at least one model.
     """
-    F = predicted[:, :, 0]
-    chosen = _largest(nnls(F.T, y)[0], members)
-    return Blend(chosen, nnls(F[chosen].T, y)[0])
+    center = float(y.mean())
+    F = predicted[:, :, 0] - center
+    chosen = _largest(nnls(F.T, y - center)[0], members)
+    return Blend(chosen, nnls(F[chosen].T, y - center)[0], center)
 
 
 def _largest(w: np.ndarray, members: int) -> np.ndarray:
