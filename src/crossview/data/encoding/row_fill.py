@@ -49,7 +49,9 @@ class RowFill:
         self._kept: list[np.ndarray] = []
         self._knots = np.zeros((n, max(1, plan.n_bins)))
         self._n_knots = np.zeros(n, dtype=np.int64)
-        self._place = bind(place_row, self._raw, self._knots, self._n_knots, self._positions)
+        self._below, self._share = np.empty((1, n)), np.empty((1, n))
+        found = self._below, self._share
+        self._place = bind(place_row, self._raw, self._knots, self._n_knots, found)
 
     def row(
         self,
@@ -77,6 +79,8 @@ class RowFill:
                 self._update_knots()
                 self._raw[0] = raw
                 self._place()
+                # not in the loop, where sum and product would be rounded once and not twice
+                np.add(self._share, self._below, out=self._positions)
             if len(slots):
                 self._slots[:] = slots
                 np.minimum(self._slots, 0, out=self._codes[:, 0])
@@ -98,17 +102,22 @@ class RowFill:
 
 @borrowing
 def place_row(
-    values: np.ndarray, knots: np.ndarray, n_knots: np.ndarray, positions: np.ndarray
+    values: np.ndarray,
+    knots: np.ndarray,
+    n_knots: np.ndarray,
+    found: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Write where the numbers of a row lie between the knots; see `Quantiles.positions`."""
+    """Write k and f of the numbers of a row; see `Quantiles.positions`, which is k + f."""
+    below, share = found
     for c in range(values.shape[1]):
         x, last = values[0, c], n_knots[c] - 1
+        share[0, c] = 0.0
         if last < 1 or np.isnan(x):
-            positions[0, c] = np.nan
+            below[0, c] = np.nan
         elif x >= knots[c, last]:
-            positions[0, c] = last
+            below[0, c] = last
         elif x < knots[c, 0]:
-            positions[0, c] = 0.0
+            below[0, c] = 0.0
         else:
             low, high = 0, last  # knots[low] <= x < knots[high]
             while high - low > 1:
@@ -117,5 +126,5 @@ def place_row(
                     low = middle
                 else:
                     high = middle
-            slope = 1.0 / (knots[c, low + 1] - knots[c, low])
-            positions[0, c] = slope * (x - knots[c, low]) + low
+            below[0, c] = low
+            share[0, c] = 1.0 / (knots[c, low + 1] - knots[c, low]) * (x - knots[c, low])
