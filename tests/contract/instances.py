@@ -170,6 +170,9 @@ CASES = {
         FactorizationMachineClassifier(WIDTHS, cross_view_only=True, loss="squared", **ONE_PASS),
         "machines float32",
     ),
+    "FM-order-3": Case(
+        FactorizationMachineClassifier(WIDTHS, order=3, **ONE_PASS), "machines float32"
+    ),
     "FM-regressor-huber": Case(
         FactorizationMachineRegressor(WIDTHS, loss="huber", **ONE_PASS), "machines float32"
     ),

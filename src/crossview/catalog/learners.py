@@ -239,7 +239,7 @@ def _machines(task: str) -> Iterator[Learner]:
         task,
         fixed={"cross_view_only": True},
         grid={"alpha": ALPHA, "learning_rate": RATE},
-        settable=(*INTERACTIONS, *weighted),
+        settable=(*INTERACTIONS, "order", *weighted),
         refined=BINNED,
         effort=5,
         stops_early=True,
@@ -256,7 +256,7 @@ def _machines(task: str) -> Iterator[Learner]:
         path=f"{_MACHINES}.multi_view_machine:MultiViewMachine{kind}",
         about="multi-view machine",
         fixed={},
-        settable=(*machine.settable, *FORMS, "groups"),
+        settable=(*INTERACTIONS, *FORMS, "groups", *weighted),
     )
     if task == "classification":
         yield replace(

@@ -27,6 +27,7 @@ from crossview.algorithms.machines.scores import score_rows
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
+    FACTORIZED,
     MULTI_VIEW,
     TENSOR,
     Examples,
@@ -117,7 +118,7 @@ class MachineLearner(ViewLearner):
     # --- to be implemented by subclasses --------------------------------------
 
     def _model(self) -> int:
-        """Return MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
+        """Return MULTI_VIEW, ..., ALL_ORDERS."""
         raise NotImplementedError
 
     def _loss(self) -> int:
@@ -279,6 +280,11 @@ class MachineLearner(ViewLearner):
 
     def _portable_scorer(self) -> PortableMachine:
         machine, ptr = self._machine(), self._slots.ptr
+        if machine.model not in MODELS:
+            raise InputError(
+                f"order={machine.order}: products of more than two columns have no portable form; "
+                "train with order=2, or predict with crossview"
+            )
         K = machine.c.shape[1]
         parts = []
         for p, v in enumerate(machine.views.tolist()):
@@ -299,7 +305,7 @@ class MachineLearner(ViewLearner):
         machine, columns = self._machine(), list(self.view_columns().values())
         shape = machine.c.shape[1], int(self.n_features_in_)
         weights, sqnorms = np.zeros(shape), np.zeros(shape)
-        pairs = machine.model in (CROSS_PAIRS, ALL_PAIRS)
+        pairs = machine.model in FACTORIZED
         n_parts = np.diff(machine.ends.astype(np.intp), prepend=0)
         for a in range(shape[0]):
             tables, seen, terms_of_one = self._terms_of(a, 1)
@@ -333,6 +339,7 @@ class MachineLearner(ViewLearner):
             self.optimizer == "adagrad",
             float(self.init_scale),
             getattr(self, "init", "signs") == "published",
+            int(getattr(self, "order", 2)),
         )
 
     def _parts(self, state: State) -> list[StatePart]:
@@ -478,7 +485,7 @@ class MachineLearner(ViewLearner):
             columns.append(seen)
         groups = np.split(np.arange(len(machine.views)), machine.ends[:-1].astype(np.intp))
         B = machine.B[:, 0, own].astype(np.float64)
-        found = terms(machine.model, tables, B, groups, machine.views, highest)
+        found = terms(machine.model, tables, B, groups, machine.views, highest, machine.order)
         return tables, columns, found
 
     def _interactions_of(
@@ -489,7 +496,7 @@ class MachineLearner(ViewLearner):
         names, views_of_parts = self.layout_.names, self._state["views"]
         found = []
         for parts, factors, constant in found_terms:
-            same = len(parts) == 2 and parts[0] == parts[1]
+            same = [p > 0 and parts[p] == parts[p - 1] for p in range(len(parts))]
             views = tuple(names[int(views_of_parts[p])] for p in parts)
             for chosen, weight in strongest(factors, constant, top, same):
                 named = tuple(int(columns[p][i]) for p, i in zip(parts, chosen, strict=True))

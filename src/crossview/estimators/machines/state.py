@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state
 from crossview.algorithms import merging
 from crossview.algorithms.machines import init
 from crossview.algorithms.machines.state import (
-    ALL_PAIRS,
-    CROSS_PAIRS,
+    FACTORIZED,
     MULTI_VIEW,
     TENSOR,
     Machine,
@@ -35,12 +34,13 @@ SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 class Design(NamedTuple):
     """The parameters of a learner that determine the shape and type of its state."""
 
-    model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
+    model: int  # MULTI_VIEW, ..., ALL_ORDERS
     groups: list[list[int]]  # the views of each group
     n_factors: int
     adagrad: bool
     init_scale: float
     published_init: bool = False
+    order: int = 2
 
     @property
     def n_columns_of_class(self) -> int:
@@ -89,7 +89,7 @@ def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str])
 def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
     """Return the state for the learning loops."""
     # linear weights start at 0: those of a group of one part, unless it has pairs
-    pairs = design.model in (CROSS_PAIRS, ALL_PAIRS)
+    pairs = design.model in FACTORIZED
     sizes: list[float] = []
     for end in state["ends"].tolist():
         n_parts = end - len(sizes)
@@ -106,6 +106,7 @@ def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
         _keys(int(state["seed"][0]), len(state["B"])),
         read_only(np.array(sizes)),
         read_only(state["class_ids"]),
+        design.order,
     )
 
 
@@ -308,10 +309,12 @@ def _with_class(
             if design.model in (MULTI_VIEW, TENSOR):
                 value[:] = before
                 value[of_first, 0] *= share
-            else:  # pairs scale by the square and keep their sign: a negative share starts anew
+            else:
+                # pairs scale by the square and keep their sign: a negative share starts anew, and
+                # any does of more columns, as each order scales in another way
                 value[:, :, 0] = before[:, :, 0]
                 value[:, 0, 0] *= share
-                if share > 0.0:
+                if share == 1.0 or (share > 0.0 and design.order == 2):
                     value[:, :, 1:] = before[:, :, 1:]
                     value[:, 0, 1:] *= np.sqrt(share)
     return new
