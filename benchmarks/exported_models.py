@@ -141,6 +141,8 @@ def learners(views=tuple(VIEWS)):
         if "max_iter" in quick and "n_bags" not in known:
             del quick["max_iter"]
         quick.pop("random_state", None)
+        if "lam" in known:  # one per view
+            quick["lam"] = {view: 10.0 ** -(v + 1) for v, view in enumerate(views)}
         if "members" in known:
             quick["members"] = MEMBERS[entry.task]
         yield at, entry, quick

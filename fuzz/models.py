@@ -56,6 +56,8 @@ def make_corpus(folder: Path) -> None:
         model = new(name)
         if streams(model) and getattr(model, "groups", None) is None:
             model.set_params(**({"views": None} if "views" in model.get_params() else {}))
+            if isinstance(getattr(model, "lam", None), dict):
+                continue  # it names other views
             if getattr(model, "experts", None) or getattr(model, "update", "") == "published":
                 continue
             for i, row in enumerate(rows):

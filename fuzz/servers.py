@@ -179,12 +179,13 @@ def kill_and_check(
     assert (folder / "again.safetensors").read_bytes() == model.read_bytes()
     log = Log(folder / "data", read_only=True)
     lost = []
+    written = log.find([*memory.rows, *memory.labels])
     for id_, row in memory.rows.items():
-        known = log.find(id_)
+        known = written.get(id_)
         if known is None or json.loads(known[0].row) != json.loads(row):
             lost.append(f"prediction {id_}")
     for id_, label in memory.labels.items():
-        known = log.find(id_)
+        known = written.get(id_)
         if known is None or known[1] is None or known[1].label != label:
             lost.append(f"label {id_}")
     n_predictions, n_labels, _ = log.counts()
@@ -275,8 +276,9 @@ def fill_and_check(
         server.kill(signal.SIGTERM)
         server.wait()
     log = Log(folder / "data", read_only=True)
+    written = log.find(list(memory.labels))
     for id_, label in memory.labels.items():
-        known = log.find(id_)
+        known = written.get(id_)
         assert known is not None, id_
         assert known[1] is not None, id_
         assert known[1].label == label, id_

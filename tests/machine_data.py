@@ -5,7 +5,9 @@ import numpy as np
 from crossview.algorithms import losses, optimizers
 from crossview.algorithms.machines import online, scores
 from crossview.algorithms.machines.state import (
+    ALL_ORDERS,
     ALL_PAIRS,
+    CROSS_ORDERS,
     CROSS_PAIRS,
     MULTI_VIEW,
     TENSOR,
@@ -22,7 +24,10 @@ MODELS = {
     "cross": CROSS_PAIRS,
     "all": ALL_PAIRS,
     "tensor": TENSOR,
+    "cross orders": CROSS_ORDERS,
+    "all orders": ALL_ORDERS,
 }
+ORDER = 4  # of the last two
 LOSSES = {
     "squared": losses.SQUARED,
     "huber": losses.HUBER,
@@ -80,6 +85,7 @@ def make_machine(widths, k, *, groups=None, classes=1, model=MULTI_VIEW, seed=0,
         keys=unsigned(np.zeros(len(parts))),
         sizes=read_only(np.zeros(len(parts))),
         class_ids=unsigned(np.arange(classes)),
+        order=ORDER if model in (CROSS_ORDERS, ALL_ORDERS) else 2,
     )
     return machine, tables, intercept.copy()
 
@@ -117,7 +123,8 @@ def expected_scores(X, widths, machine, tables):
         if machine.model == TENSOR:
             found.append(reference.tensor_score(x, A, c))
         else:
-            found.append(reference.pairs_score(x, A, c, machine.model == CROSS_PAIRS))
+            across = machine.model in (CROSS_PAIRS, CROSS_ORDERS)
+            found.append(reference.pairs_score(x, A, c, across, machine.order))
     return np.array(found)
 
 

@@ -12,6 +12,10 @@ REGRESSORS = {
     ),
     "FM": FactorizationMachineRegressor(WIDTHS, n_factors=3, random_state=0),
     "FM-cross": FactorizationMachineRegressor(WIDTHS, cross_view_only=True, random_state=0),
+    "FM-order-4": FactorizationMachineRegressor(WIDTHS, n_factors=3, order=4, random_state=0),
+    "FM-cross-order-3": FactorizationMachineRegressor(
+        WIDTHS, n_factors=3, order=3, cross_view_only=True, random_state=0
+    ),
 }
 
 

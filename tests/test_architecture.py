@@ -31,8 +31,8 @@ MAY_IMPORT = {
         *("_jit", "batch", "kernels", "algorithms"),
     },
     "merging": {"errors", "estimators", "pipeline"},
-    "pipeline": {"errors"},
-    "compat": {"errors", "crossview"},
+    "pipeline": {"errors", "catalog"},
+    "compat": {"errors", "crossview", "scoring", "predicting"},
     "datasets": {"errors", "saving", "views"},
     "data": {
         *("errors", "labels", "catalog", "saving", "views", "portable"),

@@ -1,8 +1,9 @@
 """The page of the papers' tables: what is printed, what was run, and what is said of both."""
 
 from benchmarks.data import AbsentError
+from benchmarks.papers import page as pages
 from benchmarks.papers.experiment import Claim, Experiment, Printed
-from benchmarks.papers.page import section
+from benchmarks.papers.page import section, write_section
 
 
 def test_the_page_judges_claims_and_shows_what_is_printed_of_absent_sets(tmp_path):
@@ -64,3 +65,36 @@ def test_the_page_judges_claims_and_shows_what_is_printed_of_absent_sets(tmp_pat
     assert said["two, in view difference", "large than small"][1].endswith("contradicted")
     assert said["one, in view difference", "large than small"][1].endswith("not shown")
     assert "- two is better on small than on large in view difference: as printed holds." in page
+
+
+def test_a_set_that_is_run_again_leaves_the_others_on_the_page(tmp_path, monkeypatch):
+    """The name of one is the beginning of another one's."""
+    ahead = {"user, item": 0.01, "user, item, week": 0.02, "user": 0.03}
+
+    def run(gain):
+        return {
+            "one": {"tuned": {"F1": [0.8 + gain, 0.81 + gain, 0.82 + gain]}},
+            "two": {"tuned": {"F1": [0.8, 0.81, 0.82]}},
+        }
+
+    def experiment(gains):
+        sets = {name: lambda gain=gain: gain for name, gain in gains.items()}
+        claims = (Claim("one", "two", "F1"),)
+        return Experiment("n", "Title: a", "S.", "P.", sets, run, {"F1": True}, claims=claims)
+
+    monkeypatch.setattr(pages, "PAGE", tmp_path / "results.md")
+    other = Experiment("o", "Title: a, too", "S.", "P.", {"x": lambda: 0.5}, run, {"F1": True})
+    first = experiment(ahead)
+    monkeypatch.setattr(pages, "EXPERIMENTS", {"n": first, "o": other})
+    pages.PAGE.write_text(f"{pages.HEAD}\n\n## Title: a, too\n\nAs it was.\n")
+    write_section(first, [], write=True)
+    whole = pages.PAGE.read_text()
+    for name in ahead:
+        write_section(experiment(ahead), [name], write=True)
+        assert pages.PAGE.read_text() == whole
+    write_section(experiment(ahead | {"user, item": -0.05}), ["user, item"], write=True)
+    expected = experiment(ahead | {"user, item": -0.05})
+    found = pages.PAGE.read_text()
+    assert section(expected, [], tmp_path).strip() in found
+    assert "contradicted on user, item, holds on user, item, week and user" in found
+    assert found.endswith("## Title: a, too\n\nAs it was.\n")

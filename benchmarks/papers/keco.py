@@ -27,7 +27,7 @@ from crossview.algorithms.kernel.rounds import drawable
 from crossview.algorithms.kernel.schedule import draw_rows
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import read_only
-from crossview.estimators.kernel.learner import read_training_set
+from crossview.estimators.kernel.classifier import read_training_set
 from crossview.estimators.kernel.search import grams_of_gammas
 
 LAMS = [10.0**e for e in range(-10, 0)]
@@ -118,10 +118,10 @@ class Drawn:
         there = np.zeros(len(codes))
         there[part] = 1.0
         seed = np.random.RandomState(model.random_state)
-        _, _, known, unknown = drawable(codes, there)
-        draws = draw_rows(model.schedule, known, unknown, model.n_iterations, seed)
+        drawn = drawable(codes, there)
+        draws = draw_rows(model.schedule, drawn.known, drawn.unknown, model.n_iterations, seed)
         if isinstance(model, PegasosClassifier):  # there, a row passed over takes no step
-            draws = draws[codes[draws, 0] != 0.0]
+            draws = draws[~np.isnan(codes[draws, 0])]
         self.rows, places = np.unique(draws, return_inverse=True)
         places, weight = read_only(places), read_only(np.ones(len(self.rows)))
         self.draws = Draws(places, places)
@@ -138,7 +138,8 @@ class Drawn:
         found = []
         for lam in lams:
             memory = init_memory(len(values[0]), 1, len(self.rows))
-            settings = Settings(lam, 0.0, True, isinstance(self.model, PegasosClassifier))
+            each = read_only(np.full(len(values[0]), lam))
+            settings = Settings(each, 0.0, True, isinstance(self.model, PegasosClassifier))
             learn_from_gram(values[0], self.draws, self.examples, memory, settings, 0)
             found.append(np.einsum("vij,vj->i", values[1], memory.beta[:, 0]))
         return found

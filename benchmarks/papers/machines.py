@@ -60,6 +60,7 @@ WAYS: dict[str, dict[str, Way]] = {
     "linear": {"tuned": _way(MVM(), ALPHAS)},  # of one view, the concatenation
     "FM, all pairs": {"tuned": _way(FM(), ALPHAS)},
     "FM, pairs across views": {"tuned": _way(FM(cross_view_only=True), ALPHAS)},
+    "FM, order 3": {"tuned": _way(FM(order=3), ALPHAS)},
     "MVM": {
         # (y - s)² + λ θ² is twice our loss with alpha = λ, so the rate is twice the paper's
         "as printed": _printed(MVM, ALPHAS),

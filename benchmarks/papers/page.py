@@ -39,43 +39,79 @@ In brackets: the 95 % interval of the mean, by Student's t, corrected for traini
 overlap (Nadeau and Bengio 2003). A claim *holds* if the interval of the paired difference is
 above 0, is *contradicted* if it is below 0, and is *not shown* otherwise.
 """
+# of the table of claims
+HEADER = ["better by", "set", "printed", *FORMS]
+# its rows, by claim and set
+Claims = dict[tuple[str, str], list[str]]
+
 ABSENT = "Not available here: `crossview datasets NAME -o FILE` downloads it."
 
 
 def write_section(experiment: Experiment, wanted: list[str], *, write: bool) -> None:
-    """Run an experiment, and print its section, or write it into the page, figures beside it."""
+    """Run an experiment, and print its section, or write it into the page, figures beside it.
+
+    Of a section of which only some sets are ``wanted``, the others stay on the page as they are.
+    """
+    before = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    sections = {t: f"## {t}{x}".strip() for t, x in zip(before[::2], before[1::2], strict=True)}
+    old = sections.get(experiment.title, "") if write and wanted else ""
     with tempfile.TemporaryDirectory() as folder:
         beside = PAGE.parent if write else Path(folder)
-        new = section(experiment, wanted, beside / "figures").strip()
+        new = section(experiment, wanted, beside / "figures", old).strip()
     if not write:
         print(new)
         return
-    before = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
-    sections = {t: f"## {t}{x}".strip() for t, x in zip(before[::2], before[1::2], strict=True)}
     sections[experiment.title] = new
     known = (sections[one.title] for one in EXPERIMENTS.values() if one.title in sections)
     PAGE.write_text("\n\n".join([HEAD.strip(), *known]) + "\n")
 
 
-def section(experiment: Experiment, wanted: list[str], figures: Path) -> str:
-    """Run an experiment; return its section."""
-    parts = [f"## {experiment.title}", experiment.source, experiment.protocol]
+def section(experiment: Experiment, wanted: list[str], figures: Path, old: str = "") -> str:
+    """Run an experiment; return its section, with what an ``old`` one says of other sets."""
+    blocks, claims = _parts(experiment, old)
     found: dict[str, Results] = {}
     for name, data in loaded(experiment.sets, wanted):
-        parts += [_heading(experiment, name)]
         found[name] = experiment.run(data)
-        parts += _tables(experiment, name, found[name])
+        own = [_heading(experiment, name), *_tables(experiment, name, found[name])]
         if experiment.pictures is not None:
             for picture in experiment.pictures(name, data, found[name]):
-                parts.append(_drawn(picture, figures))
+                own.append(_drawn(picture, figures))
+        blocks[name] = "\n\n".join(own)
     for name in experiment.sets:
         if name not in found and (name in wanted or not wanted):
-            parts += [_heading(experiment, name), ABSENT, *_tables(experiment, name, {})]
+            own = [_heading(experiment, name), ABSENT, *_tables(experiment, name, {})]
+            blocks[name] = "\n\n".join(own)
+    here, absent = ([n for n in experiment.sets if (n in found) == run] for run in (True, False))
+    order = [*experiment.sets] if old else [*here, *absent]
+    parts = [f"## {experiment.title}", experiment.source, experiment.protocol]
+    parts += [blocks[name] for name in order if name in blocks]
     if found and experiment.claims:
-        parts += [_claims_table(experiment, found), _sentences(experiment, found)]
+        for key, row in _claims(experiment, found).items():
+            if any(row[3:]) or key not in claims:
+                claims[key] = row
+        parts += [_claims_table(experiment, claims), _sentences(experiment, claims)]
     for name, why in experiment.absent.items():
         parts += [f"Not run: {name}, for {why}.", *_tables(experiment, name, {})]
     return "\n\n".join(parts)
+
+
+def _parts(experiment: Experiment, old: str) -> tuple[dict[str, str], Claims]:
+    """Return what a section has of each set, and its claims."""
+    text, _, after = old.partition(f"\n| {HEADER[0]} | {HEADER[1]} | ")
+    text = text.partition("\nNot run: ")[0]
+    begin = _heading(experiment, "")
+    found = re.split(rf"^{re.escape(begin)}(.+)$", text, flags=re.MULTILINE)[1:]
+    blocks = {
+        name: f"{begin}{name}{own.rstrip()}"
+        for name, own in zip(found[::2], found[1::2], strict=True)
+    }
+    claims: Claims = {}
+    for table in Table.read(old) if after else ():
+        if table.header[:2] == HEADER[:2]:
+            for row in table.rows:
+                cells = dict(zip(table.header, row, strict=True))
+                claims[row[0], row[1]] = [cells.get(name, "") for name in HEADER]
+    return blocks, claims
 
 
 def _heading(experiment: Experiment, name: str) -> str:
@@ -132,8 +168,9 @@ def _sets_of(experiment: Experiment, claim: Claim) -> dict[str, tuple[str, str]]
     return {name: (name, name) for name in [*experiment.sets, *experiment.absent]}
 
 
-def _claims_table(experiment: Experiment, found: dict[str, Results]) -> str:
-    rows = []
+def _claims(experiment: Experiment, found: dict[str, Results]) -> Claims:
+    """Return the claims that are printed, or can be judged."""
+    rows: Claims = {}
     for claim in experiment.claims:
         for words, sets in _sets_of(experiment, claim).items():
             cells = [
@@ -142,10 +179,17 @@ def _claims_table(experiment: Experiment, found: dict[str, Results]) -> str:
             ]
             printed = _printed(experiment, claim, sets)
             if any(cells) or printed:
-                rows.append([_words(claim), words, printed, *cells])
+                rows[_words(claim), words] = [_words(claim), words, printed, *cells]
+    return rows
+
+
+def _claims_table(experiment: Experiment, claims: Claims) -> str:
+    keys = [
+        (_words(one), words) for one in experiment.claims for words in _sets_of(experiment, one)
+    ]
+    rows = [claims[key] for key in keys if key in claims]
     columns = [0, 1, *(i for i in range(2, 6) if any(row[i] for row in rows))]
-    header = ["better by", "set", "printed", *FORMS]
-    return str(Table([header[i] for i in columns], [[row[i] for i in columns] for row in rows]))
+    return str(Table([HEADER[i] for i in columns], [[row[i] for i in columns] for row in rows]))
 
 
 def _printed(experiment: Experiment, claim: Claim, sets: tuple[str, str]) -> str:
@@ -180,17 +224,17 @@ def _words(claim: Claim) -> str:
     return f"{claim.better}{than}, in {claim.measure}"
 
 
-def _sentences(experiment: Experiment, found: dict[str, Results]) -> str:
+def _sentences(experiment: Experiment, claims: Claims) -> str:
     """Say of each claim, form by form, on which sets it holds."""
     lines = []
     for claim in experiment.claims:
         said = []
         for form in FORMS:
             by_verdict: dict[str, list[str]] = {}
-            for name, sets in _sets_of(experiment, claim).items():
-                difference = experiment.difference(found, claim, sets, form)
-                if difference is not None:
-                    by_verdict.setdefault(_verdict(difference), []).append(name)
+            for name in _sets_of(experiment, claim):
+                row = claims.get((_words(claim), name))
+                if row is not None and (cell := row[HEADER.index(form)]):
+                    by_verdict.setdefault(cell.rpartition("), ")[2], []).append(name)
             if by_verdict:
                 words = ", ".join(
                     verdict if claim.sets else f"{verdict} on {listed(names)}"

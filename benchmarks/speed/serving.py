@@ -78,7 +78,10 @@ def load(port: int, method: str, path: str, bodies: list[Any]) -> list[float]:
             connection.request(method, path, content, KIND)
             answer = connection.getresponse()
             answer.read()
-            if answer.status != 200:
+            if answer.status == 429:  # too many records wait for the disk
+                time.sleep(0.01)
+                continue
+            if answer.status != (422 if b'"row": [1]' in sent[0] else 200):
                 raise RuntimeError(f"{path}: {answer.status}")
             found.append(time.perf_counter() - began)
             n += 1
@@ -99,11 +102,14 @@ def serving() -> list[Table]:
     pairs = [{"row": x, "label": y} for x, y in zip(rows, labels, strict=True)]
     requests: dict[str, tuple[str, str, list[Any], int]] = {
         "nothing: `GET /healthz`": ("GET", "/healthz", [None], 1),
+        "JSON that is refused: `POST /predict`": ("POST", "/predict", [{"row": [1]}], 1),
         "`POST /predict`, one row": ("POST", "/predict", [{"row": x} for x in rows], 1),
         "the same, `durable=1`": ("POST", "/predict?durable=1", [{"row": x} for x in rows], 1),
         "`POST /predict`, 100 rows": ("POST", "/predict", [{"rows": rows[:100]}], 100),
         "`POST /learn`, 100 rows": ("POST", "/learn", [pairs[i : i + 100] for i in (0, 100)], 100),
     }
+    from crossview.serving.folder import replay
+
     tables = []
     for name in ("AROW, diagonal", "the default stack"):
         table = Table(
@@ -130,6 +136,10 @@ def serving() -> list[Table]:
                         f"{each:,.0f}",
                         f"{each / nothing:.2f}",
                     )
+            found = replay(folder / "data")
+            each = found.seconds / found.labels * 1e6
+            speed = f"{found.labels / found.seconds:,.0f}"
+            table.add("`crossview replay`", speed, "", f"{each:,.0f}", f"{each / nothing:.2f}")
         tables.append(table)
     return tables
 

@@ -27,6 +27,7 @@ from crossview.estimators.coupled import MultiViewPAClassifier as MultiViewPACla
 from crossview.estimators.ensemble import EnsembleClassifier as EnsembleClassifier
 from crossview.estimators.ensemble import EnsembleRegressor as EnsembleRegressor
 from crossview.estimators.kernel.keco import KeCoClassifier as KeCoClassifier
+from crossview.estimators.kernel.keco import KeCoRegressor as KeCoRegressor
 from crossview.estimators.kernel.pegasos import PegasosClassifier as PegasosClassifier
 from crossview.estimators.kernel.search import KernelSearchCV as KernelSearchCV
 from crossview.estimators.linear import PassiveAggressiveClassifier as PassiveAggressiveClassifier

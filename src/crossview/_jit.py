@@ -50,7 +50,7 @@ def sources_digest(package: Path = Path(__file__).parent) -> str:
     for pattern in (
         *("_jit.py", "kernels/**/*.py", "algorithms/**/*.py"),
         *("data/encoding/document_frequency.py", "data/encoding/fill.py"),
-        "data/encoding/cross.py",
+        *("data/encoding/cross.py", "data/encoding/row_fill.py"),
         *("data/encoding/moments.py", "data/encoding/scale.py"),
     ):
         for path in sorted(package.glob(pattern)):

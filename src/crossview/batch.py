@@ -14,24 +14,6 @@ from crossview.kernels.gram import ViewRows, cut_rows
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout, canonical_csr, check_indices
 
-__all__ = [
-    "RowBuffers",
-    "entries_of",
-    "flat_view",
-    "make_row",
-    "make_rows",
-    "matrix_of",
-    "read_only",
-    "rows_at",
-    "rows_of_view",
-    "stack_views",
-    "take_rows",
-    "view_of_flat",
-    "view_of_matrix",
-    "views_of",
-    "whole_matrix",
-]
-
 MAX_INT32 = 2**31 - 1
 
 
@@ -58,36 +40,18 @@ def make_rows(
 ) -> Rows:
     """Return the rows of a matrix for the compiled loops.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_columns)
-        The values.  It is not changed.
-    layout : ViewLayout
-        Views as blocks of columns.
-    present : ndarray of bool of shape (n_samples, n_views), default=None
-        False where a view is missing.  None: a view is missing in a row if all its columns
-        are NaN.
-    column_map : ndarray of shape (n_columns,), default=None
-        Position of each column of ``X`` in the layout; -1: the column is skipped.  None: the
-        columns are already ordered by view.
-    names : sequence of str, default=None
-        Names of the columns of ``X``, for error messages.
-    checked : bool, default=True
-        Whether to check for NaN and infinity.  False saves a pass over all values if the loop of
-        the caller reports nonfinite rows.
-    canonical : bool, default=False
-        Whether a sparse ``X`` is what `canonical_csr` returned.
-
-    Returns
-    -------
-    Rows
-        The batch; it shares memory with ``X`` if ``X`` is float64 and in order.
-
-    Raises
-    ------
-    InputError
-        A value is infinite, or NaN in a view that is not missing; the message names
-        row and column.  An index of a sparse matrix is out of range.
+    X (n_samples, n_columns): the values.  It is not changed.
+    present (n_samples, n_views): False where a view is missing.  None: a view is missing in a row
+      if all its columns are NaN.
+    column_map (n_columns,): position of each column of ``X`` in the layout; -1: the column is
+      skipped.  None: the columns are already ordered by view.
+    names: names of the columns of ``X``, for error messages.
+    checked: whether to check for NaN and infinity.  False saves a pass over all values if the loop
+      of the caller reports nonfinite rows.
+    canonical: whether a sparse ``X`` is what `canonical_csr` returned.
+    Returns: the batch; it shares memory with ``X`` if ``X`` is float64 and in order.
+    Raises InputError: a value is infinite, or NaN in a view that is not missing; the message names
+      row and column.  An index of a sparse matrix is out of range.
     """
     if column_map is not None:
         X, names = _rearrange(X, column_map, layout.n_columns, names)
@@ -136,21 +100,9 @@ def make_row(
 ) -> Rows:
     """Return one row for the compiled loops.
 
-    Parameters
-    ----------
-    columns : sequence of int
-        Columns of the entries, ascending, each once; none is in a view that is missing.
-    values : sequence of float
-        Their values, which are finite.
-    layout : ViewLayout
-        Views as blocks of columns.
-    present : sequence of bool
-        False where a view is missing.
-
-    Returns
-    -------
-    Rows
-        A batch of one row.
+    columns: columns of the entries, ascending, each once; none is in a view that is missing.
+    values: their values, which are finite.
+    present: False where a view is missing.
     """
     mask = np.empty((0, layout.n_views), np.bool_) if all(present) else np.array([present])
     return Rows(
@@ -166,19 +118,9 @@ def make_row(
 class RowBuffers:
     """One row in arrays that stay, for loops that are bound to them.
 
-    Parameters
-    ----------
-    layout : ViewLayout
-        Views as blocks of columns.
-    n_entries : int
-        The most entries that the row may have.
-
-    Attributes
-    ----------
-    rows : Rows
-        The row as a batch.
-    columns, values, present : list
-        What was written, as in `OneRow`.
+    n_entries: the most entries that the row may have.
+    rows: the row as a batch.
+    columns, values, present: what was written, as in `OneRow`.
     """
 
     def __init__(self, layout: ViewLayout, n_entries: int) -> None:
@@ -212,6 +154,13 @@ class RowBuffers:
         if present != self.present:
             self._present[0] = self.present = present
         return True
+
+    def cut(self, row: RowBuffers, lo: int, hi: int, first: int, present: bool) -> None:
+        """Write the entries ``lo`` to ``hi`` of a row, which has the one view from ``first`` on."""
+        n = hi - lo
+        self._data[:n] = row._data[lo:hi]
+        np.subtract(row._indices[lo:hi], first, out=self._indices[:n])
+        self._indptr[1], self._present[0, 0] = n, present
 
     @property
     def n_entries(self) -> int:

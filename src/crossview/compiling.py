@@ -9,8 +9,6 @@ from typing import Any
 
 from numba.core import event
 
-__all__ = ["SECONDS_UNTOLD", "seconds_of_compiling", "seconds_of_work", "telling_of_compiling"]
-
 # less is not worth a word
 SECONDS_UNTOLD = 2.0
 

@@ -55,6 +55,10 @@ class InputError(ValueError):
         return _rebuild, (type(self), self.message, self.file, self.row, self.column)
 
 
+class DivergedError(InputError):
+    """The loss or a step of a learner grows without end in this setting; others may do."""
+
+
 class LabelOrderWarning(UserWarning):
     """Warning that the labels of a stream come in long blocks.
 

@@ -8,16 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "MAX_WEIGHT",
-    "choose_positive",
-    "has_label",
-    "known_labels",
-    "places_of",
-    "rows_per_class",
-    "whole_labels",
-]
-
 # beside a row of this weight, one of weight 1 is still seen by sums in double precision
 MAX_WEIGHT = 1e12
 # what the positive class of two is called, in lower case
@@ -45,18 +35,9 @@ MOST_OF_RARER = 0.4
 def has_label(y: Any) -> np.ndarray:
     """Return which labels are present; None, NaN and pandas' NA are missing.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        The labels.
+    y (n_samples,): the labels.
+    Returns mask (n_samples,): False where the label is missing.
 
-    Returns
-    -------
-    mask : ndarray of bool of shape (n_samples,)
-        False where the label is missing.
-
-    Examples
-    --------
     >>> from crossview.labels import has_label
     >>> has_label(["spam", None, "ham", float("nan")]).tolist()
     [True, False, True, False]
@@ -73,18 +54,9 @@ def has_label(y: Any) -> np.ndarray:
 def known_labels(y: np.ndarray) -> np.ndarray:
     """Return the labels that are present, with the type of their values; text stays as it is.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        The labels.
+    y (n_samples,): the labels.
+    Returns labels: without missing ones.
 
-    Returns
-    -------
-    labels : ndarray
-        Without missing ones.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.labels import known_labels
     >>> known_labels(np.array([1, None, 0], dtype=object))
@@ -105,20 +77,11 @@ def _is_present(label: Any) -> bool:
 def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the place of each label in the sorted classes, as `numpy.searchsorted` does.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n_samples,)
-        Labels, each among the classes; the place of another one is from 0 to ``n_classes``.
-    classes : ndarray of shape (n_classes,)
-        Sorted, each once.
+    labels (n_samples,): labels, each among the classes; the place of another one is from 0 to
+      ``n_classes``.
+    classes (n_classes,): sorted, each once.
+    Returns places (n_samples,): where ``classes`` has each label.
 
-    Returns
-    -------
-    places : ndarray of int of shape (n_samples,)
-        Where ``classes`` has each label.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.labels import places_of
     >>> places_of(np.array(["yes", "no"]), np.array(["no", "yes"]))
@@ -132,15 +95,8 @@ def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
 def whole_labels(labels: np.ndarray) -> np.ndarray:
     """Return labels as whole numbers where all are; None stands for a missing one then.
 
-    Parameters
-    ----------
-    labels : ndarray of float64
-        NaN where one is missing.
-
-    Returns
-    -------
-    ndarray
-        Of int64, of objects, or as given.
+    labels: NaN where one is missing.
+    Returns: of int64, of objects, or as given.
     """
     known = ~np.isnan(labels)
     if not (np.trunc(labels[known]) == labels[known]).all() or (np.abs(labels) > 2.0**53).any():
@@ -161,22 +117,10 @@ def choose_positive(classes: Any, class_rows: Any = None) -> tuple[int, str]:
     is the rarer class, if it has less than 40 % of the rows. Where neither speaks, it is the second
     one, which is a guess: measures that need no positive class are better there.
 
-    Parameters
-    ----------
-    classes : array-like of shape (2,)
-        The labels, sorted.
-    class_rows : array-like of shape (2,), default=None
-        The number of rows of each; None: it is not known.
+    classes (2,): the labels, sorted.
+    class_rows (2,): the number of rows of each; None: it is not known.
+    Returns code: its place among the classes; by: what says so.
 
-    Returns
-    -------
-    code : {0, 1}
-        Its place among the classes.
-    by : {"name", "majority", "rarer", "guess"}
-        What says so.
-
-    Examples
-    --------
     >>> from crossview.labels import choose_positive
     >>> choose_positive(["ja", "nein"]), choose_positive([0, 1]), choose_positive([1, 2])
     ((0, 'name'), (1, 'name'), (1, 'guess'))

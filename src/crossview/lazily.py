@@ -11,8 +11,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["load_lazily", "load_scikit_learn", "load_without_rarely_used"]
-
 # what we, scikit-learn, scipy and Numba import at the start, and few commands use, or none that
 # ends with an error in an option; scipy reads every name of numpy
 RARELY_USED = ["numpy.ctypeslib", "numpy.f2py", "numpy.testing", "asyncio", "yaml"]
@@ -61,10 +59,7 @@ _LATER = _Later()
 def load_lazily(*names: str) -> None:
     """Let modules load at the first use of one of their names.
 
-    Parameters
-    ----------
-    *names : str
-        Names of the modules.  Nothing happens to those that are loaded.
+    *names: names of the modules.  Nothing happens to those that are loaded.
     """
     _LATER.names.update(names)
     if _LATER not in sys.meta_path:

@@ -11,8 +11,6 @@ from crossview import pipeline
 from crossview.errors import InputError, type_of
 from crossview.estimators.merging import merge_learners, shares_of
 
-__all__ = ["merge"]
-
 
 def merge(
     models: Sequence[Any], weights: Any = None, start: Any = None, *, product: bool = False

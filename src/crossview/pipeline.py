@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 from sklearn import pipeline
 from sklearn.utils.metaestimators import available_if
 
+from crossview.catalog.names import load_object
 from crossview.errors import InputError
-
-__all__ = ["Pipeline", "make_pipeline"]
 
 
 def _learner_has(name: str) -> Any:
@@ -180,6 +180,30 @@ class Pipeline(pipeline.Pipeline):
         """
         found: float | dict[Any, float] | None = self.steps[-1][1].score_one(self._encode_one(x))
         return found
+
+    # --- other programs --------------------------------------------------------------------
+
+    def predict_expr(
+        self, columns: Sequence[str], output: str | Sequence[str] = "prediction", **options: Any
+    ) -> Any:
+        """Return the predictions as an expression of polars, also for lazy frames.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names of the columns that the frame has.
+        output : str or sequence of str, default="prediction"
+            A column of `crossview.predict`, such as ``"probability_click"``; several are a struct.
+        **options : any
+            As for `crossview.compat.polars.predict_expr`, which describes all.
+
+        Returns
+        -------
+        expr : polars.Expr
+            It gives the numbers of `crossview.predict`.
+        """
+        # by its name, as it imports what imports pipelines
+        return load_object("crossview.compat.polars:predict_expr")(self, columns, output, **options)
 
     def _encoders(self) -> list[tuple[str, Any]]:
         """Return all steps but the learner that do anything."""

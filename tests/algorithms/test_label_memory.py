@@ -3,10 +3,11 @@
 import copy
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import crossview
-from crossview import AROWClassifier, OnlineStackingClassifier
+from crossview import AROWClassifier, OnlineStackingClassifier, load, save, train
 from crossview.algorithms.label_memory import DECAYS
 from crossview.errors import InputError
 from reference import stream_memory as slow
@@ -171,3 +172,26 @@ def test_many_classes_have_none_and_calibrated_scores_are_refused():
     assert not model.uses_memory_
     with pytest.raises(InputError, match="leave it at 'none'"):
         remembers(calibration="sigmoid").fit(X, y)
+
+
+def test_rows_of_a_table_are_decided_by_a_threshold_of_their_own(tmp_path):
+    """Labels that stay make probabilities with memory extreme, and `predict` has none."""
+    rng = np.random.default_rng(0)
+    y = labels(4000, 0.93, 2, rng)
+    y[rng.random(len(y)) < 0.3] = 0
+    X = {f"a_{j}": rng.normal(size=len(y)) + 0.4 * y for j in range(3)}
+    table = pa.table({**X, "y": np.where(y == 1, "yes", "no")})
+    trained = train(table, "y", in_order=True)
+    learner = trained.learner
+    assert learner.uses_memory_
+    assert trained.metric_without_memory < trained.metric["value"]
+    (line,) = [one for one in trained.notes if "last labels" in one]
+    assert f"has f1 {trained.metric_without_memory:.4g} on these rows" in line
+    assert learner.threshold_in_use == learner.threshold_ != learner.stream_threshold_
+    pipeline, held_out = trained.fitted, table.drop_columns(["y"])
+    above = pipeline.predict_proba(held_out)[:, 1] > learner.threshold_
+    assert (np.asarray(pipeline.predict(held_out)) == np.where(above, "yes", "no")).all()
+    save(learner, tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors").follow_stream()
+    assert again.threshold_in_use == learner.stream_threshold_
+    assert learner.set_threshold(0.5).follow_stream().threshold_in_use == 0.5

@@ -42,7 +42,8 @@ def test_what_an_entry_declares_is_true(entry):
     assert entry.stops_early == ("early_stopping" in parameters)
     if entry.trained_for_metric:
         assert {"measure", "k", "pos_label"} <= parameters
-    assert entry.learns_unlabeled == learns_unlabeled(learner)
+    agrees = entry.fixed.get("disagreement", 1.0) > 0.0
+    assert entry.learns_unlabeled == (agrees and learns_unlabeled(learner))
     assert (entry.task == "classification") == hasattr(learner(), "predict_proba")
     assert (entry.explained_by == "interactions") == hasattr(learner, "interactions")
     named = {*entry.fixed, *entry.grid, *entry.settable, *entry.tuning_params, *entry.refined}

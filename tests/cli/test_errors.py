@@ -126,7 +126,6 @@ NAN = "NaN is not a missing value: write null, or an empty field"
             "--threshold tuned; give a probability between 0 and 1, or none",
         ),
         (["compare", "miss.csv", "--label", "l", *NUMBER], "miss.csv, row 0, column 'l': 'p' is"),
-        (["compare", "gap.csv", "--label", "l", *NUMBER], "gap.csv, row 1, column 'l': the number"),
         (["train", "gap.csv", *TRAIN[:-3], "fm", *TRAIN[-2:], *NUMBER], "gap.csv, row 1"),
         ([*BC, "--model", "pa:squared", "--metric", "f0"], "'f0': put a β above 0 in the name"),
         ([*BC, "--model", "pa:squared", "--metric", "g2"], "no metric 'g2'"),

@@ -546,3 +546,26 @@ def test_one_model_is_no_ensemble():
     answer = crossview.compare(X, y, models=models, baselines=[], budget=None)
     assert answer.recommended.model == "view:a"
     assert sorted(row.model for row in answer.rows) == ["view:a", "view:b"]
+
+
+@pytest.mark.parametrize("steps", [[0.1, 1e9], [1e9]])
+def test_setting_that_diverges_ends_no_comparison(steps):
+    rng = np.random.default_rng(0)
+    X = pl.DataFrame(rng.normal(size=(200, 4)), schema=["a_0", "a_1", "b_0", "b_1"])
+    y = (X["a_0"] * X["b_1"] > 0).to_numpy().astype(int)
+    options = {
+        "views": {"a": "a_*", "b": "b_*"},
+        "baselines": [],
+        "grid": {"learning_rate": steps},
+        "budget": None,
+    }
+    found = crossview.compare(X, y, models=["fm", "pam"], **options)
+    if len(steps) > 1:
+        assert found.row("fm").setting["learning_rate"] == steps[0]
+    else:
+        assert [row.model for row in found.rows] == ["pam"]
+        (left,) = [one for one in found.left_out if one.failed]
+        assert left.model == "fm"
+        assert left.what.startswith(("the loss diverges", "row "))
+        with pytest.raises(InputError, match="no model is left to compare: fm failed"):
+            crossview.compare(X, y, models=["fm"], **options)

@@ -90,7 +90,7 @@ MEMBERS = [Member("view:a", 0.6, {"C": 0.1}, 3), Member("trees", 0.25, {})]
 def test_the_ensemble_is_first_unless_it_is_surely_worse():
     rows = [made_row(name, one) for name, one in {"view:a": NEAR, "arow": WORSE}.items()]
     for scores, first in (([0.89, 0.9, 0.91, 0.9, 0.9], "ensemble"), (WORSE, "view:a")):
-        ensemble = made_row("ensemble", scores, members=MEMBERS, intercept=[-0.5], threshold=0.25)
+        ensemble = made_row("ensemble", scores, members=MEMBERS, threshold=0.25)
         answer = made_answer([*rows, ensemble])
         assert answer.best.model == answer.recommended.model == first
         assert [row.value for row in answer.rows[1:]] == sorted(
@@ -123,7 +123,7 @@ def test_the_ensemble_is_first_unless_it_is_surely_worse():
 )
 def test_the_verdict_on_an_ensemble(scores, sentences):
     rows = [made_row(name, one) for name, one in scores.items()]
-    ensemble = made_row("ensemble", BEST, members=MEMBERS, intercept=[-0.5], threshold=0.25)
+    ensemble = made_row("ensemble", BEST, members=MEMBERS, threshold=0.25)
     answer = made_answer([*rows, ensemble])
     first = (
         "answer: an ensemble of view:a (0.60), trees (0.25): f1 0.9080 (95 % interval 0.8924 to "
@@ -132,7 +132,7 @@ def test_the_verdict_on_an_ensemble(scores, sentences):
     assert answer.verdict == [first + sentences[0], sentences[1]]
     assert answer.train_options == [
         *("--model", "ensemble", "--member", "view:a weight=0.6 C=0.1 epochs=3"),
-        *("--member", "trees weight=0.25", "--set", "intercept=-0.5"),
+        *("--member", "trees weight=0.25"),
         *("--positive", "yes") * (answer.positive_by != "name"),
         *("--threshold", "0.25"),
     ]

@@ -129,6 +129,45 @@ def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     assert answer.unlabeled_benefit is not None
 
 
+@pytest.mark.parametrize("kind", ["array", "csv", "progressive"])
+def test_numbers_may_be_missing(kind, tmp_path):
+    frame = make_frame(120)
+    rng = np.random.default_rng(0)
+    number = frame["strong__0"] + rng.normal(size=120) + 100.5
+    known = rng.random(120) < 0.5
+    frame["answer"] = number.where(known)
+    models = ["linear", "keco:supervised", "keco"]
+    grid = {"alpha": [1e-3], "learning_rate": [0.3], "bins": [], "kernel": ["linear"], "lam": [0.1]}
+    given = {"task": "regression", "grid": grid | {"disagreement": [1.0]}, "models": models}
+    given |= {"progressive": True} if kind == "progressive" else {"cv": 3}
+    source, y = frame, "answer"
+    if kind == "csv":
+        source = tmp_path / "t.csv"
+        frame.to_csv(source, index=False)
+    elif kind == "array":
+        source, y = frame.drop(columns="answer"), frame["answer"].to_list()
+    found = thorough(source, y, **given)
+    alone = thorough(frame[known], "answer", **given)
+    assert (found.unlabeled, found.n_scored, alone.unlabeled) == ((~known).sum(), known.sum(), 0)
+    assert "keco against keco:supervised" in found.unlabeled_benefit
+    assert alone.unlabeled_benefit is None
+    if kind != "progressive":  # whose first rows, labeled or not, choose
+        same = {m for m in models if found.row(m).value == pytest.approx(alone.row(m).value)}
+        assert same == {"linear", "keco:supervised"}
+    frame.loc[3, "answer"] = np.inf
+    with pytest.raises(InputError, match=r"inf is not a number to predict"):
+        thorough(frame, "answer", **given)
+
+
+def test_keco_for_numbers_is_a_row_where_some_are_missing():
+    layout = make_few()[0].layout
+    always, more = (
+        [m.name for m in compared_learners(layout, 60, "regression", unlabeled=u, metric="rmse")]
+        for u in (False, True)
+    )
+    assert [name for name in more if name not in always] == ["keco:supervised", "keco"]
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -23,6 +23,7 @@ from crossview import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
     KeCoClassifier,
+    KeCoRegressor,
     LateFusionClassifier,
     LateFusionRegressor,
     MultiViewLogisticRegression,
@@ -66,6 +67,7 @@ class Case(NamedTuple):
 
 # one pass in the order of the rows, as on a stream
 ONE_PASS = {"n_epochs": 1, "early_stopping": False, "init_scale": 0.3, "random_state": 0}
+LAM = {"view0": 1e-2, "view1": 0.1, "view2": 1e-3}
 MAHALANOBIS = {"C": 0.1, "geometry": "mahalanobis"}
 
 STACKED = [
@@ -168,6 +170,9 @@ CASES = {
         FactorizationMachineClassifier(WIDTHS, cross_view_only=True, loss="squared", **ONE_PASS),
         "machines float32",
     ),
+    "FM-order-3": Case(
+        FactorizationMachineClassifier(WIDTHS, order=3, **ONE_PASS), "machines float32"
+    ),
     "FM-regressor-huber": Case(
         FactorizationMachineRegressor(WIDTHS, loss="huber", **ONE_PASS), "machines float32"
     ),
@@ -179,7 +184,10 @@ CASES = {
         KeCoClassifier(WIDTHS, gamma=0.3, lam=1e-2, schedule="stream"), "kernel expansion"
     ),
     "KeCo-linear": Case(
-        KeCoClassifier(WIDTHS, kernel="linear", lam=1e-2, schedule="stream"), "kernel weights"
+        KeCoClassifier(WIDTHS, kernel="linear", lam=LAM, schedule="stream"), "kernel weights"
+    ),
+    "KeCo-regressor": Case(
+        KeCoRegressor(WIDTHS, gamma=0.3, lam=LAM, schedule="stream"), "kernel expansion"
     ),
     "Pegasos-budget": Case(
         PegasosClassifier(

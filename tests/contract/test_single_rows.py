@@ -181,6 +181,94 @@ def test_a_row_is_encoded_as_the_table_of_this_row(options):
         assert (x.columns, x.values) == (X.matrix.indices.tolist(), X.matrix.data.tolist())
 
 
+@pytest.mark.parametrize("options", [{}, {"bins": None}, {"standardize": False}], ids=str)
+def test_a_row_without_texts_is_encoded_as_the_table_of_this_row(options):
+    """By the loop of tables: numbers between knots, slots that are shared, views that are gone."""
+    rng = np.random.default_rng(4)
+    names = {
+        "u__a": "n",
+        "u__b": "n",
+        "u__c": "s",
+        "u__d": "s",
+        "u__e": "s",
+        "v__f": "n",
+        "w__g": "s",
+    }
+    kinds = {"n": pa.float64(), "s": pa.string()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in names.items()])
+
+    def number(t):  # at the knots, and between them
+        return float(rng.integers(-3, 9)) / 3 if t % 3 else float(rng.normal())
+
+    rows = []
+    for t in range(400):
+        row = {
+            name: number(t) if kind == "n" else f"v{rng.integers(5)}"
+            for name, kind in names.items()
+            if rng.random() > 0.15
+        }
+        rows.append(
+            row if t else {name: 1.0 if kind == "n" else "v0" for name, kind in names.items()}
+        )
+    tables, single = (ViewEncoder(hash_bits=2, **options) for _ in range(2))
+    for row in rows:
+        X = tables.partial_fit_transform(pa.Table.from_pylist([row], schema=schema))
+        assert_rows(X, [single.partial_fit_transform_one(row)], n_views=3)
+    assert_same_state(tables, single)
+    for row in rows:
+        assert_rows(
+            tables.transform(pa.Table.from_pylist([row], schema=schema)),
+            [single.transform_one(row)],
+            n_views=3,
+        )
+
+
+@pytest.mark.parametrize("options", [{}, {"tf_idf": False, "remember_names": 7}], ids=str)
+def test_rows_are_encoded_together_as_one_by_one(options):
+    """Also where the cells of a column are of several types, as in JSON."""
+    rows, _ = make_stream(120, seed=3)
+    rows = [json.loads(json.dumps(row, default=str)) for row in rows]  # dates are strings
+    single = make_encoder(**options).partial_fit(table_of(make_stream(5)[0]))
+    together = pickle.loads(pickle.dumps(single))
+    for t, row in enumerate(rows):
+        own = row.get("user") or {}
+        if t % 3 == 0 and own.get("id"):
+            own["id"] = [3, 2.5, True, "3", 7.0][t % 5]
+        if own.get("age"):
+            own["age"] = [31, 40.5, 2**60, -0.0, 1e-300][t % 5]
+    for lo, hi in ((0, 1), (1, 1), (1, 60), (60, 120)):
+        expected = [single.partial_fit_transform_one(row) for row in rows[lo:hi]]
+        X = together.partial_fit_transform(together.table_of([flat_or(r) for r in rows[lo:hi]]))
+        assert_rows(X, expected)
+        assert_rows(together.transform(together.table_of(rows)), map(single.transform_one, rows))
+    assert_same_state(single, together)
+    for row, message in (
+        ({"user": {"age": "old"}}, "is numeric in this encoder"),
+        ({"n": {"a": 10**400}}, "too large"),
+        ({"n": {"a": -1e101}}, "too large"),
+        ({"user": {"city": 7}}, "is categorical in this encoder"),
+        ({"time": {"seen": "soon"}}, "'soon' is no date as in"),
+        ({"time": {"day": datetime.datetime(2025, 1, 1)}}, "dates of several types"),
+        ({"user": "Oslo"}, "give a mapping of its columns"),
+    ):
+        with pytest.raises(InputError, match=message):
+            together.partial_fit_transform(together.table_of([*rows, row]))
+    assert_same_state(single, together)
+
+
+def flat_or(row):
+    """Every other row without views."""
+    return flat(row) if len(repr(row)) % 2 else row
+
+
+def assert_rows(X, expected, n_views=5):
+    bounds = X.matrix.indptr.tolist()
+    for t, (lo, hi, row) in enumerate(zip(bounds, bounds[1:], expected, strict=False)):
+        assert X.matrix.indices[lo:hi].tolist() == row.columns
+        assert X.matrix.data[lo:hi].tolist() == row.values
+        assert row.present == ([True] * n_views if X.present is None else X.present[t].tolist())
+
+
 @pytest.mark.parametrize("learner", learners_of_catalog())
 def test_learners_of_the_catalog_learn_and_predict_single_rows(learner):
     n_classes = 2 if getattr(learner, "update", None) == "published" else 3

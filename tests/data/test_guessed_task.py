@@ -12,6 +12,7 @@ GUESSES = {
     "decimals": (RNG.normal(size=N).round(1), "regression", "'y' has decimals"),
     "few decimals": (np.where(np.arange(N) % 2, 0.5, 1.0), "regression", "'y' has decimals"),
     "prices": (np.arange(N) % 120, "regression", "more than 100 values"),
+    "points": (80 + np.arange(N) % 17, "regression", "'y' takes 17 whole numbers from 80 to 96"),
     "ages": (np.arange(N) % 80, "classification", "'y' takes 80 whole numbers"),
     "stars": (np.arange(N) % 5, "classification", None),
     "whole floats": (np.arange(N) % 3 + 0.0, "classification", None),

@@ -42,10 +42,10 @@ THREE = [*MEMBERS[:2], ("stack", OnlineStackingClassifier())]
 @pytest.mark.parametrize(("K", "members"), [(2, MEMBERS), (3, THREE)])
 def test_it_is_the_softmax_of_weighted_log_probabilities(K, members):
     X, y = views(K=K)
-    w, b = [0.7, 0.2, 1.1], [0.3, -0.4][: K - 1]
-    model = EnsembleClassifier(members=members, weights=w, intercept=b, random_state=0)
+    w = [0.7, 0.2, 1.1]
+    model = EnsembleClassifier(members=members, weights=w, random_state=0)
     model.fit(X[:200], y[:200])
-    total = np.concatenate([[0.0], b]) + np.zeros((100, K))
+    total = np.zeros((100, K))
     for weight, (_, learner, view) in zip(w, model.members_, strict=True):
         own = X[200:] if view is None else X[200:].select([view])
         total += weight * np.log(np.maximum(learner.predict_proba(own), LEAST))
@@ -64,10 +64,11 @@ def test_of_numbers_it_is_their_weighted_sum():
     X = MultiView({"a": rng.normal(size=(300, 3)), "b": rng.normal(size=(300, 3))})
     y = 100 + 7 * X["a"][:, 0] + 3 * X["a"][:, 1] * X["b"][:, 1] + rng.normal(size=300)
     members = [("m", MultiViewMachineRegressor()), ("a", MultiViewMachineRegressor(), "a")]
-    model = EnsembleRegressor(members=members, weights=[0.6, 0.3], intercept=10.0, random_state=0)
+    model = EnsembleRegressor(members=members, weights=[0.6, 0.3], random_state=0)
     model.fit(X[:200], y[:200])
     (_, m, _), (_, a, _) = model.members_
-    expected = 10.0 + 0.6 * m.predict(X) + 0.3 * a.predict(X.select(["a"]))
+    c = y[:200].mean()
+    expected = c + 0.6 * (m.predict(X) - c) + 0.3 * (a.predict(X.select(["a"])) - c)
     np.testing.assert_allclose(model.predict(X), expected)
     fitted = EnsembleRegressor(members=members, random_state=0).fit(X[:200], y[:200])
     assert fitted.score(X[200:], y[200:]) > 0.8
@@ -97,21 +98,23 @@ def test_the_blend_is_the_minimum_of_its_loss():
     odds = np.stack([log_odds(np.exp(one)) for one in L])
     blend = blend_classes(odds, y, members=4)
 
-    def loss(w, b):
-        z = np.concatenate([[0.0], b]) + np.tensordot(w, L[blend.members], 1)
+    def loss(w):
+        z = np.tensordot(w, L[blend.members], 1)
         return -log_softmax(z, axis=1)[np.arange(500), y].mean() + 1e-3 * w @ w
 
-    best = loss(blend.weights, blend.intercept)
+    best = loss(blend.weights)
     for _ in range(200):
         w = np.maximum(blend.weights + rng.normal(size=len(blend.weights)) * 0.05, 0.0)
-        assert loss(w, blend.intercept + rng.normal(size=2) * 0.05) >= best - 1e-9
+        assert loss(w) >= best - 1e-9
     # the three with the largest weights, fitted again
     three = blend_classes(odds, y)
     assert len(three.members) == 3
     assert three.members.tolist() == sorted(blend.members[np.argsort(-blend.weights)[:3]])
     F = rng.normal(size=(3, 200, 1))
     numbers = blend_numbers(F, 5.0 + 2.0 * F[0, :, 0] - F[1, :, 0])
-    np.testing.assert_allclose(numbers.combine(F[numbers.members])[:, 0].mean(), 5.0, atol=0.5)
+    flat = numbers.combine(np.full_like(F[numbers.members], numbers.center))
+    np.testing.assert_allclose(flat, numbers.center)
+    assert numbers.center == pytest.approx(5.0, abs=0.5)
     assert (numbers.weights >= 0.0).all()
 
 
@@ -162,8 +165,6 @@ def test_a_file_holds_members_and_weights(tmp_path):
         ({"members": MEMBERS, "weights": [1.0, 2.0]}, "give 3 numbers, 0 or more"),
         ({"members": MEMBERS, "weights": [1.0, 2.0, -1.0]}, "give 3 numbers, 0 or more"),
         ({"weights": [1.0]}, "weights= are of members="),
-        ({"intercept": 1.0}, "intercept= belongs to weights="),
-        ({"members": MEMBERS, "weights": [1.0] * 3, "intercept": [1.0, 2.0]}, "give 1 number"),
     ],
 )
 def test_what_cannot_be_blended_is_refused(given, words):

@@ -141,19 +141,22 @@ def learn(
     return np.array(scores)
 
 
-def pairs_score(x, A, intercept, cross_only):
+def pairs_score(x, A, intercept, cross_only, order=2):
     """Equations (26) and (27) by enumeration; x and A are lists, one array a view.
+
+    ``order``: products of up to so many columns (Blondel et al. 2016, with shared factors).
 
     A[v] is (width, K, 1 + k): the linear weight, and the factors.
     """
     total = np.array(intercept, dtype=float)
     columns = [(v, i) for v in range(len(x)) for i in range(len(x[v]))]
-    for n, (v, i) in enumerate(columns):
+    for v, i in columns:
         total += A[v][i, :, 0] * x[v][i]
-        for u, j in columns[n + 1 :]:
-            if u != v or not cross_only:
-                weight = (A[v][i, :, 1:] * A[u][j, :, 1:]).sum(axis=-1)
-                total += weight * x[v][i] * x[u][j]
+    for r in range(2, order + 1):
+        for chosen in itertools.combinations(columns, r):
+            if not cross_only or len({v for v, _ in chosen}) == r:
+                weight = np.prod([A[v][i, :, 1:] for v, i in chosen], axis=0).sum(axis=-1)
+                total += weight * np.prod([x[v][i] for v, i in chosen])
     return total
 
 

@@ -145,7 +145,6 @@ def test_a_comparison_names_columns_interactions_and_rows(results, kind, words):
 ENSEMBLE = made_row(
     *("ensemble", [0.9, 0.92, 0.91]),
     members=[Member("arow", 0.6, {}), Member("view:a", 0.4, {})],
-    intercept=[0.0],
     confusion=[[5, 1], [1, 3]],
 )
 

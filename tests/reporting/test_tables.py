@@ -66,7 +66,7 @@ def test_an_empty_line_divides_the_ensemble_from_the_models():
     for ensemble, first in (
         ([], ["→", "arow"]),
         (
-            [made_row("ensemble", BEST, members=members, intercept=[0.0])],
+            [made_row("ensemble", BEST, members=members)],
             ["→", "", "view:a", "arow"],
         ),
     ):

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.evidence.sequences import losses, winners
 from benchmarks.evidence.simulated import differences, scores_of_folds, stream
 from crossview.errors import InputError
 from crossview.scoring.metrics import BlockTally, measure
 from crossview.scoring.significance import (
     SIGNIFICANT,
+    ConfidenceSequence,
     Posterior,
     correlated_t_posterior,
     holm,
@@ -18,6 +20,7 @@ from crossview.scoring.significance import (
     jackknife_posterior,
 )
 from reference import jackknife as reference
+from reference.confidence_sequence import interval as reference_interval
 
 FIRST = np.array([0.78, 0.81, 0.75, 0.80, 0.77, 0.79, 0.82, 0.76, 0.80, 0.78])
 SECOND = np.array([0.80, 0.82, 0.79, 0.80, 0.80, 0.78, 0.85, 0.78, 0.81, 0.79])
@@ -294,3 +297,37 @@ def test_a_real_difference_is_found():
     for metric, lead in (("f1", 0.6), ("roc_auc", 0.6), ("log_loss", 0.6), ("rmse", 0.3)):
         difference = differences(metric, stream(rng, metric, 2000, 2, lead=lead))[0][1]
         assert difference.areas(0.01).better > 0.95, metric
+
+
+# --- a confidence sequence --------------------------------------------------------------------
+
+
+def test_the_confidence_sequence_is_that_of_the_reference():
+    rng = np.random.default_rng(0)
+    for n, bound in ((1, 1.0), (60, 0.5), (400, 2.0)):
+        numbers = np.append(rng.uniform(-0.6, 1.0, n - 1), 0.9) * bound
+        sequence = ConfidenceSequence(bound)
+        for number in numbers:
+            sequence.add(number)
+        expected = reference_interval(numbers.tolist(), bound)
+        np.testing.assert_allclose(sequence.interval(), expected, atol=1e-7)
+    assert sequence.interval()[0] > 0.0
+    sequence.add(1e9)  # is clipped
+    assert sequence.total == pytest.approx(numbers.sum() + 2.0)
+
+
+def test_equal_models_are_seldom_told_apart_whenever_one_looks():
+    """2,000 logs of 10^5 labels are in docs/reproduction.md."""
+    rng = np.random.default_rng(0)
+    one, other = losses(rng, (200, 3000), 0.4, 0.4)
+    named, _ = winners(one - other)
+    assert np.mean(named >= 0) <= 0.05
+    named, sign = winners(1.2 * one - other)  # and soon where they are not equal
+    assert (named >= 0).mean() > 0.9
+    assert (sign[named >= 0] > 0).all()
+    for t in range(3):  # the interval itself says so at the same label
+        sequence = ConfidenceSequence(1.0)
+        for d in (1.2 * one - other)[t, : named[t] + 1]:
+            before = sequence.interval()
+            sequence.add(d)
+        assert before[0] < 0.0 < sequence.interval()[0] + 1e-3

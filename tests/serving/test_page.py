@@ -98,7 +98,9 @@ def test_the_page_shows_that_drift_arrives(tmp_path):
         in_order=True,
         output=tmp_path / "m.safetensors",
     )
+    shutil.copy(tmp_path / "m.safetensors", tmp_path / "as-it-was.safetensors")
     argv = ["serve", tmp_path / "m.safetensors", "--data", tmp_path / "d", "--port", "0"]
+    argv += ["--frozen-challenger", tmp_path / "as-it-was.safetensors"]
     errors = tmp_path / "errors"
     errors.write_text("")
     server = forks.start(argv, stdout=tmp_path / "out", stderr=errors)
@@ -118,7 +120,11 @@ def test_the_page_shows_that_drift_arrives(tmp_path):
             assert "log loss, last hour" in tiles
             assert "first model:" in tiles
             assert {"benign", "malignant"} & set(driver.find_element("id", "now").text.split())
+            text_when(driver, "challengers", lambda text: "as-it-was, frozen 369" in text)
             keep_picture(driver, tmp_path, "before")
+            assert post(address, "/promote", {"name": "as-it-was"})["at"] == 369
+            text_when(driver, "challengers-title", lambda text: text == "Challengers of as-it-was")
+            assert post(address, "/promote", {"name": "first"})["serves"] == "first"
             # 2. another instrument and another reader: one view is in another unit in every second
             # row, and every third label is another one
             other = {"benign": "malignant", "malignant": "benign"}

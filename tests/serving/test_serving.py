@@ -8,9 +8,11 @@ import sys
 
 import pyarrow as pa
 import pytest
+from sklearn.base import is_classifier
 
 import crossview
 from command_line import run
+from contract.test_single_rows import learners_of_catalog, make_encoder, make_stream
 from crossview import InputError
 from crossview.data.server_log import Label, Labeled, Log, Prediction
 from crossview.serving.folder import Folder, replay
@@ -235,19 +237,80 @@ def test_replay_and_restarts_give_the_same_bits(tmp_path, learner):
         assert again.predict_proba_one(row) == model.predict_proba_one(row)
 
 
+def records_of(rows, labels):
+    """What a log has of rows that were predicted as "skip"."""
+    p = '{"skip": 0.75}'
+    return [
+        Labeled(
+            Label(t + 1, t, 0, json.dumps(label)),
+            Prediction(t, f"x1-{t}", 0, json.dumps(row), 0, '"skip"', p),
+        )
+        for t, (row, label) in enumerate(zip(rows, labels, strict=True))
+    ]
+
+
+def test_batches_of_labels_change_no_bit(tmp_path):
+    """Also where a row of a batch is too large to be learned, and all others were learned."""
+    encoder = crossview.ViewEncoder(
+        categorical=["user__city"],
+        numeric=["user__age", "page__size"],
+        standardize=False,
+        scale_views=False,
+        bins=None,
+        hash_bits=6,
+    )
+    model = crossview.make_pipeline(encoder, crossview.FactorizationMachineClassifier())
+    for row, label in zip(*make_rows(20, seed=99), strict=True):
+        model.learn_one(row, label)
+    crossview.save(model, tmp_path / "m.safetensors")
+    rows, labels = make_rows(150)
+    rows[20], rows[29], rows[70] = ({"page": {"size": x}} for x in (1e99, 1e98, "large"))
+    labels[110:113] = ["none", "click", "none"]
+    records, found, restored = records_of(rows, labels), {}, []
+    for size in (1, 13, 50, 256):
+        live, live.first = (LiveModel.load(tmp_path / "m.safetensors") for _ in range(2))
+
+        def one_by_one(n):
+            restored.append(n)
+            other = LiveModel.load(tmp_path / "m.safetensors")
+            other.learn(records[:n])
+            return other
+
+        live.model_at = one_by_one
+        for lo in range(0, len(rows), size):
+            live.learn(records[lo : lo + size])
+        live.save(tmp_path / f"{size}.safetensors")
+        found[size] = (tmp_path / f"{size}.safetensors").read_bytes()
+        assert (live.served.labels, live.served.refused) == (150, 3)
+    assert {*found.values()} == {found[1]}
+    assert restored == [13, 0]  # 256 rows have one that is refused before any is learned
+
+
+@pytest.mark.parametrize("learner", learners_of_catalog())
+def test_many_rows_are_predicted_as_one_by_one(learner):
+    rows, labels = make_stream(70)
+    rows = [json.loads(json.dumps(row, default=str)) for row in rows]
+    y = labels if is_classifier(learner) else [float(len(str(row))) for row in rows]
+    live = LiveModel(crossview.make_pipeline(make_encoder(), learner), {})
+    live.model_at = LiveModel.load
+    assert {*live.predict(rows)} == {(None, None)}
+    for row, label in zip(rows[:40], y, strict=False):
+        live.model.learn_one(row, label)
+    if is_classifier(learner) and len(live.classes) == 2:
+        live.learner.set_threshold(0.3)
+    assert live.predict(rows) == [live.predict([row])[0] for row in rows]
+    rows[3] = {"n": {"a": "old"}}
+    found = live.predict(rows)
+    assert isinstance(found[3], InputError)
+    assert found[4:] == live.predict(rows[4:])
+
+
 def test_labels_that_cannot_be_learned_are_counted(model_file):
     """They were good when they came, and the model has changed since."""
     rows, labels = make_rows(12)
     rows[3], labels[7] = {"user": {"age": "old"}}, 7
-    records = [
-        Labeled(
-            Label(t + 1, t, 0, json.dumps(label)),
-            Prediction(t, f"x1-{t}", 0, json.dumps(row), 0, '"skip"', '{"skip": 0.75}'),
-        )
-        for t, (row, label) in enumerate(zip(rows, labels, strict=True))
-    ]
     live, model = LiveModel.load(model_file), crossview.load(model_file)
-    live.learn(records)
+    live.learn(records_of(rows, labels))
     for row, label in zip(rows, labels, strict=True):
         with contextlib.suppress(InputError):
             model.learn_one(row, label)

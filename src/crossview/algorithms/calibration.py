@@ -35,20 +35,6 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing, passes
 
-__all__ = [
-    "ExpertRow",
-    "calibrate",
-    "calibrate_experts",
-    "expert_row",
-    "fit",
-    "insert_class",
-    "of_log_odds",
-    "probabilities",
-    "slope",
-    "start",
-    "write_probabilities",
-]
-
 # M: the evidence that a long stream keeps
 EVIDENCE = 100.0
 # rows of a block, from ROWS_OF_BLOCK² rows on

@@ -7,8 +7,6 @@ import numpy as np
 from crossview._jit import borrowing, passes
 from crossview.kernels.rows import ZERO, Row, Rows, dots_and_sqnorm, view_end
 
-__all__ = ["Averaged", "joint_scores"]
-
 MISSING, EMPTY, FILLED = range(3)
 
 

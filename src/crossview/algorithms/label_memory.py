@@ -13,8 +13,6 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
 
-__all__ = ["DECAYS", "GATE", "Memory", "add", "gain", "is_open", "read", "start"]
-
 DECAYS = (0.0, 0.9, 0.99)
 # of the counts and of the mean gain; and labels before the memory may open
 FORGETTING, ROWS_BEFORE = 0.999, 2000

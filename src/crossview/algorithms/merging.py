@@ -33,16 +33,6 @@ from crossview.algorithms.geometries.covariance import (
 )
 from crossview.kernels.merged import total
 
-__all__ = [
-    "averaged_weights",
-    "calibrations",
-    "covariances",
-    "mean",
-    "product",
-    "same_form",
-    "seen_mean",
-]
-
 Arrays = Sequence[np.ndarray]
 
 

@@ -36,21 +36,6 @@ from crossview.algorithms.losses import LOGISTIC, SQUARED, loss_slopes
 from crossview.kernels.dense import add_to
 from crossview.kernels.rows import ZERO, Rows, prefetch_row
 
-__all__ = [
-    "MAX_INPUTS",
-    "TOO_MANY",
-    "UNKNOWN",
-    "Examples",
-    "Newton",
-    "Settings",
-    "Work",
-    "buffers",
-    "curvature",
-    "learn",
-    "score_rows",
-    "take_step",
-]
-
 # the columns of numbers that Fourier features are made of at most, and the rows that find them
 MAX_INPUTS, ROWS_BEFORE_FOURIER = 50, 64
 # their number, before they are known and where they are more

@@ -63,15 +63,6 @@ from crossview.algorithms.rules import (
 )
 from crossview.kernels.rows import ONE, TWO, ZERO, Row, Rows, prefetch_row
 
-__all__ = [
-    "Examples",
-    "Weights",
-    "learn",
-    "learn_one_view",
-    "learn_plainly",
-    "learn_with_covariance",
-]
-
 # contradicting labels make CW shrink x'Sx towards underflow: one update shrinks it at most by this
 MOST_SHRINKAGE = 1e15
 # outside of these bounds rho or 1 / rho would soon overflow

@@ -29,18 +29,6 @@ from crossview.algorithms.stacking.stack import STACKING, choose, judge
 from crossview.algorithms.stacking.two_classes import MAX_LOG_ODDS
 from crossview.kernels.rows import ZERO, Rows
 
-__all__ = [
-    "INPUT_DECAYS",
-    "MAX_CLASSES",
-    "MAX_INPUTS",
-    "ROWS_BEFORE_INPUTS",
-    "UNKNOWN",
-    "StreamMemory",
-    "combine",
-    "n_features",
-    "start_weights",
-]
-
 INPUT_DECAYS = (0.5, 0.9, 0.98)
 # columns with a memory at most, the rows that find them, and their number before that
 MAX_INPUTS, ROWS_BEFORE_INPUTS, UNKNOWN = 32, 64, -1

@@ -17,15 +17,6 @@ from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
 from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
 from crossview.views import MultiView, ViewLayout
 
-__all__ = [
-    "PipelineClassifier",
-    "PipelineLearner",
-    "PipelineRegressor",
-    "Shape",
-    "WeightedPipeline",
-    "views_of_rows",
-]
-
 # rows that are scored at a time, so that a dense matrix of them stays small
 ROWS_AT_ONCE = 10_000
 # a probability of 0 has finite log odds
@@ -35,14 +26,8 @@ LEAST_PROBABILITY = float(np.finfo(float).eps)
 class Shape(NamedTuple):
     """Properties of the data that a pipeline depends on.
 
-    Attributes
-    ----------
-    views : tuple of str
-        Names of the views.
-    n_rows : int
-        Number of rows to learn from.
-    n_classes : int
-        Number of classes; 0 for a regression.
+    n_rows: number of rows to learn from.
+    n_classes: number of classes; 0 for a regression.
     """
 
     views: tuple[str, ...]
@@ -53,28 +38,15 @@ class Shape(NamedTuple):
 class WeightedPipeline(Pipeline):
     """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to the last step.
 
-    Parameters
-    ----------
-    steps : list of (str, estimator)
-        As for scikit-learn's ``Pipeline``.
+    steps: as for scikit-learn's ``Pipeline``.
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Fit all steps, the last one with the weights.
 
-        Parameters
-        ----------
-        X, y
-            The rows and their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts.
-        **params
-            As for scikit-learn's ``Pipeline``.
-
-        Returns
-        -------
-        self : object
-            The pipeline.
+        X, y: the rows and their labels.
+        sample_weight (n_samples,): how much each row counts.
+        **params: as for scikit-learn's ``Pipeline``.
         """
         if sample_weight is not None:
             params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
@@ -85,7 +57,7 @@ class PipelineLearner(ViewLearner):
     """Base class of both adapters: rows to views, views to the pipeline."""
 
     def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted; its input is a `MultiView`.
+        """Return the scikit-learn pipeline that `fit` fits.
 
         Parameters
         ----------
@@ -94,9 +66,12 @@ class PipelineLearner(ViewLearner):
 
         Returns
         -------
-        Pipeline
-            It works without the adapter, too.
+        pipeline : Pipeline
+            Not fitted; its input is a `MultiView`.
         """
+        return self._pipeline(data)
+
+    def _pipeline(self, data: Shape) -> Pipeline:
         raise NotImplementedError
 
     def _weighted_rows(

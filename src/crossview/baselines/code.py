@@ -29,8 +29,6 @@ from crossview.data.readers.find import find_reader
 from crossview.data.source import open_table
 from crossview.errors import InputError
 
-__all__ = ["training_code"]
-
 WIDTH = 88
 # scikit-learn's functions, and whether they take the positive class
 SCORES: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -62,50 +60,26 @@ def training_code(
 ) -> str:
     """Return the Python that trains a baseline on all rows.
 
-    Parameters
-    ----------
-    learner : Learner
-        An entry of `baselines`, or from `find_baseline`.
-    setting : mapping of str to value
-        The parameters that were chosen.
-    data : Shape
-        The names of the views, and the number of labeled rows and of classes.
-    source : str, default=None
-        The file, glob or query of a table.  None: the code expects the rows as ``X`` and their
-        labels as ``y``.
-    joined : sequence of (str or None, str), default=()
-        Instead of one table, several with the views that they are, as for `join_sources`.
-    on : sequence of str, default=None
-        The id by which they are joined.
-    reading : mapping of str to value, default=None
-        How `open_table` reads it.
-    label : str, default=None
-        The label column of a table.
-    weight : str, default=None
-        The column of a table that says how much each row counts.
-    ignored : sequence of str, default=()
-        Columns of a table that are in no view.
-    encoding : mapping of str to value, default=None
-        The parameters of the `ViewEncoder` of a table.  None: the rows are views already.
-    metric : str, default=None
-        The metric that places the threshold.
-    positive : label, default=None
-        The class that the metric is about.
-    threshold : float, "tuned" or None, default=None
-        The probability of the positive class above which it is predicted.  "tuned": scikit-learn's
-        ``TunedThresholdClassifierCV`` finds it, but not with weights, which it does not hand on.
-        None: a score above 0 predicts the second class.
-    seed : int, default=0
-        For a model that takes a ``random_state``.
+    learner: an entry of `baselines`, or from `find_baseline`.
+    data: the names of the views, and the number of labeled rows and of classes.
+    source: the file, glob or query of a table.  None: the code expects the rows as ``X`` and their
+      labels as ``y``.
+    joined: instead of one table, several with the views that they are, as for `join_sources`.
+    on: the id by which they are joined.
+    reading: how `open_table` reads it.
+    label: the label column of a table.
+    weight: the column of a table that says how much each row counts.
+    ignored: columns of a table that are in no view.
+    encoding: the parameters of the `ViewEncoder` of a table.  None: the rows are views already.
+    metric: the metric that places the threshold.
+    positive: the class that the metric is about.
+    threshold: the probability of the positive class above which it is predicted.  "tuned":
+      scikit-learn's ``TunedThresholdClassifierCV`` finds it, but not with weights, which it does
+      not hand on. None: a score above 0 predicts the second class.
+    seed: for a model that takes a ``random_state``.
+    Returns code: a program; it defines ``model``, a fitted scikit-learn estimator whose `predict`
+      takes the same columns.
 
-    Returns
-    -------
-    code : str
-        A program; it defines ``model``, a fitted scikit-learn estimator whose `predict` takes the
-        same columns.
-
-    Examples
-    --------
     >>> from crossview.baselines import Shape, training_code, baselines
     >>> print(training_code(baselines()[0], {"C": 10.0}, Shape(("page", "link"), 1000, 2)))
     from crossview.baselines import ViewMatrix

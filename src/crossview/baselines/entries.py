@@ -15,8 +15,6 @@ from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.names import check_task, load_object, unknown_name
 from crossview.errors import InputError
 
-__all__ = ["PREFIX", "baselines", "check_trainable", "find_baseline", "find_model", "is_trainable"]
-
 PREFIX = BASELINE
 
 # those of scikit-learn: a second value doubles what takes longest of all models
@@ -95,28 +93,13 @@ def baselines(task: str = "classification") -> list[Learner]:
 def find_baseline(name: str, task: str = "classification") -> Learner:
     """Return the baseline of this name, or one of any class that has `fit` and `predict`.
 
-    Parameters
-    ----------
-    name : str
-        The name of an entry of `baselines`, with or without ``baseline:``; or
-        ``"package.module:Class"``, if needed with keyword arguments that are plain values:
-        ``"sklearn.ensemble:RandomForestClassifier(n_estimators=50)"``.
-    task : {"classification", "regression"}, default="classification"
-        What is predicted.
+    name: the name of an entry of `baselines`, with or without ``baseline:``; or
+      ``"package.module:Class"``, if needed with keyword arguments that are plain values:
+      ``"sklearn.ensemble:RandomForestClassifier(n_estimators=50)"``.
+    task {"classification", "regression"}: what is predicted.
+    Raises InputError: there is no such name, module or class, the arguments do not fit, or the
+      class predicts something else.
 
-    Returns
-    -------
-    entry : Learner
-        The entry.
-
-    Raises
-    ------
-    InputError
-        There is no such name, module or class, the arguments do not fit, or the class predicts
-        something else.
-
-    Examples
-    --------
     >>> from crossview.baselines import find_baseline
     >>> find_baseline("sklearn.naive_bayes:GaussianNB").title
     'GaussianNB'
@@ -148,19 +131,8 @@ def find_baseline(name: str, task: str = "classification") -> Learner:
 def find_model(name: str, task: str, views: Sequence[str]) -> Learner:
     """Return a learner of the catalog, or a baseline by its whole name.
 
-    Parameters
-    ----------
-    name : str
-        As for `find_learner`, or for `find_baseline` with ``baseline:`` in front.
-    task : {"classification", "regression"}
-        What is predicted.
-    views : sequence of str
-        Names of the views.
-
-    Returns
-    -------
-    entry : Learner
-        The entry.
+    name: as for `find_learner`, or for `find_baseline` with ``baseline:`` in front.
+    task {"classification", "regression"}: what is predicted.
     """
     if name.startswith(PREFIX):
         return find_baseline(name, task)

@@ -42,13 +42,6 @@ from crossview.portable.scoring import ViewSum, split_by_view
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = [
-    "LateFusionClassifier",
-    "LateFusionRegressor",
-    "MultiViewLogisticRegression",
-    "MultiViewRidge",
-]
-
 MOST_ITERATIONS = 1000
 # folds that give the rows on which late fusion weighs the views
 FOLDS = 3
@@ -137,27 +130,13 @@ class LinearPipeline(PipelineLearner):
         scores, there = self._scores(rows)
         return np.where(there[:, :, None], scores, self._state["absent"]).sum(axis=1)
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view; NaN where the view is missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            Of a classifier, what the view adds: where no view is missing, the sum is the score.  Of
-            a regressor, the prediction from the view alone, as if all others were missing.
-        """
-        check_is_fitted(self, "_state")
-        scores, there = self._scores(self._read(X, reset=False))
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        """Return what each view adds; of a regressor the prediction from the view alone."""
+        scores, _ = self._scores(rows)
         if not hasattr(self, "classes_"):
             absent = self._state["absent"]
             scores += absent.sum(axis=0) - absent
-        scores[~there] = np.nan
-        return scores[:, :, 0] if scores.shape[2] == 1 else scores
+        return scores
 
     @property
     def coef_(self) -> np.ndarray:
@@ -246,12 +225,7 @@ class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
 
     Attributes
     ----------
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -290,19 +264,7 @@ class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
     class_weight: Any = None
     calibration: str = "none"
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         model = LogisticRegression(C=self.C, max_iter=MOST_ITERATIONS)
         return make_pipeline(ViewMatrix(scale=True), model)
 
@@ -325,12 +287,7 @@ class LateFusionClassifier(LateFusion, PipelineClassifier):
 
     Attributes
     ----------
-    classes_
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -371,19 +328,7 @@ class LateFusionClassifier(LateFusion, PipelineClassifier):
     class_weight: Any = None
     calibration: str = "none"
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         max_iter = MOST_ITERATIONS if data.n_classes <= 10 else ITERATIONS_OF_MANY_CLASSES
         models = [
             (f"view{v}", _of_view(view, LogisticRegression(C=self.C, max_iter=max_iter)))
@@ -416,11 +361,7 @@ class MultiViewRidge(LinearPipeline, PipelineRegressor):
 
     Attributes
     ----------
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -449,24 +390,9 @@ class MultiViewRidge(LinearPipeline, PipelineRegressor):
 
     alpha: float = 1.0
 
-    _parameter_constraints: ClassVar[dict] = {
-        **PipelineRegressor._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
-    }
+    _parameter_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, None, closed="left")]}
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
 
 
@@ -487,11 +413,7 @@ class LateFusionRegressor(LateFusion, PipelineRegressor):
 
     Attributes
     ----------
-    coef_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    coef_, intercept_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -522,19 +444,7 @@ class LateFusionRegressor(LateFusion, PipelineRegressor):
 
     _parameter_constraints: ClassVar[dict] = MultiViewRidge._parameter_constraints
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline that `fit` fits.
-
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
-        """
+    def _pipeline(self, data: Shape) -> Pipeline:
         models = [
             (f"view{v}", _of_view(view, Ridge(alpha=self.alpha)))
             for v, view in enumerate(data.views)

@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.batch import make_rows, whole_matrix
 from crossview.views import MultiView
 
-__all__ = ["ViewMatrix"]
-
 # entries of a dense matrix: 160 MB
 MAX_ENTRIES = 20_000_000
 

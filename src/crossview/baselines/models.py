@@ -17,15 +17,6 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.catalog.names import load_object
 from crossview.estimators.documentation import document_parameters
 
-__all__ = [
-    "BoostingClassifier",
-    "BoostingRegressor",
-    "GivenClassifier",
-    "GivenRegressor",
-    "MajorityClassifier",
-    "MeanRegressor",
-]
-
 # columns for gradient boosting: of 500 the time doubles, and the scores are the same
 MAX_COLUMNS = 250
 # bins of each column: of 255, the default, a fit takes twice as long, and the scores are the same
@@ -62,20 +53,15 @@ class BoostingClassifier(PipelineClassifier):
 
     They are those with the highest F statistic of an analysis of variance.
 
-    Parameters
-    ----------
-    max_leaf_nodes : int, default=31
-        Leaves of each tree; more of them fit interactions of more columns.
-    calibration : {"none", "sigmoid"}, default="none"
-        As for `MultiViewLogisticRegression`.
+    max_leaf_nodes: leaves of each tree; more of them fit interactions of more columns.
+    calibration {"none", "sigmoid"}: as for `MultiViewLogisticRegression`.
     """
 
     def __init__(self, max_leaf_nodes: int = 31, *, calibration: str = "none") -> None:
         self.max_leaf_nodes = max_leaf_nodes
         self.calibration = calibration
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         parameters = _boosting(self.max_leaf_nodes, data)
         return make_pipeline(
             ViewMatrix(dense=True, max_columns=MAX_COLUMNS),
@@ -89,34 +75,26 @@ class BoostingClassifier(PipelineClassifier):
 class MajorityClassifier(PipelineClassifier):
     """The most frequent class, with the ratio of the classes as probabilities.
 
-    Parameters
-    ----------
-    calibration : {"none", "sigmoid"}, default="none"
-        As for `MultiViewLogisticRegression`.
+    calibration {"none", "sigmoid"}: as for `MultiViewLogisticRegression`.
     """
 
     def __init__(self, *, calibration: str = "none") -> None:
         self.calibration = calibration
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(DummyClassifier(strategy="prior"))
 
 
 class BoostingRegressor(PipelineRegressor):
     """Gradient boosting on the columns of all views; of more than 250 on the most informative.
 
-    Parameters
-    ----------
-    max_leaf_nodes : int, default=31
-        Leaves of each tree; more of them fit interactions of more columns.
+    max_leaf_nodes: leaves of each tree; more of them fit interactions of more columns.
     """
 
     def __init__(self, max_leaf_nodes: int = 31) -> None:
         self.max_leaf_nodes = max_leaf_nodes
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         parameters = _boosting(self.max_leaf_nodes, data)
         return make_pipeline(
             ViewMatrix(dense=True, max_columns=MAX_COLUMNS, score_func=f_regression),
@@ -127,8 +105,7 @@ class BoostingRegressor(PipelineRegressor):
 class MeanRegressor(PipelineRegressor):
     """The mean of the training targets."""
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(DummyRegressor())
 
 
@@ -146,8 +123,7 @@ class _Given:
         self.arguments = arguments
         self.random_state = random_state
 
-    def pipeline(self, data: Shape) -> Pipeline:
-        """Return the scikit-learn pipeline, not fitted."""
+    def _pipeline(self, data: Shape) -> Pipeline:
         given = self.arguments or {}
         model = load_object(self.model)(**given)
         if "random_state" in model.get_params() and "random_state" not in given:

@@ -10,8 +10,6 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["LogarithmicPool"]
-
 
 class LogarithmicPool(ClassifierMixin, BaseEstimator):
     """Logarithmic opinion pool: a weight per classifier, and an intercept per class.

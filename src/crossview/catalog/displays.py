@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DISPLAYS", "NOTEBOOK"]
-
 # the class has a method `of`, which takes a result
 DISPLAYS: dict[str, str] = {
     "comparison": "crossview.reporting.displays.comparison:ComparisonDisplay",

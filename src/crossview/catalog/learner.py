@@ -11,8 +11,6 @@ from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.catalog.names import load_object
 from crossview.errors import InputError, closest_names
 
-__all__ = ["BASELINE", "EACH_VIEW", "LEARNS_NOTHING", "OF_COMPARE", "Learner"]
-
 # before the name of a baseline
 BASELINE = "baseline:"
 # in a setting: how the learner is used, and no parameter of it
@@ -27,82 +25,52 @@ LEARNS_NOTHING = 99
 class Learner:
     """Catalog entry: an estimator, its fixed and tunable parameters, and its capabilities.
 
-    Attributes
-    ----------
-    name : str
-        As in ``crossview train --model``: a family, or ``family:variant``.
-    title : str
-        As in the table of `compare`; ``{metric}`` is replaced by the metric.
-    path : str
-        The estimator, ``"module:Class"``.
-    about : str
-        Description in ``--help``; adjacent entries with the same description are grouped.
-    task : {"classification", "regression"}
-        What it predicts.
-    fixed : mapping of str to value
-        Parameters that define the entry.
-    grid : mapping of str to tuple
-        Parameters to tune, and their candidate values.
-    refined : mapping of str to tuple
-        Parameters to try from the best setting of the grid on, one after the other: each value as
-        long as it is better than the one before.  ``epochs`` is the number of passes, and ``bins``
-        that of quantile bins of each number; both are no parameters of the estimator.
-    settable : tuple of str
-        Parameters that ``--set`` accepts, besides those of the grid.
-    tuning_params : mapping of str to value
-        Less precise, faster parameters during tuning.
-    fitted_together : tuple of str
-        Parameters whose values its ``fit_path`` fits together, in less time.
-    streams : bool
-        Whether it has ``partial_fit``.  Otherwise it needs all rows in memory and has its own
-        stopping criterion.
-    random : bool
-        Whether it takes a ``random_state``.
-    draws_rows : bool
-        Whether `fit` draws a number of rows, instead of making passes over all of them.
-    one_pass : bool
-        Whether `fit` learns in one pass; in further ones of `train` only a part of it learns.
-    stops_early : bool
-        Whether `fit` uses early stopping on held-out rows.
-    learns_unlabeled : bool
-        Whether it also learns from unlabeled rows.
-    trained_for_metric : bool
-        Whether it takes the metric as ``measure``, its ``k`` or ``beta`` and the class
-        ``pos_label``.
-    divided : bool
-        Whether it learns all rows of a cluster at once, each where it is: `crossview.distributed`.
-    explained_by : {"weights", "interactions", "importances", "support rows", "experts", "members"}
-        What ``crossview inspect`` shows of it.
-    quadratic : bool
-        Whether a pass costs the square of the number of columns (or rows, if fewer).
-    cheaper : str or None
-        The entry that `compare` uses instead if the cost is too high.
-    compared : {"always", "metric", "unlabeled", "never"}
-        When `compare` includes it: always, if a metric is given, if some rows are unlabeled, or
-        only by name.
-    measured_against : str or None
-        The entry to compare with: the same without the distinctive feature of this one.
-    stream_params : mapping of str to value
-        Parameters that make a learner that draws rows learn a stream instead.
-    in_order_params : mapping of str to value
-        Parameters for rows in their order, where each label has come before the next row is
-        predicted.
-    memory_params : mapping of str to value
-        Parameters that bound its memory on a stream.
-    bounded_by : mapping of str to tuple
-        Parameters, and their values for which memory is bounded without ``memory_params``.
-    view : str or None
-        The only view it uses; None: all.
-    effort : int
-        What it takes to train and keep: of models that are shown to be equal `compare` names
-        the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how
-        they are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear
-        model; 5: likewise, for interactions or a measure; 6: several models; 7: kernels.
-    min_views : int
-        The fewest views for which it differs from the other entries; with fewer `compare` includes
-        it only by name.
-    baseline : bool
-        Whether it is what scikit-learn or another library alone gives, to measure the others by.
+    name: as in ``crossview train --model``: a family, or ``family:variant``.
+    title: as in the table of `compare`; ``{metric}`` is replaced by the metric.
+    path: the estimator, ``"module:Class"``.
+    about: description in ``--help``; adjacent entries with the same description are grouped.
+    task {"classification", "regression"}: what it predicts.
+    fixed: parameters that define the entry.
+    grid: parameters to tune, and their candidate values.
+    refined: parameters to try from the best setting of the grid on, one after the other: each value
+      as long as it is better than the one before.  ``epochs`` is the number of passes, and ``bins``
+      that of quantile bins of each number; both are no parameters of the estimator.
+    settable: parameters that ``--set`` accepts, besides those of the grid.
+    tuning_params: less precise, faster parameters during tuning.
+    fitted_together: parameters whose values its ``fit_path`` fits together, in less time.
+    streams: whether it has ``partial_fit``.  Otherwise it needs all rows in memory and has its own
+      stopping criterion.
+    random: whether it takes a ``random_state``.
+    draws_rows: whether `fit` draws a number of rows, instead of making passes over all of them.
+    one_pass: whether `fit` learns in one pass; in further ones of `train` only a part of it learns.
+    stops_early: whether `fit` uses early stopping on held-out rows.
+    learns_unlabeled: whether it also learns from unlabeled rows.
+    trained_for_metric: whether it takes the metric as ``measure``, its ``k`` or ``beta`` and the
+      class ``pos_label``.
+    divided: whether it learns all rows of a cluster at once, each where it is:
+      `crossview.distributed`.
+    explained_by {"weights", "interactions", "importances", "support rows", "experts", "members"}:
+      what ``crossview inspect`` shows of it.
+    quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
+    cheaper: the entry that `compare` uses instead if the cost is too high.
+    compared {"always", "metric", "unlabeled", "never"}: when `compare` includes it: always, if a
+      metric is given, if some rows are unlabeled, or only by name.
+    measured_against: the entry to compare with: the same without the distinctive feature of this
+      one.
+    stream_params: parameters that make a learner that draws rows learn a stream instead.
+    in_order_params: parameters for rows in their order, where each label has come before the next
+      row is predicted.
+    memory_params: parameters that bound its memory on a stream.
+    bounded_by: parameters, and their values for which memory is bounded without ``memory_params``.
+    view: the only view it uses; None: all.
+    effort: what it takes to train and keep: of models that are shown to be equal `compare` names
+      the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how they
+      are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear model; 5:
+      likewise, for interactions or a measure; 6: several models; 7: kernels.
+    min_views: the fewest views for which it differs from the other entries; with fewer `compare`
+      includes it only by name.
+    baseline: whether it is what scikit-learn or another library alone gives, to measure the others
+      by.
     """
 
     name: str

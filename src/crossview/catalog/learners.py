@@ -10,16 +10,6 @@ from crossview.catalog.learner import EACH_VIEW, Learner
 from crossview.catalog.names import unknown_name
 from crossview.errors import InputError
 
-__all__ = [
-    "ENSEMBLE",
-    "LEARNERS",
-    "describe_models",
-    "find_learner",
-    "known_learners",
-    "learner_of_class",
-    "model_names",
-]
-
 # the name of the entry whose members `compare` chooses
 ENSEMBLE = "ensemble"
 # C and disagreement have the unit of one over a squared norm: their best values move with the data
@@ -43,6 +33,8 @@ RATE = (0.05, 0.1, 0.3)
 HIGH_RATE = (0.3, 1.0)
 # the default first: with few labels many settings are equally good
 LAM = (0.001, 0.01, 0.1, 0.0001)
+# of views that have to agree on unlabeled rows; much of it harms where they share little
+AGREEMENT = (0.1, 1.0, 10.0)
 # prices of a row, of its loss and of disagreement in it
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
@@ -73,9 +65,9 @@ TREES = (
 FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
-    *("approximation", "average", "budget", "cache_size", "calibration", "class_weight", "coef0"),
-    *("degree", "fit_intercept", "gamma", "include_self", "kernel", "lam", "maintenance"),
-    *("n_components", "n_iterations", "schedule", "unlabeled_ratio", "verbose"),
+    *("approximation", "average", "budget", "cache_size", "coef0", "degree", "fit_intercept"),
+    *("gamma", "kernel", "lam", "maintenance", "n_components", "n_iterations", "schedule"),
+    *("unlabeled_ratio", "verbose"),
 )
 
 _LINEAR = "crossview.estimators.linear"
@@ -247,7 +239,7 @@ def _machines(task: str) -> Iterator[Learner]:
         task,
         fixed={"cross_view_only": True},
         grid={"alpha": ALPHA, "learning_rate": RATE},
-        settable=(*INTERACTIONS, *weighted),
+        settable=(*INTERACTIONS, "order", *weighted),
         refined=BINNED,
         effort=5,
         stops_early=True,
@@ -264,7 +256,7 @@ def _machines(task: str) -> Iterator[Learner]:
         path=f"{_MACHINES}.multi_view_machine:MultiViewMachine{kind}",
         about="multi-view machine",
         fixed={},
-        settable=(*machine.settable, *FORMS, "groups"),
+        settable=(*INTERACTIONS, *FORMS, "groups", *weighted),
     )
     if task == "classification":
         yield replace(
@@ -351,7 +343,7 @@ def _ensemble(task: str) -> Learner:
         f"{_ENSEMBLE}:Ensemble{'Regressor' if task == 'regression' else 'Classifier'}",
         "several of the others, each on all rows, blended by how they predict held-out rows",
         task,
-        settable=("cv", "intercept", "members", "weights"),
+        settable=("cv", "members", "weights"),
         streams=False,
         explained_by="members",
         effort=8,
@@ -388,16 +380,20 @@ def _scikit_learn(task: str) -> Iterator[Learner]:
     )
 
 
-def _kernels() -> Iterator[Learner]:
+def _kernels(task: str) -> Iterator[Learner]:
     """Rows of `compare` where some have no label: they differ in what they make of those."""
-    pegasos = Learner(
-        "pegasos",
-        "Pegasos (one per view)",
-        f"{_KERNEL}.pegasos:PegasosClassifier",
+    regression = task == "regression"
+    only_classes = ("calibration", "class_weight", "include_self")
+    supervised = Learner(
+        "keco:supervised" if regression else "pegasos",
+        "kernel ridge (one per view)" if regression else "Pegasos (one per view)",
+        f"{_KERNEL}.keco:KeCoRegressor" if regression else f"{_KERNEL}.pegasos:PegasosClassifier",
         "with kernels; keco learns from unlabeled rows, too",
+        task,
+        fixed={"disagreement": 0.0} if regression else {},
         # wide sparse views need the linear kernel, few dense columns the other
         grid={"kernel": ("rbf", "linear"), "lam": LAM},
-        settable=KERNEL,
+        settable=KERNEL if regression else (*KERNEL, *only_classes),
         effort=7,
         draws_rows=True,
         explained_by="support rows",
@@ -409,15 +405,18 @@ def _kernels() -> Iterator[Learner]:
             "approximation": ("fourier", "nystroem"),
         },
     )
-    yield pegasos
-    yield replace(
-        pegasos,
+    yield supervised
+    keco = replace(
+        supervised,
         name="keco",
         title="KeCo",
-        path=f"{_KERNEL}.keco:KeCoClassifier",
+        path=f"{_KERNEL}.keco:KeCo{'Regressor' if regression else 'Classifier'}",
+        fixed={},
         learns_unlabeled=True,
-        measured_against="pegasos",
+        measured_against=supervised.name,
     )
+    more: dict[str, tuple] = {"disagreement": AGREEMENT} if regression else {}
+    yield replace(keco, grid={**keco.grid, **more})
 
 
 # in the order of the table of `compare`
@@ -457,7 +456,7 @@ LEARNERS: list[Learner] = [
     *_svmperf(),
     *_machines("classification"),
     *_trees("classification"),
-    *_kernels(),
+    *_kernels("classification"),
     _linear("classification"),
     _stacking("classification"),
     _ensemble("classification"),
@@ -474,6 +473,7 @@ LEARNERS: list[Learner] = [
     _newton("regression"),
     *_machines("regression"),
     *_trees("regression"),
+    *_kernels("regression"),
     _stacking("regression"),
     _ensemble("regression"),
     *_scikit_learn("regression"),
@@ -494,27 +494,11 @@ def known_learners(task: str, views: Sequence[str]) -> list[Learner]:
 def find_learner(name: str, task: str, views: Sequence[str]) -> Learner:
     """Return the learner called ``name``.
 
-    Parameters
-    ----------
-    name : str
-        The name of an entry, or ``view:`` and the name of a view.
-    task : {"classification", "regression"}
-        What it is to predict.
-    views : sequence of str
-        Names of the views.
+    name: the name of an entry, or ``view:`` and the name of a view.
+    task {"classification", "regression"}: what it is to predict.
+    Returns entry: the entry, for these views.
+    Raises InputError: there is none of that name for the task; the message lists those there are.
 
-    Returns
-    -------
-    entry : Learner
-        The entry, for these views.
-
-    Raises
-    ------
-    InputError
-        There is none of that name for the task; the message lists those there are.
-
-    Examples
-    --------
     >>> from crossview.catalog.learners import find_learner
     >>> find_learner("pa:squared", "classification", ["page", "link"]).class_name
     'MultiViewPAClassifier'

@@ -13,30 +13,14 @@ from crossview.catalog.names import load_object
 from crossview.catalog.settings import parse_settings
 from crossview.errors import InputError
 
-__all__ = ["make_members", "member_in_words"]
-
 
 def member_in_words(model: str, weight: float, setting: Mapping[str, Any], epochs: int = 1) -> str:
     """Return a member as `make_members` reads it.
 
-    Parameters
-    ----------
-    model : str
-        As in ``crossview train --model``.
-    weight : float
-        Its weight.
-    setting : mapping of str to value
-        Its parameters.
-    epochs : int, default=1
-        Passes over the rows.
+    model: as in ``crossview train --model``.
+    epochs: passes over the rows.
+    Returns words: with four digits of numbers.
 
-    Returns
-    -------
-    words : str
-        With four digits of numbers.
-
-    Examples
-    --------
     >>> from crossview.catalog.members import member_in_words
     >>> member_in_words("view:text", 0.25, {"C": 0.1}, 3)
     'view:text weight=0.25 C=0.1 epochs=3'
@@ -61,27 +45,12 @@ def make_members(
 ) -> dict[str, Any]:
     """Return the parameters ``members`` and ``weights`` of an ensemble.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Of each member its name as in ``crossview train --model``, then settings; ``weight`` is
-        that in the blend, and ``epochs`` the number of passes.
-    task : {"classification", "regression"}
-        What is predicted.
-    views : sequence of str
-        Names of the views.
-    scoring : (str, label)
-        Metric and positive class, for learners that are trained for a metric.
-
-    Returns
-    -------
-    parameters : dict
-        ``weights`` only where each member has one.
-
-    Raises
-    ------
-    InputError
-        A member has no such model or parameter, or only some have a weight.
+    words: of each member its name as in ``crossview train --model``, then settings; ``weight`` is
+      that in the blend, and ``epochs`` the number of passes.
+    task {"classification", "regression"}: what is predicted.
+    scoring: metric and positive class, for learners that are trained for a metric.
+    Returns parameters: ``weights`` only where each member has one.
+    Raises InputError: a member has no such model or parameter, or only some have a weight.
     """
     members: list[tuple[str, Any, str | None]] = []
     weights = []

@@ -12,17 +12,6 @@ from typing import Any
 from crossview.catalog.names import TASKS, check_task, load_object, unknown_name
 from crossview.errors import InputError
 
-__all__ = [
-    "DEFAULT_K",
-    "METRICS",
-    "Metric",
-    "check_metric",
-    "describe_metrics",
-    "metric_names",
-    "metric_of",
-    "parse_metric",
-]
-
 # a share of the rows
 DEFAULT_K = 0.1
 # of a false positive and a false negative, in messages
@@ -33,30 +22,21 @@ EXAMPLE_COSTS = "fp=1,fn=20"
 class Metric:
     """One metric.
 
-    Attributes
-    ----------
-    name : str
-        As in ``--metric``; one that takes a k ends in ``_at_k``.
-    kind : {"decision", "order", "probability", "calibration", "error"}
-        Whether it evaluates the predicted classes, the ranking by score, the probabilities row by
-        row or in bins, or predicted numbers.
-    path : str
-        Its function, ``"module:function"``; `crossview.scoring.metrics` documents the
-        interface of each kind.
-    trains : str or None
-        The measure that an SVM optimizes for this metric; None: it cannot be optimized.
-    threshold_for : str or None
-        Of a decision: the metric that places the threshold; None: the metric itself.
-    higher_is_better : bool
-        Whether a higher value is better.
-    root_mean_square : bool
-        Of an error: whether the value is the root of the mean square of the rows' errors, and
-        not their mean.
-    scope : {"class", "classes", "rows"}
-        Whether it evaluates one class (the positive one of two, or the mean over more), all classes
-        equally, or all rows.  Only the first depends on which class is the positive one.
-    about : str
-        Description in ``--help``.
+    name: as in ``--metric``; one that takes a k ends in ``_at_k``.
+    kind {"decision", "order", "probability", "calibration", "error"}: whether it evaluates the
+      predicted classes, the ranking by score, the probabilities row by row or in bins, or predicted
+      numbers.
+    path: its function, ``"module:function"``; `crossview.scoring.metrics` documents the interface
+      of each kind.
+    trains: the measure that an SVM optimizes for this metric; None: it cannot be optimized.
+    threshold_for: of a decision: the metric that places the threshold; None: the metric itself.
+    higher_is_better: whether a higher value is better.
+    root_mean_square: of an error: whether the value is the root of the mean square of the rows'
+      errors, and not their mean.
+    scope {"class", "classes", "rows"}: whether it evaluates one class (the positive one of two, or
+      the mean over more), all classes equally, or all rows.  Only the first depends on which class
+      is the positive one.
+    about: description in ``--help``.
     """
 
     name: str
@@ -181,8 +161,6 @@ def metric_of(name: str) -> Metric:
 def parse_metric(name: str) -> tuple[str, dict[str, Any]]:
     """Return the entry's name and the parameters that a name contains.
 
-    Examples
-    --------
     >>> parse_metric("precision_at_10%"), parse_metric("f2"), parse_metric("accuracy")
     (('precision_at_k', {'k': 0.1}), ('f_beta', {'beta': 2.0}), ('accuracy', {}))
     >>> parse_metric("cost:fp=1,fn=20")
@@ -211,34 +189,17 @@ def check_metric(
 ) -> str:
     """Return the name of a metric with its parameters in it.
 
-    Parameters
-    ----------
-    name : str or None
-        May contain the parameters: ``precision_at_10``, ``recall_at_5%``, ``f2``,
-        ``cost:fp=1,fn=20``.  None: ``cost`` where costs are given, otherwise the default.
-    task : {"classification", "regression"}, default="classification"
-        What is predicted.
-    k : int or float, default=None
-        Of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between
-        0 and 1.  None: 0.1.
-    cost : mapping of str to float or str, default=None
-        Of ``cost``: the costs of a false positive and a false negative,
-        ``{"fp": 1, "fn": 20}`` or ``"fp=1,fn=20"``.
-    default : str, default=None
-        The metric where there is no name.  None: that of the task.
+    name: may contain the parameters: ``precision_at_10``, ``recall_at_5%``, ``f2``,
+      ``cost:fp=1,fn=20``.  None: ``cost`` where costs are given, otherwise the default.
+    task {"classification", "regression"}: what is predicted.
+    k: of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between 0
+      and 1.  None: 0.1.
+    cost: of ``cost``: the costs of a false positive and a false negative, ``{"fp": 1, "fn": 20}``
+      or ``"fp=1,fn=20"``.
+    default: the metric where there is no name.  None: that of the task.
+    Returns name: with its parameters in it.
+    Raises InputError: the task has no such metric, or a parameter is invalid.
 
-    Returns
-    -------
-    name : str
-        With its parameters in it.
-
-    Raises
-    ------
-    InputError
-        The task has no such metric, or a parameter is invalid.
-
-    Examples
-    --------
     >>> check_metric("f1"), check_metric("precision_at_k"), check_metric("recall_at_k", k=20)
     ('f1', 'precision_at_10%', 'recall_at_20')
     >>> check_metric(None, cost={"fp": 1, "fn": 20})

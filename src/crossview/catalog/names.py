@@ -8,8 +8,6 @@ from typing import Any
 
 from crossview.errors import InputError, closest_names
 
-__all__ = ["SYMMETRIC", "TASKS", "check_task", "load_object", "unknown_name"]
-
 # task -> the default metric, and the metrics that every table of a comparison shows
 TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("f1", "accuracy", "roc_auc"),

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["READERS", "Reader"]
-
 
 @dataclass(frozen=True)
 class Reader:
     """One kind of source.
 
-    Attributes
-    ----------
-    name : str
-        Name of the format in messages.
-    path : str
-        Its class, ``"module:Class"``, made from the list of files; `crossview.data.source`
-        documents its interface.
-    suffixes : tuple of str
-        Suffixes of the files that it reads; none for a query and a table in memory.
-    kind : {"columnar", "sparse"}
-        Whether it yields columns, for a `ViewEncoder`, or views and labels.
-    compressed : bool
-        Whether it also reads those files as ``.gz`` and ``.zst``.
-    takes_views : bool
-        Of a sparse reader, whether its class also takes ``views``, ``hash_bits`` and ``tags``, as
-        `crossview.open_rows` documents them.
+    name: name of the format in messages.
+    path: its class, ``"module:Class"``, made from the list of files; `crossview.data.source`
+      documents its interface.
+    suffixes: suffixes of the files that it reads; none for a query and a table in memory.
+    kind {"columnar", "sparse"}: whether it yields columns, for a `ViewEncoder`, or views and
+      labels.
+    compressed: whether it also reads those files as ``.gz`` and ``.zst``.
+    takes_views: of a sparse reader, whether its class also takes ``views``, ``hash_bits`` and
+      ``tags``, as `crossview.open_rows` documents them.
     """
 
     name: str

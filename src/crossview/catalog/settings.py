@@ -8,8 +8,6 @@ from typing import Any
 
 from crossview.errors import InputError
 
-__all__ = ["literal_value", "parse_settings"]
-
 
 def parse_settings(settings: Sequence[str] | None, what: str = "--set") -> dict[str, Any]:
     """Return ``NAME=VALUE`` options as parameters."""

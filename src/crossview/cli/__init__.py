@@ -22,19 +22,10 @@ __all__ = ["main", "process"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; errors in the input are printed as one line on stderr.
 
-    Parameters
-    ----------
-    argv : sequence of str, default=None
-        The arguments; None: those of the process.
+    argv: the arguments; None: those of the process.
+    Returns: the exit status: 0, 2 for bad input or an output that cannot be written, 130 where
+      interrupted, 143 where terminated.
 
-    Returns
-    -------
-    int
-        The exit status: 0, 2 for bad input or an output that cannot be written, 130 where
-        interrupted, 143 where terminated.
-
-    Examples
-    --------
     >>> from crossview.cli import main
     >>> main(["--version"])  # doctest: +ELLIPSIS
     crossview 0...

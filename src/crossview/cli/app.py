@@ -67,4 +67,4 @@ VERBS = (
     datasets,
 )
 for module in VERBS:
-    app.command(module.__name__.rpartition(".")[2])(as_callback(module.run))
+    app.command(module.__name__.rpartition(".")[2])(as_callback(module.run, module.OPTIONS))

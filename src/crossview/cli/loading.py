@@ -18,8 +18,6 @@ from typing import NoReturn
 from crossview.lazily import load_scikit_learn
 from crossview.saving.files import close_process_folder
 
-__all__ = ["as_process", "is_own_process", "load_heavy", "loading_meanwhile"]
-
 # more of them before the collector looks: a table of 20,000 columns has as many, several times
 OBJECTS_BEFORE_COLLECTION = 100_000
 

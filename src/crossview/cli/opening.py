@@ -46,20 +46,6 @@ from crossview.errors import GuessWarning, InputError, closest_names
 from crossview.saving.files import is_pipe, naming
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
 
-__all__ = [
-    "Opened",
-    "check_columns",
-    "check_columns_of_model",
-    "files_of",
-    "is_stored",
-    "join",
-    "model_input",
-    "open_source",
-    "opened",
-    "standard_input",
-    "warn",
-]
-
 # a comparison is stored as .json
 _SUFFIXES = {
     **{reader.name: reader.suffixes[0] for reader in READERS if reader.suffixes},
@@ -70,20 +56,11 @@ _SUFFIXES = {
 class Opened(NamedTuple):
     """A source that is open.
 
-    Attributes
-    ----------
-    arguments : SourceArguments
-        The source as the user names it.
-    table : Source or str
-        What the library takes.
-    model : str or None
-        The file of the model that reads it.
-    inputs : list of str
-        Files that no output may replace.
-    in_no_view : list of str
-        Columns of times, weights and groups.
-    weight : str or None
-        That of the weights.
+    arguments: the source as the user names it.
+    model: the file of the model that reads it.
+    inputs: files that no output may replace.
+    in_no_view: columns of times, weights and groups.
+    weight: that of the weights.
     """
 
     arguments: Any
@@ -107,20 +84,11 @@ def opened(
 ) -> Iterator[Opened]:
     """Yield a source that is open and has its columns; model or rows may be standard input.
 
-    Parameters
-    ----------
-    arguments : SourceArguments
-        The source.
-    model : str, default=None
-        A model file: the columns are those that it has learned, and CSV is read as it was then.
-    in_no_view, named : sequence of str or None
-        Columns that are in no view, and that keep their names where tables are joined.
-    label : str, default=None
-        The column of the labels, where the arguments do not say it.
-    weight : str, default=None
-        The column of weights.
-    learns : bool, default=False
-        Whether the rows are learned, so that all labels are needed at once.
+    model: a model file: the columns are those that it has learned, and CSV is read as it was then.
+    in_no_view, named: columns that are in no view, and that keep their names where tables are
+      joined.
+    label: the column of the labels, where the arguments do not say it.
+    learns: whether the rows are learned, so that all labels are needed at once.
     """
     if model is not None and model == arguments.source == STANDARD:
         raise InputError("the model and the rows cannot both be read from standard input")
@@ -224,28 +192,13 @@ def open_source(
 ) -> Any:
     """Return a table that is open and has the columns; other sources as they are.
 
-    Parameters
-    ----------
-    source : str or None
-        A path, a glob or a query; None: tables that are joined.
-    columns : SourceArguments
-        How it is read.
-    ignored : sequence of str, default=()
-        Columns that are in no view.
-    named : sequence of str, default=()
-        Of tables that are joined, columns that keep their names.
-    label : str, default=None
-        The column of the labels, where ``columns`` does not say it.
-    model : path-like, default=None
-        A model file: the columns are those that it has learned, and CSV is read as it was then.
-
-    learns : bool, default=False
-        Whether the rows are learned.
-
-    Returns
-    -------
-    source : Source or str
-        What the library takes.
+    source: a path, a glob or a query; None: tables that are joined.
+    columns: how it is read.
+    ignored: columns that are in no view.
+    named: of tables that are joined, columns that keep their names.
+    label: the column of the labels, where ``columns`` does not say it.
+    model: a model file: the columns are those that it has learned, and CSV is read as it was then.
+    learns: whether the rows are learned.
     """
     known: ReadsTables | None = None
     with suppress(InputError):  # loading says what is wrong

@@ -19,19 +19,6 @@ from crossview.cli.words import declare
 from crossview.errors import InputError
 from crossview.scoring.specification import Scoring
 
-__all__ = [
-    "STANDARD",
-    "ClusterArguments",
-    "EncodedSource",
-    "ScoringArguments",
-    "SourceArguments",
-    "TableSource",
-    "as_callback",
-    "check_models",
-    "parse_columns",
-    "parse_seconds",
-]
-
 # as SOURCE and as the file to write
 STANDARD = "-"
 # of `ViewEncoder`, which takes long to load
@@ -39,6 +26,7 @@ MOST_BINS = 4096
 # columns of one kind; `crossview.data` has the same names, and loads NumPy
 KINDS = ("text", "categorical", "numeric", "date")
 FORMATS = [one.name for one in READERS if one.suffixes]
+SUFFIXES = ", ".join(suffix for one in READERS for suffix in one.suffixes)
 # of --model and --metric: what the catalog has
 MODELS = (
     f"{describe_models('classification')}. "
@@ -47,85 +35,110 @@ MODELS = (
 METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"
 
 
-def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return what a shell offers: those of the names that start with what is typed."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+# by what a shell completes the values of options
+CHOICES: dict[str, Sequence[str]] = {
+    "task": list(TASKS),
+    "missing_columns": ["error", "null"],
+    "metric": metric_names(),
+    "format": FORMATS,
+    "model": model_names(),
+    "add": model_names(),
+}
+# arguments of the library that have another name than their option
+ARGUMENTS = {
+    "label": "y",
+    "view": "views",
+    "jobs": "n_jobs",
+    "baseline": "baselines",
+    "ngrams": "ngram_range",
+}
 
+# 1. options that several commands have; each command has a text of its own options, which may
+#    override these.  Of each: the parameter, if it is not called like the option; the option, or
+#    none of an argument; what the value is called; the help.
 
-# 1. options that are one argument of a command
-
-ModelFile = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A file that `train` wrote, or - for stdin.")
-]
-Task = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="classification, or regression to predict a number. By default what the labels say: "
-        "a number if they have decimals or more than 100 values.",
-        autocompletion=starting_with(list(TASKS)),
-    ),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="A column of times, dates or numbers: put the rows in its order, as --in-order wants "
-        "them. It is in no view.",
-    ),
-]
-Weight = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="A column of numbers, 0 or more and best about 1: how much a row counts in learning. "
-        "Metrics count each row once. It is in no view.",
-    ),
-]
-MissingColumns = Annotated[
-    str,
-    typer.Option(
-        metavar="error|null",
-        help="What a column of the model is that SOURCE has not: an error, or null in every "
-        "row. A whole view may be missing in any case.",
-        autocompletion=starting_with(["error", "null"]),
-    ),
-]
-Json = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write everything to this file too; - for stdout, and the tables to stderr.",
-    ),
-]
-ReportFile = Annotated[
-    str | None,
-    typer.Option(
-        "--report",
-        metavar="FILE.html",
-        help="Write a page with pictures to this file too: one file that needs no network; - for "
-        "stdout.",
-    ),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLASS",
-        help="Of two classes, the one that the metric and --threshold are about. Default: as a "
-        "model was trained; of a new one, the class that is called 1, true, yes, positive or the "
-        "like, or has less than 40 % of the rows; otherwise the metric is macro_f1, of both.",
-    ),
-]
-Threshold = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Of two classes, predict the positive one where its probability is above this. none: "
-        "a score above 0 predicts the second. tuned: where the metric is best on rows that were "
-        "not learned (f1 for precision and recall, macro_f1 for metrics without a threshold). More "
-        "classes have no threshold. Default: as a model was trained; a new one is tuned.",
-    ),
-]
+OPTIONS = f"""
+model MODEL: A file that `train` wrote, or - for stdin.
+--task NAME: classification, or regression to predict a number. By default what the labels say: a
+    number if they have decimals, more than 100 values, or more than 10 from above 1 on.
+--time COLUMN: A column of times, dates or numbers: put the rows in its order, as --in-order wants
+    them. It is in no view.
+--weight COLUMN: A column of numbers, 0 or more and best about 1: how much a row counts in
+    learning. Metrics count each row once. It is in no view.
+--missing-columns error|null: What a column of the model is that SOURCE has not: an error, or null
+    in every row. A whole view may be missing in any case.
+--json FILE: Write everything to this file too; - for stdout, and the tables to stderr.
+--report FILE.html: Write a page with pictures to this file too: one file that needs no network; -
+    for stdout.
+--positive CLASS: Of two classes, the one that the metric and --threshold are about. Default: as a
+    model was trained; of a new one, the class that is called 1, true, yes, positive or the like,
+    or has less than 40 % of the rows; otherwise the metric is macro_f1, of both.
+--threshold NUMBER: Of two classes, predict the positive one where its probability is above this.
+    none: a score above 0 predicts the second. tuned: where the metric is best on rows that were
+    not learned (f1 for precision and recall, macro_f1 for metrics without a threshold). More
+    classes have no threshold. Default: as a model was trained; a new one is tuned.
+--metric: One of {METRICS}. Default: cost if --cost is given, or as a model was trained; of a new
+    one f1, macro_f1 if nothing says which of two classes is the positive one, or rmse for a
+    number.
+--k NUMBER: Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or a
+    share of the rows between 0 and 1. Default: 0.1.
+--cost fp=NUMBER,fn=NUMBER: What a false positive and a false negative cost. The metric is then
+    cost, the mean cost of a row, with two classes.
+--dask ADDRESS: Work on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which
+    read the files themselves; local:N starts N processes here. Not with --source, nor train with
+    --time, --epochs, --init, --checkpoint, --log and --report.
+--partitions N: With --dask: parts that are learned or counted at the same time, each of some of
+    the files or row groups. A model depends on it, and of an evaluation only the rounding of
+    sums. Default: as many as workers.
+--rounds N: With --dask: passes over all rows; the models are merged after each. Default: until
+    held-out rows are predicted no better.
+source SOURCE: A file ({SUFFIXES}), a glob of them, a query such as "SELECT ... FROM 'a.parquet'
+    JOIN 'b.csv' USING (id) ORDER BY time", an https:// or s3:// address, a pipe, or - for stdin
+    (CSV, or --format). Leave it out where --source names all.
+sources --source [NAME=]FILE: Another table of the same rows, joined by --on. With a name it is a
+    view, whose columns are called NAME__COLUMN; rows that it has not are without that view.
+    Without a name its columns, such as late labels, keep their names, and rows that it has not
+    are left out. Once for each.
+--on COLUMN,...: The id by which --source finds a row. Default: the columns that all tables have.
+--format NAME: The format of the files: {", ".join(FORMATS)}. Default: as the name ends; of stdin
+    csv.
+--null A,B: CSV: these fields are missing values, as empty ones are.
+--decimal CHARACTER: CSV: the decimal point of numbers, . (default) or a comma.
+--delimiter CHARACTER: CSV: what divides two fields, such as ; or \\t. Default: what the first
+    rows say.
+--quote CHARACTER: CSV: what encloses fields, " by default; '' for files that quote nothing.
+--header/--no-header: CSV: whether the first line names the columns. Otherwise they are called x0,
+    x1, ...
+--encoding NAME: CSV: what the text is written in, such as cp1252 or utf-16. Default: found in the
+    bytes; where that is a guess, it says so.
+--label COLUMN: The column to predict; leave it out if the file format has labels.
+--view NAME=COLUMNS: A view and its columns: names or globs, with commas between. Once for each
+    view. Of a column of text also its characters, chars(COLUMN), or its shape(COLUMN). Besides
+    them each --source NAME=FILE is one. Without any, columns called VIEW__COLUMN are grouped;
+    else texts are views. Of svmlight files ranges such as page=1:1840, of libffm fields, of
+    Vowpal Wabbit namespaces.
+--text [NAME=]COLUMNS: Columns (of a view) that hold free text, whose words count. Strings that
+    are sentences are recognized; --categorical makes them categories.
+--categorical [NAME=]COLUMNS: Columns (of a view) whose numbers are categories, such as ids, or
+    whose strings are no text.
+--numeric [NAME=]COLUMNS: Columns (of a view) that must be numbers: text in them, such as NA, is
+    an error and does not make them categories.
+--date [NAME=]COLUMNS[=FORMAT]: Columns (of a view) of text that are dates, and how they are
+    written, such as bought=%d/%m/%Y. Text that is dates in every row is recognized. The column of
+    --time may be among them.
+--ignore COLUMNS: Columns that are in no view: names or globs, with commas between.
+--hash-bits: Each view has 2 to the power of this many slots for categories and words.
+--ngrams N: Count sequences of up to N words of a text, such as 2, and not only words.
+--tf-idf/--no-tf-idf: Whether words that are in many texts count less.
+--scale-views/--no-scale-views: Whether each view is divided by the mean norm of its rows.
+--bins N: Bins of each number, where the score may be a curve of it; 0: none. Default: 10 for
+    models that learn row by row, if there are at most 100 numbers; compare by folds tries both.
+--per COLUMN: Whose row it is, such as a user: scores deviate from the shared ones by what each
+    user's rows say. The column is in no other view. compare says whether that is better than the
+    column as a category.
+--per-variance NUMBER: With --per: prior variance of a user's own weights, by that of the shared
+    ones.
+"""
 
 
 # 2. objects that are made of several options
@@ -142,34 +155,11 @@ class Group:
 class ScoringArguments(Group):
     """Metric, positive class and threshold."""
 
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One of {METRICS}. Default: cost if --cost is given, or as a model was trained; "
-            "of a new one f1, macro_f1 if nothing says which of two classes is the positive one, "
-            "or rmse for a number.",
-            autocompletion=starting_with(metric_names()),
-        ),
-    ] = None
-    k: Annotated[
-        str | None,
-        typer.Option(
-            "--k",
-            metavar="NUMBER",
-            help="Of precision_at_k and recall_at_k: how many rows, those with the highest scores, "
-            "or a share of the rows between 0 and 1. Default: 0.1.",
-        ),
-    ] = None
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            metavar="fp=NUMBER,fn=NUMBER",
-            help="What a false positive and a false negative cost. The metric is then cost, the "
-            "mean cost of a row, with two classes.",
-        ),
-    ] = None
-    positive: Positive = None
-    threshold: Threshold = None
+    metric: str | None = None
+    k: str | None = None
+    cost: str | None = None
+    positive: str | None = None
+    threshold: str | None = None
 
     def make(self) -> Scoring:
         """Return the scoring that the options say."""
@@ -182,32 +172,9 @@ class ScoringArguments(Group):
 class ClusterArguments(Group):
     """The Dask cluster to learn or count on."""
 
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Work on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which "
-            "read the files themselves; local:N starts N processes here. Not with --source, nor "
-            "train with --time, --epochs, --init, --checkpoint, --log and --report.",
-        ),
-    ] = None
-    partitions: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="With --dask: parts that are learned or counted at the same time, each of some "
-            "of the files or row groups. A model depends on it, and of an evaluation only the "
-            "rounding of sums. Default: as many as workers.",
-        ),
-    ] = None
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="With --dask: passes over all rows; the models are merged after each. Default: "
-            "until held-out rows are predicted no better.",
-        ),
-    ] = None
+    dask: str | None = None
+    partitions: int | None = None
+    rounds: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("partitions", "rounds"):
@@ -230,18 +197,11 @@ class ClusterArguments(Group):
 class SourceArguments(Group):
     """A source as the user names it, and how its files are read.
 
-    Attributes
-    ----------
-    views : dict of str to list of str, or None
-        The columns of each view.
-    kinds : dict of str to list of str
-        Columns whose kind is declared.
-    ignored : list of str
-        Columns that are in no view: names or globs.
-    reading : dict
-        Keyword arguments of `crossview.open_table`.
-    ids : list of str
-        Columns by which tables are joined; empty: those that all have.
+    views: the columns of each view.
+    kinds: columns whose kind is declared.
+    ignored: columns that are in no view: names or globs.
+    reading: keyword arguments of `crossview.open_table`.
+    ids: columns by which tables are joined; empty: those that all have.
     """
 
     LAST: ClassVar[tuple[str, ...]] = (
@@ -254,88 +214,16 @@ class SourceArguments(Group):
         "encoding",
     )
 
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SOURCE",
-            show_default=False,
-            help=f"A file ({', '.join(suffix for one in READERS for suffix in one.suffixes)}), a "
-            "glob of them, a query such as "
-            "\"SELECT ... FROM 'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time\", an https:// or "
-            "s3:// address, a pipe, or - for stdin (CSV, or --format). Leave it out where --source "
-            "names all.",
-        ),
-    ] = None
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--source",
-            metavar="[NAME=]FILE",
-            help="Another table of the same rows, joined by --on. With a name it is a view, whose "
-            "columns are called NAME__COLUMN; rows that it has not are without that view. Without "
-            "a name its columns, such as late labels, keep their names, and rows that it has not "
-            "are left out. Once for each.",
-        ),
-    ] = None
-    on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN,...",
-            help="The id by which --source finds a row. Default: the columns that all tables have.",
-        ),
-    ] = None
-    format: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"The format of the files: {', '.join(FORMATS)}. Default: as the name ends; of "
-            "stdin csv.",
-            autocompletion=starting_with(FORMATS),
-        ),
-    ] = None
-    null: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A,B", help="CSV: these fields are missing values, as empty ones are."
-        ),
-    ] = None
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER", help="CSV: the decimal point of numbers, . (default) or a comma."
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER",
-            help="CSV: what divides two fields, such as ; or \\t. Default: what the first rows "
-            "say.",
-        ),
-    ] = None
-    quote: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER",
-            help="CSV: what encloses fields, \" by default; '' for files that quote nothing.",
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="CSV: whether the first line names the columns. Otherwise they are called x0, "
-            "x1, ...",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="CSV: what the text is written in, such as cp1252 or utf-16. Default: found in "
-            "the bytes; where that is a guess, it says so.",
-        ),
-    ] = None
+    source: str | None = None
+    sources: list[str] | None = None
+    on: str | None = None
+    format: str | None = None
+    null: list[str] | None = None
+    decimal: str | None = None
+    delimiter: str | None = None
+    quote: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         if self.source is None and not self.sources:
@@ -383,68 +271,13 @@ class SourceArguments(Group):
 class TableSource(SourceArguments):
     """A source, its label, and the views and kinds of its columns."""
 
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The column to predict; leave it out if the file format has labels.",
-        ),
-        "y",
-    ] = None
-    view: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--view",
-            metavar="NAME=COLUMNS",
-            help="A view and its columns: names or globs, with commas between. Once for each view. "
-            "Of a column of text also its characters, chars(COLUMN), or its shape(COLUMN). "
-            "Besides them each --source NAME=FILE is one. Without any, columns called VIEW__COLUMN "
-            "are grouped; else texts are views. Of svmlight files ranges such as "
-            "page=1:1840, of libffm fields, of Vowpal Wabbit namespaces.",
-        ),
-        "views",
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]COLUMNS",
-            help="Columns (of a view) that hold free text, whose words count. Strings that are "
-            "sentences are recognized; --categorical makes them categories.",
-        ),
-    ] = None
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]COLUMNS",
-            help="Columns (of a view) whose numbers are categories, such as ids, or whose strings "
-            "are no text.",
-        ),
-    ] = None
-    numeric: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]COLUMNS",
-            help="Columns (of a view) that must be numbers: text in them, such as NA, is an error "
-            "and does not make them categories.",
-        ),
-    ] = None
-    date: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--date",
-            metavar="[NAME=]COLUMNS[=FORMAT]",
-            help="Columns (of a view) of text that are dates, and how they are written, such as "
-            "bought=%d/%m/%Y. Text that is dates in every row is recognized. The column of --time "
-            "may be among them.",
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns that are in no view: names or globs, with commas between.",
-        ),
-    ] = None
+    label: str | None = None
+    view: list[str] | None = None
+    text: list[str] | None = None
+    categorical: list[str] | None = None
+    numeric: list[str] | None = None
+    date: list[str] | None = None
+    ignore: list[str] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -495,58 +328,13 @@ class EncodedSource(TableSource):
         *("per", "per_variance"),
     )
 
-    hash_bits: Annotated[
-        int,
-        typer.Option(
-            help="Each view has 2 to the power of this many slots for categories and words."
-        ),
-    ] = 18
-    ngrams: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Count sequences of up to N words of a text, such as 2, and not only words.",
-        ),
-        "ngram_range",
-    ] = 1
-    tf_idf: Annotated[
-        bool,
-        typer.Option(
-            "--tf-idf/--no-tf-idf", help="Whether words that are in many texts count less."
-        ),
-    ] = True
-    scale_views: Annotated[
-        bool,
-        typer.Option(
-            "--scale-views/--no-scale-views",
-            help="Whether each view is divided by the mean norm of its rows.",
-        ),
-    ] = True
-    bins: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Bins of each number, where the score may be a curve of it; 0: none. Default: "
-            "10 for models that learn row by row, if there are at most 100 numbers; compare by "
-            "folds tries both.",
-        ),
-    ] = None
-    per: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Whose row it is, such as a user: scores deviate from the shared ones by what "
-            "each user's rows say. The column is in no other view. compare says whether that is "
-            "better than the column as a category.",
-        ),
-    ] = None
-    per_variance: Annotated[
-        float,
-        typer.Option(
-            metavar="NUMBER",
-            help="With --per: prior variance of a user's own weights, by that of the shared ones.",
-        ),
-    ] = 0.3
+    hash_bits: int = 18
+    ngrams: int = 1
+    tf_idf: bool = True
+    scale_views: bool = True
+    bins: int | None = None
+    per: str | None = None
+    per_variance: float = 0.3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -613,53 +401,81 @@ def _as_words(given: dict[str, Any]) -> list[str]:
 
 # 3. from a function with such arguments to a command
 
+_ENTRY = re.compile(r"^(\S.*?): (.*(?:\n {4}.*)*)", re.MULTILINE)
+_HEAD = re.compile(r"(?:(\w+) ?)?((?:-[^\s,]+(?:, )?)*) ?(.*)")
 
-def as_callback(run: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:
+
+def read_options(text: str) -> dict[str, tuple[list[str], str, str]]:
+    """Return the options of a text: parameter -> names of the option, of its value, and help."""
+    found = {}
+    for head, help in _ENTRY.findall(text):
+        name, options, metavar = _HEAD.fullmatch(head).groups()  # type: ignore[union-attr]
+        names = options.split(", ") if options else []
+        name = name or first_option(names)[0].removeprefix("--").replace("-", "_")
+        found[name] = names, metavar, " ".join(help.split())
+    return found
+
+
+def first_option(names: Sequence[str]) -> tuple[str, str]:
+    """Return the first long option of some, and that for False."""
+    on, _, off = next(name for name in names if name.startswith("--")).partition("/")
+    return on, off or on
+
+
+def starting_with(names: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what a shell offers: those of the names that start with what is typed."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
+
+def as_callback(
+    run: Callable[..., int | None], own: str
+) -> Callable[..., Callable[[], int | None]]:
     """Return the function that typer calls with options: it makes the arguments of a command.
 
     What it returns is to be called without arguments when the options are read.  So nothing of
     typer is below a command that runs.
 
-    Parameters
-    ----------
-    run : callable
-        The command.  A parameter whose type is a `Group` stands for the options of the group; as
-        ``Annotated[Group, "a", "b"]`` for all but these.  ``words`` gets the command line.
-
-    Returns
-    -------
-    callable
-        With one parameter per option.
+    run: the command.  A parameter whose type is a `Group` stands for the options of the group; as
+      ``Annotated[Group, "a", "b"]`` for all but these.  ``words`` gets the command line.
+    own: the text of its own options.
+    Returns: a function with one parameter per option.
     """
-    hints = get_type_hints(run, include_extras=True)
+    hints, texts = get_type_hints(run, include_extras=True), read_options(OPTIONS + own)
     groups: dict[str, tuple[type[Group], list[str]]] = {}
     first: list[inspect.Parameter] = []
     last: list[inspect.Parameter] = []
+    declared: dict[str, tuple[str, str]] = {}
 
-    def option(name: str, hint: Any, default: Any) -> inspect.Parameter:
-        return inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=default
-        )
-
-    for name, parameter in inspect.signature(run).parameters.items():
-        kind: Any = hints[name]
-        without: list[str] = []
-        if get_origin(kind) is Annotated and isinstance(get_args(kind)[0], type):
-            kind, *without = get_args(kind)
-        if name == "words":
-            first.append(option("context", typer.Context, inspect.Parameter.empty))
-        elif not (isinstance(kind, type) and issubclass(kind, Group)):
-            first.append(option(name, hints[name], parameter.default))
+    def parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+        names, metavar, help = texts[name]
+        known: dict[str, Any] = {"metavar": metavar or None, "help": help}
+        if not names:
+            hint = Annotated[hint, typer.Argument(show_default=False, **known)]
         else:
-            types = get_type_hints(kind, include_extras=True)
+            declared[name] = declared[ARGUMENTS.get(name, name)] = first_option(names)
+            if name in CHOICES:
+                known["autocompletion"] = starting_with(CHOICES[name])
+            hint = Annotated[hint, typer.Option(*names, **known)]
+        return _keyword(name, hint, default)
+
+    for name, one in inspect.signature(run).parameters.items():
+        kind, *without = (
+            get_args(hints[name]) if get_origin(hints[name]) is Annotated else [hints[name]]
+        )
+        if name == "words":
+            first.append(_keyword("context", typer.Context))
+        elif not (isinstance(kind, type) and issubclass(kind, Group)):
+            first.append(parameter(name, kind, one.default))
+        else:
+            types = get_type_hints(kind)
             mine = [one for one in fields(kind) if one.name not in without]  # type: ignore[arg-type]
             groups[name] = kind, [one.name for one in mine]
-            for one in mine:
-                place = last if one.name in kind.LAST else first
-                place.append(option(one.name, types[one.name], one.default))
+            for part in mine:
+                place = last if part.name in kind.LAST else first
+                place.append(parameter(part.name, types[part.name], part.default))
 
     def callback(**options: Any) -> Callable[[], int | None]:
-        declare(dict(map(_declared, [*first, *last])))
+        declare(declared)
         arguments: dict[str, Any] = {}
         if "words" in hints:
             arguments["words"] = options.pop("context").find_root().obj
@@ -673,20 +489,8 @@ def as_callback(run: Callable[..., int | None]) -> Callable[..., Callable[[], in
     return callback
 
 
-def _declared(parameter: inspect.Parameter) -> tuple[str, tuple[str, str]]:
-    """Return the argument of the library that an option gives, the option, and that for False.
-
-    A text in the annotation is the name of the argument, where the option has another one.
-    """
-    name, option = parameter.name, "--" + parameter.name.replace("_", "-")
-    for one in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(one, str):
-            name = one
-        words = [getattr(one, "default", ...), *(getattr(one, "param_decls", None) or ())]
-        # `default` is the first word inside of Annotated
-        option = next((str(word) for word in words if str(word).startswith("--")), option)
-    on, _, off = option.partition("/")
-    return name, (on, off or on)
+def _keyword(name: str, hint: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=default)
 
 
 # 4. values

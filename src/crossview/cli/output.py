@@ -20,15 +20,6 @@ from crossview.cli.words import said
 from crossview.errors import InputError
 from crossview.saving.files import REPORT, Kind, check_writable, replacing
 
-__all__ = [
-    "Report",
-    "compiling_as_line",
-    "make_console",
-    "standard_output",
-    "to_stdout",
-    "write_text",
-]
-
 # wide enough for a table that goes to a file
 WIDTH_OF_A_FILE = 160
 
@@ -72,10 +63,7 @@ def to_stdout(json: str | None, report: Report | None) -> bool:
 def compiling_as_line(file: TextIO | None = None) -> AbstractContextManager[None]:
     """Write one line where compiling takes more than a moment, as at the first use on a machine.
 
-    Parameters
-    ----------
-    file : text file, default=None
-        Where to; None: stderr.
+    file: where to; None: stderr.
     """
     from crossview.compiling import telling_of_compiling
 
@@ -119,15 +107,9 @@ class Report:
     def write(self, result: Any, about: dict[str, Any], **more: Any) -> None:
         """Write the page of a result; what it needs loads only here.
 
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            The result.
-        about : dict
-            ``source``, ``label``, ``settings`` and ``commands`` of `Made`; ``command`` and ``said``
-            where they are others.
-        **more
-            Further arguments of `report_html`.
+        about: ``source``, ``label``, ``settings`` and ``commands`` of `Made`; ``command`` and
+          ``said`` where they are others.
+        **more: further arguments of `report_html`.
         """
         os.environ.setdefault("MPLBACKEND", "agg")  # of a terminal without a screen
         from crossview.reporting.page.sections import Made

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from crossview.comparing.comparison import Comparison
     from crossview.scoring.progressive import Record
 
-__all__ = ["warnings_as_lines", "watching", "watching_comparison"]
-
 
 # until the first line of a comparison that goes on, and between two, where there is no terminal
 SECONDS_TO_LINE, SECONDS_PER_LINE = 10.0, 30.0
@@ -117,20 +115,10 @@ def watching(*, show: bool | None = None, file: TextIO | None = None) -> Iterato
     rows with the loss since the line before.  Elsewhere: nothing, unless it is asked for, and
     then lines.
 
-    Parameters
-    ----------
-    show : bool, default=None
-        True: lines, terminal or not.  False: nothing.  None: as above.
-    file : text file, default=None
-        Where to; None: stderr.
+    show: True: lines, terminal or not.  False: nothing.  None: as above.
+    file: where to; None: stderr.
+    Yields: to be passed to `crossview.train`.
 
-    Yields
-    ------
-    TrainingObserver
-        To be passed to `crossview.train`.
-
-    Examples
-    --------
     >>> import sys
     >>> from crossview.scoring.progressive import Record
     >>> from crossview.cli.progress import watching
@@ -206,10 +194,7 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
 
     Those about leaks and models with one answer are part of the answer.
 
-    Parameters
-    ----------
-    file : text file, default=None
-        Where to; None: stderr.
+    file: where to; None: stderr.
     """
     with warnings.catch_warnings(record=True) as caught:
         for kind in AS_LINES:
@@ -233,15 +218,8 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
 def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
     """Show a comparison as it goes: a bar on a terminal, elsewhere lines per fold and half minute.
 
-    Parameters
-    ----------
-    file : text file, default=None
-        Where to; None: stderr.
-
-    Yields
-    ------
-    ComparisonObserver
-        To be passed to `crossview.compare`; its ``answer`` is the table of the finished folds.
+    file: where to; None: stderr.
+    Yields: to be passed to `crossview.compare`; its ``answer`` is the table of the finished folds.
     """
     file = file or sys.stderr
     if not file.isatty():

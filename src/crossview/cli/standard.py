@@ -9,8 +9,6 @@ from typing import Any
 
 from crossview.saving.files import naming
 
-__all__ = ["STANDARD_OUTPUT", "check_streams"]
-
 STANDARD_OUTPUT = "standard output"
 
 

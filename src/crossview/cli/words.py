@@ -9,8 +9,6 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-__all__ = ["as_options", "declare", "never_fail_to_print", "said", "say"]
-
 # of the library's messages: what the command line has no words for, and columns of views
 _LIBRARY_ONLY = re.compile(r""",? or views=\{[^}]*\}""")
 _VIEWS = re.compile(r"views=\{([^}]*)\}")

@@ -22,9 +22,6 @@ from crossview.scoring.significance import (
 )
 from crossview.views import ViewLayout
 
-__all__ = ["fingerprint", "fold_difference", "make_answer", "posterior_of"]
-
-
 # a row is shown to be equal where it is worse by more than the rope with at most this probability
 MOST_WORSE = 0.1
 # with this one a row is worse
@@ -41,25 +38,10 @@ def make_answer(
 ) -> Comparison:
     """Return the rows in their order, with the difference of each to the best.
 
-    Parameters
-    ----------
-    run : Run
-        What was compared.
-    layout : ViewLayout
-        The views.
-    rows : sequence of ComparisonRow
-        With their scores.
-    difference : callable
-        Takes a row and another one, and returns the posterior of how much the first is better.
-    rope : float
-        Differences up to this are none; a share of the best value where the metric has no bound.
-    **known
-        Further attributes of the answer.
-
-    Returns
-    -------
-    answer : Comparison
-        The answer.
+    difference: takes a row and another one, and returns the posterior of how much the first is
+      better.
+    rope: differences up to this are none; a share of the best value where the metric has no bound.
+    **known: further attributes of the answer.
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
     share, rope = rope, _width(run.metric, rope, rows[0].value)
@@ -172,19 +154,9 @@ def posterior_of(
 ) -> Posterior:
     """Return how much better some scores are than others of the same folds.
 
-    Parameters
-    ----------
-    metric : str
-        The metric.
-    scores, others : sequence of float
-        Its values, fold by fold.
-    test_share : float
-        Rows of a test fold, by the rows of a fold.
-
-    Returns
-    -------
-    difference : Posterior
-        Above 0: the first are better.
+    scores, others: its values, fold by fold.
+    test_share: rows of a test fold, by the rows of a fold.
+    Returns difference: above 0: the first are better.
     """
     first = np.array([signed_score(metric, score) for score in scores])
     second = np.array([signed_score(metric, score) for score in others])

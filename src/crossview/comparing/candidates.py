@@ -16,8 +16,6 @@ from crossview.errors import InputError
 from crossview.estimators.svm.measure import WEIGHTED
 from crossview.views import ViewLayout
 
-__all__ = ["choose_learners", "compared_learners", "most_gain_first", "quadratic_cost"]
-
 # multiplications that an exact covariance may cost one fit, at most some seconds, and by second of
 # the budget, as there are many fits; data that need more are compared with diagonal ones
 MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
@@ -34,18 +32,8 @@ def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
 
     Where time is short, the last ones are left out.
 
-    Parameters
-    ----------
-    learners : sequence of Learner
-        Entries of the catalog.
+    Returns learners: the same; all that are not in `MOST_GAIN` are last, in their order.
 
-    Returns
-    -------
-    learners : list of Learner
-        The same; all that are not in `MOST_GAIN` are last, in their order.
-
-    Examples
-    --------
     >>> from crossview.catalog.learners import known_learners
     >>> from crossview.comparing.candidates import most_gain_first
     >>> entries = most_gain_first(known_learners("regression", ["a", "b"]))
@@ -85,29 +73,15 @@ def compared_learners(
 
     Of one view those are left out that are the same as another one there.
 
-    Parameters
-    ----------
-    layout : ViewLayout
-        The views.
-    n_rows : int or None
-        Number of rows, if it is known.
-    task : {"classification", "regression"}, default="classification"
-        What is predicted.
-    unlabeled : bool, default=False
-        Whether some rows have no label; then those that learn from them are last, after the same
-        without them.
-    metric : str, default=None
-        The metric that ranks the models.  None on a stream, which excludes learners that need all
-        rows in memory.
-    given_metric : bool, default=False
-        Whether somebody asks for the metric; then the learners that are trained for it are there.
-    budget : float, default=inf
-        Seconds for all of them: exact covariances take too many of few.
-
-    Returns
-    -------
-    learners : list of Learner
-        Entries of the catalog.
+    n_rows: number of rows, if it is known.
+    task {"classification", "regression"}: what is predicted.
+    unlabeled: whether some rows have no label; then those that learn from them are last, after the
+      same without them.
+    metric: the metric that ranks the models.  None on a stream, which excludes learners that need
+      all rows in memory.
+    given_metric: whether somebody asks for the metric; then the learners that are trained for it
+      are there.
+    budget: seconds for all of them: exact covariances take too many of few.
     """
     most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
     included = {"always": True, "metric": given_metric, "unlabeled": unlabeled, "never": False}
@@ -137,28 +111,14 @@ def choose_learners(
 ) -> list[Learner]:
     """Return the learners of the given models, or all that apply to the data.
 
-    Parameters
-    ----------
-    run : Run
-        What is predicted, and the metric.
-    layout : ViewLayout
-        The views.
-    n_rows : int or None
-        Number of labeled rows, if it is known.
-    models : sequence of str or None
-        Their names; None: `compared_learners`.
-    baselines : sequence of str or None, default=None
-        Names for `find_baseline`, besides the usual ones, which are there where ``models`` is
-        None and the rows are no stream.
-    unlabeled : bool, default=False
-        Whether some rows have no label.
-    stream : bool, default=False
-        Whether the rows are a stream.
-
-    Returns
-    -------
-    learners : list of Learner
-        Entries of the catalog, for the metric.
+    run: what is predicted, and the metric.
+    n_rows: number of labeled rows, if it is known.
+    models: their names; None: `compared_learners`.
+    baselines: names for `find_baseline`, besides the usual ones, which are there where ``models``
+      is None and the rows are no stream.
+    unlabeled: whether some rows have no label.
+    stream: whether the rows are a stream.
+    Returns learners: entries of the catalog, for the metric.
     """
     task, metric = run.problem.name, run.metric
     if models is None:

@@ -35,8 +35,6 @@ from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
 from crossview.views import check_rows
 
-__all__ = ["compare"]
-
 # seconds
 DEFAULT_BUDGET = 60.0
 # where users are compared

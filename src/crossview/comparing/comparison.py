@@ -28,8 +28,6 @@ from crossview.errors import InputError
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.results import PlotMixin
 
-__all__ = ["Comparison", "ComparisonObserver"]
-
 # of the JSON form: a file of another one is refused
 FORMAT = 5
 # the keys of an array in it
@@ -181,8 +179,6 @@ class Comparison(Ranking, PlotMixin):
             setting = {k: v for k, v in member.setting.items() if k not in OF_COMPARE}
             words = member_in_words(member.model, member.weight, setting, member.epochs)
             options += ["--member", words]
-        if row.members:
-            options += ["--set", f"intercept={','.join(f'{b:.4g}' for b in row.intercept)}"]
         for name, value in row.setting.items():
             if name in OF_COMPARE:
                 continue

@@ -30,8 +30,6 @@ from crossview.scoring.collector import strong_columns, strong_interactions
 from crossview.scoring.diagnostics import StrongColumn, StrongInteraction
 from crossview.scoring.weights import ColumnNames
 
-__all__ = ["Refit", "ablate", "explain", "has_weights", "learning_curve"]
-
 # of the training rows; the whole is what the table says
 SHARES = (0.125, 0.25, 0.5)
 # of fewer rows nothing is learned
@@ -41,20 +39,9 @@ FEWEST_ROWS = 20
 class Refit(NamedTuple):
     """A model that was compared, and what it takes to fit it again in its settings.
 
-    Attributes
-    ----------
-    run : Run
-        What was compared.
-    row : ComparisonRow
-        The model, with its settings and scores fold by fold.
-    learner : Learner
-        Its entry.
-    folds : callable
-        Yields the rows of each fold, one fold after the other: only one is in memory at a time.
-    jobs : Jobs
-        The workers.
-    test_share : float
-        Rows of a test fold, by the rows of a fold.
+    row: the model, with its settings and scores fold by fold.
+    folds: yields the rows of each fold, one fold after the other: only one is in memory at a time.
+    test_share: rows of a test fold, by the rows of a fold.
     """
 
     run: Run
@@ -71,15 +58,7 @@ def ablate(refit: Refit) -> list[Ablation]:
     It learns without the view, in the settings that were chosen with it; and it learns with the
     view, which is then missing in the rows that it scores.
 
-    Parameters
-    ----------
-    refit : Refit
-        The model.
-
-    Returns
-    -------
-    lost : list of Ablation
-        One per view; none for a model of a single view.
+    Returns lost: one per view; none for a model of a single view.
     """
     run, row, learner, folds, jobs, test_share = refit
     names: Sequence[str] = ()
@@ -114,15 +93,7 @@ def ablate(refit: Refit) -> list[Ablation]:
 def learning_curve(refit: Refit) -> LearningCurve | None:
     """Return the metric by the number of training rows.
 
-    Parameters
-    ----------
-    refit : Refit
-        The model.
-
-    Returns
-    -------
-    curve : LearningCurve or None
-        None for too few rows: where half of the training rows of some fold are.
+    Returns curve: None for too few rows: where half of the training rows of some fold are.
     """
     run, row, learner, folds, jobs, test_share = refit
     rows: dict[float, int] = {}
@@ -156,20 +127,8 @@ def learning_curve(refit: Refit) -> LearningCurve | None:
 def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
     """Return whether a learner in a setting has weights of columns.
 
-    Parameters
-    ----------
-    learner : Learner
-        The entry.
-    setting : mapping of str to value
-        Its parameters.
+    Returns: False for baselines that are not linear, and for kernels other than the linear one.
 
-    Returns
-    -------
-    bool
-        False for baselines that are not linear, and for kernels other than the linear one.
-
-    Examples
-    --------
     >>> from crossview.catalog.learners import find_learner
     >>> from crossview.comparing.followup import has_weights
     >>> has_weights(find_learner("keco", "classification", ["a", "b"]), {"kernel": "rbf"})
@@ -184,21 +143,10 @@ def explain(
 ) -> tuple[list[StrongColumn], list[StrongInteraction]]:
     """Return what contributes most to the scores of rows held out of the first fold.
 
-    Parameters
-    ----------
-    refit : Refit
-        The model; it is fitted once more, without choosing anything.
-    fold : Fold
-        The rows of the first fold, in the encoding of its setting there.
-    names : ColumnNames
-        Of their columns.
-
-    Returns
-    -------
-    columns : list of StrongColumn
-        The strongest first.
-    interactions : list of StrongInteraction
-        None of a learner without interactions.
+    refit: the model; it is fitted once more, without choosing anything.
+    fold: the rows of the first fold, in the encoding of its setting there.
+    names: of their columns.
+    Returns columns: the strongest first; interactions: None of a learner without interactions.
     """
     run, row, learner, _, jobs, _ = refit
     call = Call(None, _explain, (run, learner, jobs.share(fold), names, row.chosen[0]))

@@ -16,8 +16,6 @@ from crossview.data.row_columns import read_groups
 from crossview.errors import InputError
 from crossview.scoring.neighbors import find_split
 
-__all__ = ["GuessedSplit", "guess_split"]
-
 # seconds of the budget after which no test begins
 SHARE_OF_BUDGET = 0.1
 
@@ -25,16 +23,8 @@ SHARE_OF_BUDGET = 0.1
 class GuessedSplit(NamedTuple):
     """Folds, the rows for them, and what is said of them.
 
-    Attributes
-    ----------
-    source : LabeledSource
-        The rows, without the column of groups.
-    protocol : Protocol
-        How they are split.
-    groups : str or None
-        The column of groups.
-    lines : list of str
-        Why they are split so, a line for each reason.
+    source: the rows, without the column of groups.
+    lines: why they are split so, a line for each reason.
     """
 
     source: LabeledSource
@@ -48,23 +38,10 @@ def guess_split(
 ) -> GuessedSplit:
     """Return folds in order or by groups, if random folds promise too much; otherwise random ones.
 
-    Parameters
-    ----------
-    run : Run
-        What is predicted, the seed and the budget.
-    source : LabeledSource
-        The rows.
-    protocol : Protocol
-        Random folds.
-    rope : float
-        Differences in the metric up to this are none.
-    extend : Comparison or None
-        An earlier comparison: the folds are made as there.
-
-    Returns
-    -------
-    split : GuessedSplit
-        The folds.
+    run: what is predicted, the seed and the budget.
+    protocol: random folds.
+    rope: differences in the metric up to this are none.
+    extend: an earlier comparison: the folds are made as there.
     """
     if extend is not None:
         found = _split(source, protocol, extend.groups, extend.in_order)

@@ -17,8 +17,6 @@ from crossview.data.labeled import LabeledBatch, stack_rows
 from crossview.data.labeled_source import take_rows
 from crossview.views import MultiView
 
-__all__ = ["HeldBack", "LabeledEnd"]
-
 # the last rows of a stream, and the share of it that they are at most
 MOST_LAST, SHARE_LAST = 1000, 0.25
 
@@ -26,16 +24,9 @@ MOST_LAST, SHARE_LAST = 1000, 0.25
 class LabeledEnd(NamedTuple):
     """The last rows with a label.
 
-    Attributes
-    ----------
-    X : MultiView
-        The rows.
-    y : ndarray of shape (n_samples,)
-        Their labels.
-    rows : ndarray of int of shape (n_samples,)
-        Their positions in the stream.
-    source : MultiView or pyarrow.Table
-        The same rows, as they were before they were encoded.
+    y (n_samples,): their labels.
+    rows (n_samples,): their positions in the stream.
+    source: the same rows, as they were before they were encoded.
     """
 
     X: MultiView
@@ -47,21 +38,9 @@ class LabeledEnd(NamedTuple):
 class HeldBack:
     """The last rows of a stream, which are learned after all others.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared.
-    n_first : int
-        Rows that choose the parameters.
-    n_rows : int
-        All rows.
-
-    Attributes
-    ----------
-    begin : int
-        The position of the first one.
-    end : LabeledEnd or None
-        Those with a label; None before all others are learned, and where there are none.
+    n_first: rows that choose the parameters.
+    begin: the position of the first one.
+    end: those with a label; None before all others are learned, and where there are none.
     """
 
     def __init__(self, run: Run, n_first: int, n_rows: int) -> None:

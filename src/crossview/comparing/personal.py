@@ -17,8 +17,6 @@ from crossview.comparing.run import Run
 from crossview.comparing.stream import Stream
 from crossview.data.labeled import LabeledSource
 
-__all__ = ["compare_users"]
-
 # of the learners that are compared unless some are named: linear ones, and a stack, which may know
 # by its interactions what deviations say
 MOST_EFFORT, STACK = 4, "experts"
@@ -34,25 +32,12 @@ def compare_users(
 ) -> Comparison:
     """Compare learners with a column of users in three roles, in the order of the stream.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared, and how; without learners.
-    open_as : callable
-        Takes "without", "category" or "per", and returns the rows in this encoding.
-    per : str
-        The column of the users.
-    models : sequence of str or None
-        Names of learners; None: the linear ones, and a stack.
-    rope : float
-        Differences up to this are none.
-    observer : ComparisonObserver
-        Receives progress events.
-
-    Returns
-    -------
-    Comparison
-        The answer, with `Comparison.gains`.
+    run: what is compared, and how; without learners.
+    open_as: takes "without", "category" or "per", and returns the rows in this encoding.
+    per: the column of the users.
+    models: names of learners; None: the linear ones, and a stack.
+    rope: differences up to this are none.
+    Returns: the answer, with `Comparison.gains`.
     """
     sources = {user: open_as(user) for user in ("per", "category", "without")}
     streams: dict[str, Stream] = {}

@@ -16,19 +16,6 @@ from crossview.scoring.metrics import is_bounded
 from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
-__all__ = [
-    "EFFORT",
-    "Ablation",
-    "ComparisonRow",
-    "CurvePoint",
-    "LearningCurve",
-    "LeftOut",
-    "Member",
-    "PersonalGain",
-    "Ranking",
-    "name_of_use",
-]
-
 # how a row uses the column of users, in its name, and what that adds to its effort: more than any
 # learner takes
 USES = {"without": "(no user)", "category": "(user as category)", "per": "(per user)"}
@@ -41,16 +28,10 @@ BY_FOLD = ("scores", "inner", "chosen", "thresholds", "untuned_scores", "passes"
 class Member:
     """A model in an ensemble.
 
-    Attributes
-    ----------
-    model : str
-        Its name for ``crossview train --model``.
-    weight : float
-        Its weight in the blend.
-    setting : dict
-        Its parameters; ``bins`` is that of the encoder.
-    epochs : int
-        Passes over the training rows; 1: one, or as many as it needs.
+    model: its name for ``crossview train --model``.
+    weight: its weight in the blend.
+    setting: its parameters; ``bins`` is that of the encoder.
+    epochs: passes over the training rows; 1: one, or as many as it needs.
     """
 
     model: str
@@ -126,8 +107,6 @@ class ComparisonRow:
         had more folds.
     members : list of Member
         Of an ensemble, the largest weight first.
-    intercept : list of float
-        Of an ensemble.
     user : {"", "without", "category", "per"}
         Where users are compared, how the model uses their column: not at all, as a category, or as
         that of a `personal` view.
@@ -164,7 +143,6 @@ class ComparisonRow:
     shares: list[float] = field(default_factory=list)
     confusion: list[list[int]] | None = None
     members: list[Member] = field(default_factory=list)
-    intercept: list[float] = field(default_factory=list)
     user: str = ""
 
     @property
@@ -199,14 +177,9 @@ def name_of_use(model: str, user: str) -> str:
 class PersonalGain:
     """What deviations of each user gain over the user as a category, with one learner.
 
-    Attributes
-    ----------
-    learner : str
-        Its name.
-    without, category, per : float
-        The metric where it does not know the user, has him as a category, and has his deviations.
-    difference : Posterior
-        Of the last to the one before; above 0 is better.
+    without, category, per: the metric where it does not know the user, has him as a category, and
+      has his deviations.
+    difference: of the last to the one before; above 0 is better.
     """
 
     learner: str
@@ -225,16 +198,8 @@ class PersonalGain:
 class LeftOut:
     """A part that a comparison left out to keep within its budget, or that failed.
 
-    Attributes
-    ----------
-    model : str
-        The model.
-    what : str
-        In words.
-    seconds : float
-        How much longer one core would have taken, about.
-    failed : bool
-        Whether it is a baseline that raised an error, which is ``what``.
+    seconds: how much longer one core would have taken, about.
+    failed: whether it is a baseline that raised an error, which is ``what``.
     """
 
     model: str
@@ -247,18 +212,10 @@ class LeftOut:
 class Ablation:
     """Loss of the recommended model without a view.
 
-    Attributes
-    ----------
-    view : str
-        The view.
-    without : float
-        The metric where the model learns without it.
-    without_difference : Posterior
-        To the model with all views; below 0 is worse.
-    missing : float
-        The metric where the model learns with it, and it is missing in the rows to predict.
-    missing_difference : Posterior
-        Likewise.
+    without: the metric where the model learns without it.
+    without_difference: to the model with all views; below 0 is worse.
+    missing: the metric where the model learns with it, and it is missing in the rows to predict.
+    missing_difference: likewise.
     """
 
     view: str
@@ -272,12 +229,8 @@ class Ablation:
 class CurvePoint:
     """The recommended model on some of the training rows.
 
-    Attributes
-    ----------
-    rows : int
-        Number of training rows.
-    value, std : float
-        The metric: mean and standard deviation over the folds.
+    rows: number of training rows.
+    value, std: the metric: mean and standard deviation over the folds.
     """
 
     rows: int
@@ -289,12 +242,8 @@ class CurvePoint:
 class LearningCurve:
     """The recommended model by the number of training rows.
 
-    Attributes
-    ----------
-    points : list of CurvePoint
-        The last one is the row of the table.
-    last_doubling : Posterior
-        How much better it is on all rows than on half of them.
+    points: the last one is the row of the table.
+    last_doubling: how much better it is on all rows than on half of them.
     """
 
     points: list[CurvePoint]
@@ -359,15 +308,7 @@ class Ranking(SaysMetric):
     def interval(self, row: ComparisonRow) -> tuple[float, float] | None:
         """Return the interval in which the mean of a row lies with a probability of 0.95.
 
-        Parameters
-        ----------
-        row : ComparisonRow
-            One of ``rows``.
-
-        Returns
-        -------
-        interval : (float, float) or None
-            None for fewer than two folds.
+        Returns interval: None for fewer than two folds.
         """
         if len(row.scores) < 2:
             return None

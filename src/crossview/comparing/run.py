@@ -15,33 +15,19 @@ from crossview.labels import has_label
 from crossview.scoring.metrics import least_rows, signed_score
 from crossview.scoring.problems import Problem, Scored
 
-__all__ = ["Run"]
-
 
 @dataclass
 class Run:
     """Settings that all models of a comparison share; sent to the workers.
 
-    Attributes
-    ----------
-    learners : list of Learner
-        What is compared.
-    problem : Problem
-        What is predicted, and the metric that decides.
-    seed : int
-        Of folds and shuffling.
-    epochs : int or None
-        Passes over the training rows; None: as each learner needs.
-    grid : mapping of str to sequence
-        Values to try, instead of those of the catalog.
-    budget : float, default=inf
-        Seconds that the comparison may take.
-    weighted : bool, default=False
-        Whether rows have weights.
-    given_metric : bool, default=False
-        Whether somebody asks for the metric.
-    user : str, default=""
-        How all models use the column of ``per=``; see `ComparisonRow.user`.
+    problem: what is predicted, and the metric that decides.
+    seed: of folds and shuffling.
+    epochs: passes over the training rows; None: as each learner needs.
+    grid: values to try, instead of those of the catalog.
+    budget: seconds that the comparison may take.
+    weighted: whether rows have weights.
+    given_metric: whether somebody asks for the metric.
+    user: how all models use the column of ``per=``; see `ComparisonRow.user`.
     """
 
     learners: list[Learner]
@@ -71,8 +57,8 @@ class Run:
         return learner.make(**parameters, **passes, random_state=self.seed)
 
     def by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows with and without label; every number is a label."""
-        known = has_label(y) if len(self.problem.classes) else np.ones(len(y), dtype=bool)
+        """Return the rows with and without label."""
+        known = has_label(y)
         return np.flatnonzero(known), np.flatnonzero(~known)
 
     def score(self, y: np.ndarray, scored: Scored) -> float:

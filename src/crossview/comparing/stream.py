@@ -45,8 +45,6 @@ from crossview.scoring.significance import Posterior, jackknife_posterior
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["Stream", "compare_stream"]
-
 # rows of a stream that choose the parameters
 SHARE_TO_TUNE, MOST_TO_TUNE = 0.1, 10_000
 
@@ -56,21 +54,7 @@ def compare_stream(
 ) -> Comparison:
     """Compare in stream order, with memory bounded by the batch.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared, and how.
-    source : LabeledSource
-        The rows.
-    rope : float
-        Differences up to this are none.
-    observer : ComparisonObserver
-        Receives progress events.
-
-    Returns
-    -------
-    Comparison
-        The answer.
+    rope: differences up to this are none.
     """
     stream = Stream(run, source)
     final = stream.learn(rope, observer)
@@ -81,17 +65,7 @@ def compare_stream(
 class Stream:
     """Rows in their order, and the models that predict and then learn them.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared, and how.
-    source : LabeledSource
-        The rows.
-
-    Attributes
-    ----------
-    models : list of _StreamedModel
-        The models, and what was counted of them.
+    models: the models, and what was counted of them.
     """
 
     def __init__(self, run: Run, source: LabeledSource) -> None:

@@ -5,17 +5,6 @@ from __future__ import annotations
 from crossview.comparing.ranking import ComparisonRow, Ranking
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
 
-__all__ = [
-    "CONSTANT",
-    "best_baseline",
-    "is_clear",
-    "learns_nothing",
-    "name_of",
-    "short_value",
-    "unlabeled_benefit",
-    "verdict",
-]
-
 # the baselines that look at no column
 CONSTANT = ("baseline:majority", "baseline:mean")
 # a difference of which one can be so sure is called one without a reservation
@@ -25,15 +14,8 @@ CLEAR = 0.95
 def verdict(c: Ranking) -> list[str]:
     """Return the answer in sentences: what is recommended, and what it can be trusted for.
 
-    Parameters
-    ----------
-    c : Comparison
-        From `crossview.compare`.
-
-    Returns
-    -------
-    sentences : list of str
-        The first one names a model.
+    c: from `crossview.compare`.
+    Returns sentences: the first one names a model.
     """
     if len(c.rows) == 1:
         return [f"{c.best.model}: {_value(c, c.best)}"]

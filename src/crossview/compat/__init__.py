@@ -1,1 +1,1 @@
-"""Learners of this package as those of other libraries, which are imported only here."""
+"""Models of this package in other libraries, which are imported only here."""

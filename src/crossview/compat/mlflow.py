@@ -41,8 +41,6 @@ except ImportError:
         "crossview.compat.mlflow needs MLflow: pip install crossview[mlflow]"
     ) from None
 
-__all__ = ["FLAVOR_NAME", "load_model", "log_model", "save_model"]
-
 FLAVOR_NAME = "crossview"
 # in the folder of a model, where pyfunc has its data
 FILE = "model.safetensors"

@@ -26,8 +26,6 @@ try:
 except ImportError:
     raise ImportError("crossview.compat.river needs River: pip install crossview[river]") from None
 
-__all__ = ["RiverClassifier", "RiverRegressor", "to_river"]
-
 
 class _RiverEstimator:
     """What a classifier and a regressor have in common.

@@ -14,25 +14,6 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.views import flat_columns
 
-__all__ = [
-    "check_same_columns",
-    "check_text",
-    "check_unique",
-    "codes_of",
-    "column_names",
-    "first_line",
-    "floats",
-    "integers",
-    "is_number",
-    "kind_of_labels",
-    "labels_as",
-    "numbers_of",
-    "one_line",
-    "pyarrow",
-    "release_unused",
-    "to_arrow",
-]
-
 
 def pyarrow() -> Any:
     """Return the module pyarrow, or raise an error that says how to install it."""

@@ -12,17 +12,18 @@ from crossview.catalog.names import check_task
 from crossview.data.source import Source
 from crossview.errors import GuessWarning
 
-__all__ = ["task_of"]
-
-# whole numbers that may be classes, and those that hardly are
-MANY, MOST = 20, 100
+# values that whole numbers take: from FEW on they are classes only if they count from 0 or 1, from
+# MANY on not surely, and from MOST on hardly
+FEW, MANY, MOST = 10, 20, 100
 
 
 def task_of(task: str | None, source: Source, y: Any) -> str:
     """Return the task, or for None a guess by the first labels, with a warning.
 
     Numbers with decimals are no classes, and whole numbers are not if they take more than 100
-    values.  Labels are an array, the name of a column, or None for those of a file.
+    values, or more than 10 of which the smallest is above 1 (points from 80 to 97).
+
+    Labels are an array, the name of a column, or None for those of a file.
     """
     if task is not None:
         return check_task(task)
@@ -30,12 +31,16 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
     labels = [one for one in _first_labels(source, y) if one is not None and one == one]
     if not labels or not all(_is_number(one) for one in labels):
         return "classification"
-    n = len(set(labels))
+    n, smallest = len(set(labels)), min(labels)
     if not all(float(one).is_integer() for one in labels):
         _warn(f"predicting a number, as {name} has decimals", "classification")
         return "regression"
     if n > MOST:
         _warn(f"predicting a number, as {name} takes more than {MOST} values", "classification")
+        return "regression"
+    if n > FEW and smallest > 1:
+        words = f"{n} whole numbers from {smallest:g} to {max(labels):g}"
+        _warn(f"predicting a number: {name} takes {words}", "classification")
         return "regression"
     if n > MANY:
         _warn(f"predicting a class: {name} takes {n} whole numbers", "regression")

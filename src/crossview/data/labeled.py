@@ -48,8 +48,6 @@ from crossview.errors import InputError
 from crossview.labels import has_label, rows_per_class
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["LabeledBatch", "LabeledSource", "stack_rows"]
-
 
 @dataclass(frozen=True)
 class LabeledBatch:
@@ -135,7 +133,8 @@ class LabeledSource:
 
     Labels, as weights, are an array, a column that is then in no view, or None: files of views have
     their own.  In CSV files labels that are not numbers are text as written: yes and no, True and
-    False.  ``unlabeled`` rows, whose label is None, are an error unless they are allowed.  The
+    False.  ``unlabeled`` rows, whose label is None, are an error unless they are allowed (of
+    numbers, not in files of views).  The
     ``classes`` may be given as labels or as text; else one pass over the labels finds them.
     ``scale_views`` divides each view by the mean norm of its rows.  For columns alone there are
     ``ignored``, columns that are in no view, whatever the globs say; ``time``, a column in whose
@@ -175,7 +174,7 @@ class LabeledSource:
         self._numbers = self.task == "regression"
         if self._numbers and classes is not None:
             raise InputError("classes are for classification; a number to predict has none")
-        self._unlabeled = unlabeled and not self._numbers
+        self._unlabeled = unlabeled and not (self._numbers and y is None)
         self._check_sources_of_values(y, weight)
         self._label = y if isinstance(y, str) else None
         self._y = None if isinstance(y, str) else self._in_memory(y)
@@ -194,6 +193,8 @@ class LabeledSource:
         self.classes, self.class_rows = np.empty(0), None
         if not self._numbers:
             self.classes, self.class_rows = self._find_classes(classes)
+        elif self._unlabeled:
+            self.some_unlabeled = self._some_number_is_missing()
 
     def _check_sources_of_values(self, y: Any, weight: Any) -> None:
         """Raise an error for labels or weights that rows of views cannot have."""
@@ -211,7 +212,8 @@ class LabeledSource:
         """Labels that are an array."""
         if y is None:
             return None
-        labels = read_targets(y) if self._numbers else share_long(np.asarray(y))
+        numbers = self._numbers
+        labels = read_targets(y, self._unlabeled) if numbers else share_long(np.asarray(y))
         if not self.has_columns:
             if not self._numbers:
                 read_classes(labels, unlabeled=self._unlabeled)
@@ -306,6 +308,16 @@ class LabeledSource:
             self.some_unlabeled = unlabeled is not None
         found = check_classes(counts, self._label, unlabeled=self.some_unlabeled)
         return found, rows_per_class(found, counts)
+
+    def _some_number_is_missing(self) -> bool:
+        """Return whether a row has no number, by a pass over a column of labels."""
+        if self._y is not None:
+            return bool(np.isnan(self._y).any())
+        import pyarrow.compute as pc
+
+        assert self._label is not None
+        labels = (batch.X.column(0) for batch in self.stream.select([self._label]))
+        return any(pc.any(pc.is_null(own, nan_is_null=True)).as_py() for own in labels)
 
     # --- what is known before the rows are read --------------------------------------------
 
@@ -465,7 +477,7 @@ class LabeledSource:
         if self._label is not None:
             column = batch.X.column(self._label)
             if self._numbers:
-                return targets_of(column, self._label)
+                return targets_of(column, self._label, self._unlabeled)
             return labels_of(column, self._label, self.classes, self._unlabeled)
         y = batch.y if self._y is None else self._y[rows]
         assert y is not None

@@ -18,18 +18,6 @@ from crossview.data.table_columns import RECOGNIZED, check_label
 from crossview.errors import InputError, type_of
 from crossview.views import MultiView, check_rows
 
-__all__ = [
-    "encode_parts",
-    "encoder_of_users",
-    "encoder_with_views",
-    "given_parameters",
-    "hide_views",
-    "open_labeled",
-    "open_more",
-    "recognizes",
-    "take_rows",
-]
-
 # parameters of an encoder that files of rows with views take
 _OF_FILES = ("views", "hash_bits", "scale_views")
 
@@ -97,19 +85,10 @@ def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
 def encoder_of_users(encoder: ViewEncoder, use: str, names: Sequence[str]) -> ViewEncoder:
     """Return a new encoder that uses the column of ``per`` in some way.
 
-    Parameters
-    ----------
-    encoder : ViewEncoder
-        With ``per``; it has learned nothing.
-    use : {"without", "category", "per"}
-        In no view, as a category of an ordinary view, or as it is.
-    names : sequence of str
-        The columns that views may have.
-
-    Returns
-    -------
-    ViewEncoder
-        Without ``per``, unless it is as it was.
+    encoder: with ``per``; it has learned nothing.
+    use {"without", "category", "per"}: in no view, as a category of an ordinary view, or as it is.
+    names: the columns that views may have.
+    Returns: without ``per``, unless it is as it was.
     """
     own, column = clone(encoder), encoder.per
     if use == "per" or column is None:

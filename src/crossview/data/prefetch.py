@@ -9,8 +9,6 @@ from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Background", "is_prefetched", "prefetch", "stopped_by"]
-
 # a handler of signals such as polars' lets a wait go on after Ctrl-C
 POLL_SECONDS = 0.1
 # who stops waits so long for an item that is under way
@@ -30,8 +28,6 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
     lock, share the cores.  One item is held, whatever the length.  What the
     items raise is raised here, in its place.
 
-    Examples
-    --------
     >>> from crossview.data.prefetch import prefetch
     >>> list(prefetch(n * n for n in range(4)))
     [0, 1, 4, 9]

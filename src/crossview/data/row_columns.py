@@ -18,35 +18,6 @@ from crossview.labels import MAX_WEIGHT, has_label, known_labels
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "Classes",
-    "RowColumns",
-    "about_weights",
-    "as_type",
-    "check_classes",
-    "check_label_type",
-    "check_labels",
-    "check_seed",
-    "check_weight_column",
-    "check_weights",
-    "explain_target",
-    "first_bad_number",
-    "format_of_times",
-    "labels_of",
-    "missing_label",
-    "number_or_nan",
-    "read_classes",
-    "read_groups",
-    "read_order",
-    "read_targets",
-    "share_long",
-    "targets_of",
-    "value_type",
-    "weights_of",
-    "with_label",
-    "with_row_location",
-]
-
 # a column with more values than this was meant to be something else
 MOST_CLASSES = 1000
 # beyond this it was meant to be a text
@@ -95,7 +66,8 @@ def with_label(batches: Iterable[tuple]) -> Iterator[tuple]:
 
 def missing_label() -> str:
     """Return what to do where a label is missing, for learners that need one."""
-    models = " or ".join(entry.name for entry in LEARNERS if entry.learns_unlabeled)
+    names = dict.fromkeys(entry.name for entry in LEARNERS if entry.learns_unlabeled)
+    models = " or ".join(names)
     return f"leave the row out, label it, or use --model {models}, which learns from unlabeled rows"
 
 
@@ -174,8 +146,11 @@ def check_seed(seed: int) -> None:
         raise InputError(f"seed={seed}; give a whole number from 0 to {MAX_SEED}")
 
 
-def read_targets(y: Any) -> np.ndarray:
-    """Return numbers that are in memory as float64; refuse what is missing or no number."""
+def read_targets(y: Any, unlabeled: bool = False) -> np.ndarray:
+    """Return numbers that are in memory as float64; refuse what is missing or no number.
+
+    ``unlabeled`` allows missing ones, which are NaN.
+    """
     y = np.asarray(y)
     if y.ndim != 1:
         raise InputError(f"y has {y.ndim} dimensions; give one number per row")
@@ -185,7 +160,7 @@ def read_targets(y: Any) -> np.ndarray:
         if y.dtype.kind in "iufb"
         else np.asarray([number_or_nan(value) for value in values], dtype=np.float64)
     )
-    row = first_bad_number(numbers)
+    row = first_bad_number(np.where(has_label(y), numbers, 0.0) if unlabeled else numbers)
     if row is not None:
         raise InputError(explain_target(values[row]), row=row)
     return numbers
@@ -270,16 +245,18 @@ def labels_of(column: Any, label: str, classes: np.ndarray, unlabeled: bool) -> 
     return np.asarray(classes[numbers_of(codes)])
 
 
-def targets_of(column: Any, label: str) -> np.ndarray:
-    """Return the numbers to predict of an Arrow column."""
+def targets_of(column: Any, label: str, unlabeled: bool = False) -> np.ndarray:
+    """Return the numbers to predict of an Arrow column; NaN where one is missing, if allowed."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     try:
         plain = column.cast(value_type(column.type))
         numbers = numbers_of(plain.cast(pa.float64()))
     except pa.ArrowException:  # the rows say which one it is
         numbers = np.asarray([number_or_nan(value) for value in column.to_pylist()])
-    row = first_bad_number(numbers)
+    empty = pc.is_null(column, nan_is_null=True) if unlabeled else None
+    row = first_bad_number(numbers if empty is None else np.where(numbers_of(empty), 0.0, numbers))
     if row is not None:
         raise InputError(explain_target(column[row].as_py()), row=row, column=label)
     return np.asarray(numbers)

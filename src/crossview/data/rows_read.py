@@ -15,8 +15,6 @@ from crossview.errors import InputError
 from crossview.saving.schema import MAX_COUNT, Array, check_state
 from crossview.views import MultiView
 
-__all__ = ["ContentHash", "RowsRead", "hash_of"]
-
 ADVICE = "bring them back, or remove the checkpoint to train from the first row"
 
 _STATE = {

@@ -1,33 +1,40 @@
-"""What a server has predicted and which labels came, in one SQLite file.
+"""What a server has predicted and which labels came, in one SQLite file, or in PostgreSQL.
 
 The log is the truth: the model is a function of the first model and of the labels in the order of
 the log.  Every record has a checksum, and labels are numbered without a gap, so that damage which
-SQLite does not see is found where the record is read.
+the database does not see is found where the record is read.
+
+Any number of servers may write one log.  Labels get their numbers in the transaction that commits
+them, while nobody else can number any; so who has read number n has read, or can read, all before.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import msgspec
 import xxhash
 
+from crossview.data.databases import LOG, Database, Sqlite, is_address, open_database
 from crossview.errors import InputError
 
 __all__ = [
     "ASSUMED",
     "CAME",
+    "JOIN",
     "LATE",
+    "LEAVE",
     "LOG",
     "OWN_ID",
+    "PROMOTE",
     "Counts",
+    "Event",
     "Label",
     "Labeled",
     "Log",
@@ -36,20 +43,22 @@ __all__ = [
     "own_id",
 ]
 
-LOG = "log.sqlite"
-APPLICATION, FORMAT = 0x43725677, 2
+FORMAT = 3
+# N: the type of whole numbers, O: what a table of keys and values ends with
 SCHEMA = (
-    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE predictions (sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
-    " time INTEGER NOT NULL, row TEXT NOT NULL, model INTEGER NOT NULL, prediction TEXT NOT NULL,"
-    " probabilities TEXT NOT NULL, checksum INTEGER NOT NULL)",
-    "CREATE TABLE labels (sequence INTEGER PRIMARY KEY, prediction INTEGER NOT NULL,"
-    " time INTEGER NOT NULL, label TEXT NOT NULL, kind INTEGER NOT NULL,"
-    " assumed TEXT, checksum INTEGER NOT NULL)",
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) {O}",
+    "CREATE TABLE runs (run {N} PRIMARY KEY, predictions {N} NOT NULL)",
+    "CREATE TABLE predictions (sequence {N} PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
+    " time {N} NOT NULL, row TEXT NOT NULL, model {N} NOT NULL, prediction TEXT NOT NULL,"
+    " probabilities TEXT NOT NULL, checksum {N} NOT NULL)",
+    "CREATE TABLE labels (sequence {N} PRIMARY KEY, prediction {N} NOT NULL,"
+    " time {N} NOT NULL, label TEXT NOT NULL, kind {N} NOT NULL,"
+    " assumed TEXT, checksum {N} NOT NULL)",
     "CREATE UNIQUE INDEX label_of ON labels (prediction, kind)",
-    "CREATE TABLE snapshots (labels INTEGER PRIMARY KEY, time INTEGER NOT NULL,"
+    "CREATE TABLE snapshots (labels {N} PRIMARY KEY, time {N} NOT NULL,"
     " file TEXT NOT NULL, sha256 TEXT NOT NULL)",
 )
+TABLES = {"about", "runs", "predictions", "labels", "label_of", "snapshots"}
 # ids that the server gives; no caller may use one
 OWN_ID = re.compile(r"x[0-9]+-[0-9]+\Z")
 # predictions of one run of the server, each of which has numbers of its own: an id that was given
@@ -154,167 +163,236 @@ class Snapshot(NamedTuple):
     sha256: str
 
 
+# kinds of events
+JOIN, LEAVE, PROMOTE = "join", "leave", "promote"
+
+
+class Event(NamedTuple):
+    """A change of who is served, or compared with what is served.
+
+    Attributes
+    ----------
+    at : int
+        It happens after so many labels.
+    kind : {JOIN, LEAVE, PROMOTE}
+        A challenger joins or leaves, or is served from now on.
+    name : str
+        The challenger.
+    sha256 : str
+        Of the model file with which one joins.
+    frozen : bool
+        Whether one that joins learns nothing.
+    """
+
+    at: int
+    kind: str
+    name: str
+    sha256: str = ""
+    frozen: bool = False
+
+
+class Newest(NamedTuple):
+    """The number of the last label, and how many predictions there were."""
+
+    labels: int
+    predictions: int
+
+
+# a prediction, and its newest label if it has one
+Found = tuple[Prediction, Label | None]
+
+
 class Log:
-    """A connection to the log of a folder.
+    """A connection to a log.
 
     Parameters
     ----------
-    folder : path-like
-        It has the log.
+    where : path-like
+        Its folder, or its address, ``postgresql://user@host/database``.
     read_only : bool, default=False
         Whether nothing is written.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], *, read_only: bool = False) -> None:
-        self.path = Path(folder) / LOG
-        if not self.path.is_file():
-            raise InputError(
-                f"has no {LOG}, so no server has used it; name another folder, or start one with "
-                "crossview serve",
-                file=str(folder),
-            )
-        mode = "ro" if read_only else "rw"
-        with self._as_input():
-            self.connection = sqlite3.connect(
-                f"{self.path.absolute().as_uri()}?mode={mode}",
-                uri=True,
-                isolation_level=None,
-                check_same_thread=False,
-                timeout=10.0,
-            )
-            self.connection.execute("PRAGMA trusted_schema = OFF")
-            if not read_only:
-                self.connection.execute("PRAGMA journal_mode = WAL")
-                self.connection.execute("PRAGMA synchronous = FULL")
+    def __init__(self, where: str | os.PathLike[str], *, read_only: bool = False) -> None:
+        self.db: Database = open_database(where, read_only=read_only)
 
     @classmethod
-    def create(cls, folder: str | os.PathLike[str], about: dict[str, str]) -> Self:
-        """Make a log in a folder, or return the one that is there."""
-        path = Path(folder) / LOG
-        path.touch()
-        log = cls(folder)
-        with log._as_input(), log.transaction():
+    def create(cls, where: str | os.PathLike[str], about: dict[str, str]) -> Self:
+        """Make a log, or return the one that is there."""
+        if not is_address(where):
+            (Path(where) / LOG).touch()
+        log = cls(where)
+        with log.db.reading(), log.transaction():
             if log.is_empty():
-                for statement in SCHEMA:
-                    log.connection.execute(statement)
-                log.connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
-                log.connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                log.connection.execute(f"PRAGMA user_version = {FORMAT}")
-        with suppress(OSError):  # so that a power cut leaves the name of the file, too
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+                more = {"N": log.db.number, "O": log.db.once}
+                log.db.create([one.format(**more) for one in SCHEMA], FORMAT)
+                log._set_about(about)
+        if isinstance(log.db, Sqlite):
+            log.db.keep_name()
         return log
 
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return self.db.name
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What writing may raise."""
+        return (*self.db.errors, InputError)
+
     def check(self) -> None:
-        """Raise an error if this is no log, or SQLite finds damage."""
-        with self._as_input():
-            found = self._value("PRAGMA application_id")
-            version = self._value("PRAGMA user_version")
-            if found == APPLICATION and version != FORMAT:
+        """Raise an error if this is no log, or the database finds damage."""
+        with self.db.reading():
+            version = self.db.version()
+            if version is not None and version != FORMAT:
                 raise InputError(
                     f"is a log of format {version}, and this version of crossview reads {FORMAT}",
-                    file=str(self.path),
+                    file=self.db.file,
                 )
-            tables = self._value(
-                "SELECT count(*) FROM sqlite_master WHERE name IN "
-                "('about', 'predictions', 'labels', 'label_of', 'snapshots')"
-            )
-            if found != APPLICATION or tables != len(SCHEMA):
-                raise self._damaged("it is no log of crossview serve")
-            words = self._value("PRAGMA integrity_check(1)")
-            if words != "ok":
-                raise self._damaged(str(words))
+            if version is None or TABLES - self.db.tables():
+                raise self.db.damaged("it is no log of crossview serve")
+            words = self.db.find_damage()
+            if words is not None:
+                raise self.db.damaged(words)
 
     def is_empty(self) -> bool:
         """Return whether nothing was ever written."""
-        with self._as_input():
-            return not self._value("SELECT count(*) FROM sqlite_master")
+        with self.db.reading():
+            return not self.db.tables()
 
     def close(self) -> None:
         """Close the connection."""
-        self.connection.close()
+        self.db.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit what is written meanwhile, or nothing of it."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
+    def transaction(self, *, alone: bool = True) -> Iterator[None]:
+        """Commit what is written meanwhile, or nothing of it.
+
+        Parameters
+        ----------
+        alone : bool, default=True
+            Whether labels are written, or ids are looked up that another server may write.
+        """
+        with self.db.transaction(alone=alone):
             yield
-            self.connection.execute("COMMIT")
-        except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
 
     # --- writing -------------------------------------------------------------------------------
 
-    def add_predictions(self, records: Sequence[Prediction]) -> None:
-        """Add predictions, within a transaction."""
-        rows = [(*record, _checksum(record)) for record in records]
-        self.connection.executemany("INSERT INTO predictions VALUES (?,?,?,?,?,?,?,?)", rows)
+    def add_predictions(self, records: Sequence[Prediction]) -> int:
+        """Add predictions of one run, within a transaction; return how many there were not yet.
 
-    def add_label(self, label: Label) -> None:
-        """Add a label, within a transaction."""
-        row = (*label, _checksum(label))
-        self.connection.execute("INSERT INTO labels VALUES (?,?,?,?,?,?,?)", row)
+        One that is there was written by a commit of which nobody was told, as the connection was
+        lost meanwhile.
+        """
+        if not records:
+            return 0
+        n = self.db.execute_many(
+            "INSERT INTO predictions VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (sequence) DO NOTHING",
+            [(*record, _checksum(record)) for record in records],
+        )
+        self.db.execute(
+            "UPDATE runs SET predictions = predictions + ? WHERE run = ?",
+            (n, records[-1].sequence // RUN),
+        )
+        return n
+
+    def add_labels(self, labels: Sequence[Label]) -> None:
+        """Add labels, within a transaction."""
+        if labels:
+            rows = [(*label, _checksum(label)) for label in labels]
+            self.db.execute_many("INSERT INTO labels VALUES (?,?,?,?,?,?,?)", rows)
 
     def add_snapshot(self, snapshot: Snapshot) -> None:
         """Note a model file, within a transaction."""
-        self.connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?)", snapshot)
+        self.db.execute(
+            "INSERT INTO snapshots VALUES (?,?,?,?) ON CONFLICT (labels) DO UPDATE SET "
+            "time = excluded.time, file = excluded.file, sha256 = excluded.sha256",
+            snapshot,
+        )
 
     def touch(self) -> None:
         """Write a little, to see whether it can be written, within a transaction."""
         now = str(time.time_ns())
         self._set_about({"written": now})
 
+    def add_event(self, kind: str, name: str, sha256: str = "", *, frozen: bool = False) -> Event:
+        """Note an event after the labels so far, within a transaction.
+
+        Labels that are written later follow it; so who has read one of these, and reads the events
+        afterwards, knows of it.
+        """
+        event = Event(self.newest().labels, kind, name, sha256, frozen)
+        text = msgspec.json.encode([*self.events(), event]).decode()
+        self._set_about({"events": f"{_checksum([text])} {text}"})
+        return event
+
+    def events(self) -> list[Event]:
+        """Return all events, in their order."""
+        known = self.about().get("events")
+        if known is None:
+            return []
+        checksum, _, text = known.partition(" ")
+        if checksum != str(_checksum([text])):
+            raise self.db.damaged("its events are not as they were written")
+        return [Event(*event) for event in msgspec.json.decode(text)]
+
     def begin_run(self) -> int:
         """Return the first sequence number of a new run, which no other run has."""
-        with self._as_input(), self.transaction():
-            run = int(self.about().get("run", 0)) + 1
-            highest = self._value("SELECT max(sequence) FROM predictions")
+        with self.db.reading(), self.transaction():
+            run = int(self.db.value("SELECT coalesce(max(run), 0) FROM runs")) + 1
+            highest = self.db.value("SELECT max(sequence) FROM predictions")
             if highest is not None and highest >= run * RUN:
-                raise self._damaged("it has predictions of a later run than the last one")
-            self._set_about({"run": str(run)})
+                raise self.db.damaged("it has predictions of a later run than the last one")
+            self.db.execute("INSERT INTO runs VALUES (?, 0)", (run,))
         return run * RUN
 
     # --- reading -------------------------------------------------------------------------------
 
     def about(self) -> dict[str, str]:
-        """Return what the log says of itself: the checksum of the first model, and runs."""
-        with self._as_input():
-            return dict(self.connection.execute("SELECT key, value FROM about"))
+        """Return what the log says of itself: the checksum of the first model, what is removed."""
+        with self.db.reading():
+            return dict(self.db.execute("SELECT key, value FROM about"))
+
+    def newest(self) -> Newest:
+        """Return how far it is, within a transaction or outside; it takes microseconds."""
+        ((labels, removed, predictions),) = self.db.execute(
+            "SELECT (SELECT max(sequence) FROM labels), "
+            "(SELECT value FROM about WHERE key = 'removed labels'), "
+            "(SELECT CAST(sum(predictions) AS BIGINT) FROM runs)"
+        )
+        return Newest(int(removed or 0) if labels is None else labels, predictions or 0)
 
     def counts(self) -> Counts:
         """Return how much there is; an error if labels have a gap."""
         about = self.about()
-        removed = [int(about.get(f"removed {what}", 0)) for what in ("predictions", "labels")]
-        late = int(about.get("removed late", 0))
-        with self._as_input():
-            n_predictions = self._value("SELECT count(*) FROM predictions")
-            n, last, n_late = self.connection.execute(
-                "SELECT count(*), coalesce(max(sequence), ?), total(kind = ?) FROM labels",
-                (removed[1], LATE),
-            ).fetchone()
-        if n + removed[1] != last:
-            raise self._damaged(
-                f"it has {n + removed[1]} labels, and the last one is number {last}"
+        removed, late = (int(about.get(f"removed {what}", 0)) for what in ("labels", "late"))
+        with self.db.reading():
+            ((n, last, n_late),) = self.db.execute(
+                "SELECT count(*), coalesce(max(sequence), ?), "
+                "count(CASE WHEN kind = ? THEN 1 END) FROM labels",
+                (removed, LATE),
             )
-        return Counts(n_predictions + removed[0], last, last - int(n_late) - late)
+            n_predictions = self.newest().predictions
+        if n + removed != last:
+            raise self.db.damaged(f"it has {n + removed} labels, and the last one is number {last}")
+        return Counts(n_predictions, last, last - n_late - late)
 
-    def find(self, id_: str) -> tuple[Prediction, Label | None] | None:
-        """Return the prediction with an id, and its newest label if it has one."""
-        found = self.connection.execute("SELECT * FROM predictions WHERE id = ?", (id_,)).fetchone()
-        if found is None:
-            return None
-        prediction = self._checked(Prediction, found)
-        label = self.connection.execute(
-            "SELECT * FROM labels WHERE prediction = ? ORDER BY kind DESC LIMIT 1",
-            (prediction.sequence,),
-        ).fetchone()
-        return prediction, None if label is None else self._checked(Label, label)
+    def find(self, ids: Sequence[str]) -> dict[str, Found]:
+        """Return the predictions with some ids, each with its newest label if it has one."""
+        if not ids:
+            return {}
+        rows = self.db.execute(
+            "SELECT p.*, l.* FROM predictions p LEFT JOIN labels l ON l.prediction = p.sequence "
+            f"WHERE {self.db.among('p.id')} ORDER BY l.kind",
+            (self.db.as_list(ids),),
+        )
+        found: dict[str, Found] = {}
+        for row in rows:  # of several labels, the last one stays
+            prediction = self._checked(Prediction, row[:8])
+            label = None if row[8] is None else self._checked(Label, row[8:])
+            found[prediction.id] = prediction, label
+        return found
 
     def labeled(self, after: int, most: int) -> list[Labeled]:
         """Return labels in their order, with their predictions.
@@ -326,29 +404,35 @@ class Log:
         most : int
             How many, at most.
         """
-        with self._as_input():
-            rows = self.connection.execute(
+        with self.db.reading():
+            rows = self.db.execute(
                 "SELECT l.*, p.* FROM labels l LEFT JOIN predictions p "
                 "ON p.sequence = l.prediction WHERE l.sequence > ? ORDER BY l.sequence LIMIT ?",
                 (after, most),
-            ).fetchall()
+            )
         found = []
         for number, row in enumerate(rows, after + 1):
             label = self._checked(Label, row[:7])
             if label.sequence != number:
-                raise self._damaged(f"label {number} is missing")
+                raise self.db.damaged(f"label {number} is missing")
             if row[7] is None:
-                raise self._damaged(f"the prediction of label {number} is missing")
+                raise self.db.damaged(f"the prediction of label {number} is missing")
             found.append(Labeled(label, self._checked(Prediction, row[7:])))
         return found
 
+    def runs(self) -> list[int]:
+        """Return the runs of servers, by the first sequence number that each has."""
+        with self.db.reading():
+            return [run * RUN for (run,) in self.db.execute("SELECT run FROM runs ORDER BY run")]
+
     def unlabeled(self, after: int, until: int, most: int) -> tuple[int, list[Prediction]]:
-        """Return predictions of before a time that have no label, in their order.
+        """Return predictions of a run, from before a time, that have no label, in their order.
 
         Parameters
         ----------
         after : int
-            The position of the last prediction that was looked at.
+            The position of the last prediction of the run that was looked at, or one less than the
+            first one's.
         until : int
             The time.
         most : int
@@ -360,12 +444,14 @@ class Log:
             The position of the last one that was looked at now.
         found : list of Prediction
         """
-        with self._as_input():
-            rows = self.connection.execute(
+        end = (after + 1) // RUN * RUN + RUN
+        with self.db.reading():
+            rows = self.db.execute(
                 "SELECT p.*, EXISTS (SELECT 1 FROM labels WHERE prediction = p.sequence) "
-                "FROM predictions p WHERE p.sequence > ? ORDER BY p.sequence LIMIT ?",
-                (after, most),
-            ).fetchall()
+                "FROM predictions p WHERE p.sequence > ? AND p.sequence < ? "
+                "ORDER BY p.sequence LIMIT ?",
+                (after, end, most),
+            )
         found = []
         for *row, has_label in rows:
             prediction = self._checked(Prediction, row)
@@ -379,8 +465,10 @@ class Log:
     # --- removing ------------------------------------------------------------------------------
 
     def set_base(self, labels: int, sha256: str) -> None:
-        """Note the model from which a replay begins, within a transaction."""
-        self._set_about({"base": f"{labels} {sha256}"})
+        """Note the model from which a replay begins, unless a later one is, in a transaction."""
+        base = self.base()
+        if base is None or base[0] < labels:
+            self._set_about({"base": f"{labels} {sha256}"})
 
     def base(self) -> tuple[int, str] | None:
         """Return the labels and the checksum of the model from which a replay begins.
@@ -399,17 +487,15 @@ class Log:
 
     def corrected(self) -> set[int]:
         """Return the positions of predictions whose label came after one was assumed."""
-        with self._as_input():
-            rows = self.connection.execute("SELECT prediction FROM labels WHERE kind = ?", (LATE,))
+        with self.db.reading():
+            rows = self.db.execute("SELECT prediction FROM labels WHERE kind = ?", (LATE,))
             return {position for (position,) in rows}
 
     def oldest_label(self) -> Label | None:
         """Return the first label that was not removed."""
-        with self._as_input():
-            row = self.connection.execute(
-                "SELECT * FROM labels ORDER BY sequence LIMIT 1"
-            ).fetchone()
-        return None if row is None else self._checked(Label, row)
+        with self.db.reading():
+            rows = self.db.execute("SELECT * FROM labels ORDER BY sequence LIMIT 1")
+        return self._checked(Label, rows[0]) if rows else None
 
     def remove_labels(self, until: int, last: int, most: int) -> int:
         """Remove the first labels, with their predictions, within a transaction.
@@ -428,9 +514,9 @@ class Log:
         n : int
             How many were removed.
         """
-        rows = self.connection.execute(
+        rows = self.db.execute(
             "SELECT * FROM labels WHERE sequence <= ? ORDER BY sequence LIMIT ?", (last, most)
-        ).fetchall()
+        )
         some = []
         for row in rows:
             label = self._checked(Label, row)
@@ -440,26 +526,20 @@ class Log:
         if not some:
             return 0
         # a row whose label was assumed stays until the one that came after it is removed, too
-        self.connection.executemany(
+        self.db.execute_many(
             "DELETE FROM labels WHERE sequence = ?", [(one.sequence,) for one in some]
         )
-        n_predictions = self.connection.executemany(
-            "DELETE FROM predictions WHERE sequence = ?1 "
-            "AND NOT EXISTS (SELECT 1 FROM labels WHERE prediction = ?1)",
-            [(one.prediction,) for one in some],
-        ).rowcount
-        n_late = sum(one.kind == LATE for one in some)
-        self._add_removed(predictions=n_predictions, labels=len(some), late=n_late)
+        self.remove_predictions([one.prediction for one in some])
+        self._add_removed(labels=len(some), late=sum(one.kind == LATE for one in some))
         return len(some)
 
     def remove_predictions(self, sequences: Sequence[int]) -> None:
         """Remove predictions that have no label, within a transaction."""
-        n = self.connection.executemany(
-            "DELETE FROM predictions WHERE sequence = ?1 "
-            "AND NOT EXISTS (SELECT 1 FROM labels WHERE prediction = ?1)",
+        self.db.execute_many(
+            "DELETE FROM predictions WHERE sequence = ? "
+            "AND NOT EXISTS (SELECT 1 FROM labels WHERE prediction = predictions.sequence)",
             [(one,) for one in sequences],
-        ).rowcount
-        self._add_removed(predictions=n)
+        )
 
     def _add_removed(self, **counts: int) -> None:
         about = self.about()
@@ -467,47 +547,39 @@ class Log:
         self._set_about({name: str(int(about.get(name, 0)) + n) for name, n in names.items()})
 
     def _set_about(self, entries: dict[str, str]) -> None:
-        self.connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", entries.items())
+        self.db.execute_many(
+            "INSERT INTO about VALUES (?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            entries.items(),
+        )
 
     def check_predictions(self) -> None:
         """Raise an error if a prediction is not as it was written, with a label or without."""
-        with self._as_input():
-            for row in self.connection.execute("SELECT * FROM predictions"):
-                self._checked(Prediction, row)
+        after = -1
+        while True:
+            with self.db.reading():
+                rows = self.db.execute(
+                    "SELECT * FROM predictions WHERE sequence > ? ORDER BY sequence LIMIT 4096",
+                    (after,),
+                )
+            for row in rows:
+                after = self._checked(Prediction, row).sequence
+            if not rows:
+                return
 
     def snapshots(self) -> list[Snapshot]:
         """Return the snapshots, the newest first."""
-        with self._as_input():
-            rows = self.connection.execute("SELECT * FROM snapshots ORDER BY labels DESC")
+        with self.db.reading():
+            rows = self.db.execute("SELECT * FROM snapshots ORDER BY labels DESC")
             return [Snapshot(*row) for row in rows]
-
-    def _value(self, query: str) -> Any:
-        return self.connection.execute(query).fetchone()[0]
 
     def _checked(self, kind: Any, row: Sequence[Any]) -> Any:
         """Return a record, if it is as it was written."""
         record = kind(*row[:-1])
         if _checksum(record) != row[-1]:
             what = "label" if kind is Label else "prediction"
-            raise self._damaged(f"{what} {record.sequence} is not as it was written")
+            raise self.db.damaged(f"{what} {record.sequence} is not as it was written")
         return record
-
-    def _damaged(self, what: str) -> InputError:
-        what = " ".join(what.split())[:200]
-        return InputError(
-            f"is a damaged log ({what}); restore a copy, or begin with another folder",
-            file=str(self.path),
-        )
-
-    @contextmanager
-    def _as_input(self) -> Iterator[None]:
-        """Say in one line what SQLite cannot read."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise InputError(f"cannot be used ({error})", file=str(self.path)) from error
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise self._damaged(str(error)) from error
 
 
 def _checksum(record: Sequence[Any]) -> int:

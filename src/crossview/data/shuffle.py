@@ -9,8 +9,6 @@ import numpy as np
 
 from crossview.errors import InputError
 
-__all__ = ["MAX_BYTES", "Rows", "Shuffled", "regroup", "take_in_order"]
-
 # rows that take more than this are shuffled by blocks
 MAX_BYTES = 512 * 2**20
 # the share of it that a buffer takes, because the rows that stay are copied: three quarters in all

@@ -77,8 +77,6 @@ from crossview.views import MultiView, ViewLayout
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Batch", "Source", "input_files", "open_rows", "open_source", "open_table"]
-
 # rows of a batch
 ROWS_OF_COLUMNS, ROWS_OF_VIEWS = 65536, 10_000
 
@@ -87,20 +85,11 @@ ROWS_OF_COLUMNS, ROWS_OF_VIEWS = 65536, 10_000
 class Batch:
     """Consecutive rows of one source.
 
-    Attributes
-    ----------
-    X : pyarrow.RecordBatch or MultiView
-        The rows.
-    file : str or None
-        The file they were read from, where there is one.
-    first_row : int
-        Row number of the first of them in that file (or stream), from 0.
-    y : ndarray of shape (n_samples,) or None
-        Labels that come with views; None or NaN where one is missing.
-    weight : ndarray of shape (n_samples,) or None
-        Weights that come with views.  None: all the same.
-    tags : list of (str or None), or None
-        Names of the rows in a Vowpal Wabbit file, if they were asked for.
+    file: the file they were read from, where there is one.
+    first_row: row number of the first of them in that file (or stream), from 0.
+    y (n_samples,): labels that come with views; None or NaN where one is missing.
+    weight (n_samples,): weights that come with views.  None: all the same.
+    tags: names of the rows in a Vowpal Wabbit file, if they were asked for.
     """
 
     X: Any

@@ -22,20 +22,6 @@ from crossview.errors import InputError, closest_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "RECOGNIZED",
-    "ColumnsOfModel",
-    "Recognized",
-    "check_label",
-    "check_missing_columns",
-    "columns_of_model",
-    "dates_in_views",
-    "predictors",
-    "recognized",
-    "split_time",
-    "views_of_join",
-]
-
 # kinds that the values of strings may say
 RECOGNIZED = ("date", "text")
 
@@ -120,12 +106,8 @@ def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
 class Recognized(NamedTuple):
     """Columns of strings that are dates or text by their values.
 
-    Attributes
-    ----------
-    dates : dict of str to DateFormat
-        Those that are dates in every row.
-    texts : list of str
-        Those of sentences.
+    dates: those that are dates in every row.
+    texts: those of sentences.
     """
 
     dates: dict[str, DateFormat]

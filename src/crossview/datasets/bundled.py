@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BUNDLED"]
-
 
 def _breast_cancer() -> dict[str, Any]:
     from sklearn.datasets import load_breast_cancer

@@ -13,8 +13,6 @@ from typing import Any
 from crossview.datasets.sources import DataFile, Rows, Source
 from crossview.errors import FirstDownloadWarning, InputError
 
-__all__ = ["Files", "cache_folder", "local_folder"]
-
 # after a broken connection or wrong bytes, one second and then two seconds later
 _RETRIES = 2
 
@@ -34,14 +32,8 @@ def cache_folder() -> Path:
 class Files:
     """The files of one data set.
 
-    Parameters
-    ----------
-    source : Source
-        The data set.
-    folder : Path or None
-        With one folder per data set, whose files come first.
-    download : bool
-        Whether to download what is neither there nor in the cache.
+    folder: with one folder per data set, whose files come first.
+    download: whether to download what is neither there nor in the cache.
     """
 
     def __init__(self, source: Source, folder: Path | None, download: bool) -> None:

@@ -17,8 +17,6 @@ from crossview.views import MultiView
 if TYPE_CHECKING:
     from crossview.datasets.fetching import Files
 
-__all__ = ["READERS"]
-
 
 def _parts(sizes: Mapping[str, int]) -> np.ndarray:
     return np.repeat(list(sizes), list(sizes.values()))

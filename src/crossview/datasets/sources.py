@@ -13,20 +13,13 @@ if TYPE_CHECKING:
 
     from crossview.views import MultiView
 
-__all__ = ["PUBLIC", "SOURCES", "DataFile", "Rows", "Source"]
-
 
 class Rows(NamedTuple):
     """Rows of a data set, as its reader returns them.
 
-    Attributes
-    ----------
-    data : MultiView, or mapping of str to sequence
-        The views, or columns called ``view__column``.
-    target : ndarray of shape (n_samples,)
-        The labels.
-    part : ndarray of str of shape (n_samples,) or None
-        Which part of the publisher's split each row is in, where there is one.
+    data: the views, or columns called ``view__column``.
+    target (n_samples,): the labels.
+    part (n_samples,): which part of the publisher's split each row is in, where there is one.
     """
 
     data: MultiView | Mapping[str, Any]
@@ -37,16 +30,10 @@ class Rows(NamedTuple):
 class DataFile(NamedTuple):
     """A file of a data set.
 
-    Attributes
-    ----------
-    name : str
-        Its name, unpacked.
-    url : str
-        Its address, or that of the ``.gz`` or the ``.zip`` that holds it.
-    sha256 : str
-        Of what is at the address; empty if it is not known.
-    member : str
-        Its name in the ``.zip``.
+    name: its name, unpacked.
+    url: its address, or that of the ``.gz`` or the ``.zip`` that holds it.
+    sha256: of what is at the address; empty if it is not known.
+    member: its name in the ``.zip``.
     """
 
     name: str

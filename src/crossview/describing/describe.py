@@ -43,15 +43,6 @@ from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
 from crossview.views import ALL, check_rows
 
-__all__ = [
-    "ColumnDescription",
-    "Description",
-    "describe",
-    "describe_columns",
-    "describe_head",
-    "explain_open_format",
-]
-
 # what is described before a table is learned
 ROWS_OF_HEAD = 10_000
 MOST_COLUMNS_OF_HEAD = 2000
@@ -201,7 +192,8 @@ def describe(
         ``date`` is empty.  None: one with the defaults.
     task : {"classification", "regression"}, default=None
         Whether to predict a class or a number.  None: a number if the first labels have decimals or
-        take more than 100 values, and otherwise a class; a guess between the two is a warning.
+        take more than 100 values, or more than 10 from above 1 on, and otherwise a class; a guess
+        between the two is a warning.
     time, weight : str, default=None
         Columns of times and of weights, as for `train`: they are in no view, and checked as there.
 

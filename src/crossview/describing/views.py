@@ -12,8 +12,6 @@ import scipy.sparse as sp
 from crossview.data.source import Source
 from crossview.labels import has_label
 
-__all__ = ["ViewDescription", "describe_views"]
-
 # more labels are numbers to predict
 MOST_LABELS = 20
 

@@ -12,8 +12,6 @@ from crossview.distributed.cluster import dask_distributed
 from crossview.distributed.tasks import RETRIES
 from crossview.estimators.svm.part import PartOfRows, ScoredPart
 
-__all__ = ["PartActor", "RemoteParts", "assign_workers"]
-
 
 def assign_workers(client: Any, blocks: list[Any], sizes: list[int]) -> list[str]:
     """Return a worker for each block: the one that has it, unless that has its share already."""

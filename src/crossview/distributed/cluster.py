@@ -9,8 +9,6 @@ from typing import Any
 
 from crossview.errors import InputError, type_of
 
-__all__ = ["check_client", "connected", "dask_distributed", "n_threads"]
-
 _LOCAL = re.compile(r"local:(\d+)")
 # a scheduler that is there answers within it
 TIMEOUT = "10s"

@@ -47,8 +47,6 @@ from crossview.evaluating.windows import ByRows
 from crossview.scoring.fitted_model import ModelRows
 from crossview.views import MultiView
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     model: Any,
@@ -182,16 +180,9 @@ def _parts(rows: Any, frames: list[Any], n: int) -> list[list[_Part]]:
 class _Evaluators:
     """The workers, each of which reads, scores and counts some rows.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    spec : EvaluationSpec
-        What is spec of which model.
-    rows : ModelRows
-        All rows; they stay on the workers.
-    partitions : list of list of _Part
-        The rows of each partition.
+    spec: what is asked of which model.
+    rows: all rows; they stay on the workers.
+    partitions: the rows of each partition.
     """
 
     def __init__(

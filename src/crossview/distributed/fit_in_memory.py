@@ -19,8 +19,6 @@ from crossview.errors import InputError
 from crossview.saving.pipelines import pipeline, steps
 from crossview.views import MultiView
 
-__all__ = ["fit_in_memory"]
-
 
 def fit_in_memory(
     client: Any, work: RowWork, partitions: Sequence[Sequence[Part]], start: Any

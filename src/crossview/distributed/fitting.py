@@ -14,26 +14,17 @@ from crossview.distributed.cluster import check_client, n_threads
 from crossview.distributed.mixing import Learned, Mixer, merge_learned, split_evenly
 from crossview.errors import InputError, type_of
 
-__all__ = ["Mixed", "WithoutCalibration", "fit", "losses", "parts_of_block"]
-
 
 @dataclass
 class Mixed:
     """Result of `fit`.
 
-    Attributes
-    ----------
-    model : learner
-        The merged model: the best one by the held-out rows, without any the last.
-    n_rounds : int
-        After how many rounds that is.
-    n_partitions : int
-        How many models were merged.
-    rows : int
-        Number of rows of a round.
-    losses : list of float
-        Mean loss of the held-out rows after each round (log loss; of a classifier without
-        probabilities the error rate, of a regressor the squared error); empty without any.
+    model: the merged model: the best one by the held-out rows, without any the last.
+    n_rounds: after how many rounds that is.
+    n_partitions: how many models were merged.
+    rows: number of rows of a round.
+    losses: mean loss of the held-out rows after each round (log loss; of a classifier without
+      probabilities the error rate, of a regressor the squared error); empty without any.
     """
 
     model: Any

@@ -11,8 +11,6 @@ from crossview.data.readers.memory import MemorySource
 from crossview.data.source import Batch, Source
 from crossview.errors import InputError
 
-__all__ = ["FrameSource", "frames_as_table", "is_dask_frame", "open_frame", "with_frames"]
-
 
 class FrameSource:
     """Partitions of a data frame as a table: on the client their number, on a worker the frames."""

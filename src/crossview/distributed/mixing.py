@@ -17,8 +17,6 @@ from crossview.distributed.tasks import RETRIES, compute, merge_in_tree, share
 from crossview.errors import InputError
 from crossview.merging import merge
 
-__all__ = ["Learned", "Mixer", "Rounds", "Work", "merge_learned", "split_evenly"]
-
 # rounds at most, and the relative fall of the loss that counts as better
 MOST_ROUNDS = 20
 TOL = 1e-3
@@ -48,18 +46,11 @@ class Work(Protocol):
 class Rounds:
     """State after the rounds so far.
 
-    Attributes
-    ----------
-    model : Any
-        The best model by the held-out rows; without any the last.
-    future : distributed.Future
-        The same, on the workers.
-    n_rounds : int
-        After how many rounds that is.
-    rows : int
-        Number of rows of a round.
-    losses : list of float
-        Mean loss of the held-out rows after each round; empty without any.
+    model: the best model by the held-out rows; without any the last.
+    future: the same, on the workers.
+    n_rounds: after how many rounds that is.
+    rows: number of rows of a round.
+    losses: mean loss of the held-out rows after each round; empty without any.
     """
 
     model: Any = None
@@ -82,19 +73,11 @@ def merge_learned(parts: Sequence[Learned], start: Any) -> Learned:
 class Mixer:
     """Rounds of parameter mixing on a cluster.
 
-    Attributes
-    ----------
-    client : distributed.Client
-        The cluster.
-    work : Work
-        What its workers do.
-    partitions : sequence of sequence
-        The blocks of each partition: `dask.delayed.Delayed`, futures, or what says how to read
-        the rows.
-    held_out : sequence
-        Blocks that are scored after each round.
-    observer : callable
-        Is called after each round with its number, from 1, the rows, and the held-out loss or None.
+    partitions: the blocks of each partition: `dask.delayed.Delayed`, futures, or what says how to
+      read the rows.
+    held_out: blocks that are scored after each round.
+    observer: is called after each round with its number, from 1, the rows, and the held-out loss or
+      None.
     """
 
     client: Any

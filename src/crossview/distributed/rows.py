@@ -24,8 +24,6 @@ from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.problems import Problem
 from crossview.views import MultiView
 
-__all__ = ["HeldOut", "Part", "RowWork", "label_counts", "parts_of"]
-
 # of the last file or row group of a partition one of so many rows is held out, or of very many
 # rows fewer, so that all of them together are about so many
 HELD_OUT = 10
@@ -126,14 +124,8 @@ class HeldOut(NamedTuple):
 class RowWork:
     """Work on the rows of files; models are pipelines of encoder and learner.
 
-    Attributes
-    ----------
-    task : Problem
-        What is predicted.
-    seed : int
-        Of the order of the rows.
-    in_order : bool
-        Whether they are learned in the order of the files.
+    seed: of the order of the rows.
+    in_order: whether they are learned in the order of the files.
     """
 
     task: Problem

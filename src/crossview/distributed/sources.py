@@ -12,8 +12,6 @@ from crossview.distributed.cluster import n_threads
 from crossview.distributed.frames import is_dask_frame, open_frame
 from crossview.errors import InputError
 
-__all__ = ["check_blocks", "check_partitions", "cut_evenly", "find_partitions", "open_source"]
-
 
 def open_source(
     X: Any, *, views: Mapping[str, Any] | None = None, hash_bits: int = 18
@@ -56,8 +54,6 @@ def check_blocks(n_blocks: int, n: int, file: str | None) -> None:
 def cut_evenly(n_blocks: int, n: int) -> list[tuple[int, int]]:
     """Return n consecutive ranges of blocks, whose sizes differ by one at most.
 
-    Examples
-    --------
     >>> from crossview.distributed.sources import cut_evenly
     >>> cut_evenly(5, 2)
     [(0, 2), (2, 5)]

@@ -16,8 +16,6 @@ from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.divided import Parts, fit_divided
 from crossview.estimators.svm.part import Labels, PartOfRows, labels_of, part_of
 
-__all__ = ["fit_svm"]
-
 
 def fit_svm(
     model: MultiViewSVMPerf, blocks: Sequence[Any], *, client: Any, held_out: Sequence[Any] = ()

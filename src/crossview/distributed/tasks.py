@@ -11,8 +11,6 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-__all__ = ["RETRIES", "compute", "compute_sum", "merge_in_tree", "share"]
-
 # results that one task merges; more are merged in a tree
 FAN_IN = 8
 # times that a task runs again, if its worker dies

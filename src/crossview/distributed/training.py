@@ -49,8 +49,6 @@ from crossview.training.last_rows import LastRows
 from crossview.training.train import DEFAULT_MODEL
 from crossview.training.train import train as train_here
 
-__all__ = ["NOT_DISTRIBUTED", "train"]
-
 # options of `crossview.train` that need one machine
 NOT_DISTRIBUTED = ("time", "epochs", "init", "checkpoint", "log")
 

@@ -28,8 +28,6 @@ from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["MultiViewPAClassifier"]
-
 COUPLINGS = {
     "independent": couplings.INDEPENDENT,
     "absolute": couplings.ABSOLUTE,
@@ -126,7 +124,6 @@ class MultiViewPAClassifier(CovarianceClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
         "variant": [StrOptions(set(SLACKS))],
         "disagreement": [
             Interval(Real, 0, None, closed="left"),

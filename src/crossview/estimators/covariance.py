@@ -24,8 +24,6 @@ from crossview.estimators.documentation import with_parameters
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["CovarianceClassifier", "normal_quantile"]
-
 FORMS = {
     forms.FULL: "full",
     forms.DIAGONAL: "diagonal",

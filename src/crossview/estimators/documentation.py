@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from textwrap import indent
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["ParameterDoc", "document_parameters", "with_parameters"]
-
 Documented = TypeVar("Documented", bound=Callable)
 Class = TypeVar("Class", bound=type)
 

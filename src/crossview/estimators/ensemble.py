@@ -24,7 +24,6 @@ from crossview.estimators.base import (
     State,
     StatePart,
     ViewClassifier,
-    ViewLearner,
     ViewRegressor,
 )
 from crossview.estimators.base.nested import NestedLearners, named_entries
@@ -44,8 +43,6 @@ from crossview.portable.scoring import Member
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["EnsembleClassifier", "EnsembleRegressor"]
-
 PARAMETERS: dict[str, ParameterDoc] = {
     **VIEWS,
     "weights": (
@@ -53,13 +50,6 @@ PARAMETERS: dict[str, ParameterDoc] = {
         """
         The weight of each member, 0 or more.  None: those that predict rows best that were held
         out by ``cv`` folds; where a class (of numbers: y) has a single row, all the same.
-        """,
-    ),
-    "intercept": (
-        "float, list of float or None",
-        """
-        What is added to the blend; with more than two classes one number for each class but the
-        first one.  None: fitted with the weights, or 0 where these are given.
         """,
     ),
     "cv": (
@@ -79,7 +69,6 @@ _ATTRIBUTES: dict[str, ParameterDoc] = {
         "Name of each member, the fitted learner, and its view; None for all views.",
     ),
     "weights_": ("dict of str to float", "Weight of each member."),
-    "intercept_": ("ndarray of shape (n_classes - 1,), or (1,)", "What is added to the blend."),
 }
 
 
@@ -92,22 +81,18 @@ class _Member(NamedTuple):
 
 
 class _Weights(StatePart):
-    """Weights and intercept."""
+    """The weights."""
 
-    def __init__(self, state: State, n_members: int, n: int) -> None:
+    def __init__(self, state: State, n_members: int) -> None:
         super().__init__(state)
-        self.shape = n_members, n
+        self.n_members = n_members
 
     def start(self) -> None:
         """Add nothing: `fit` has them."""
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        n_members, n = self.shape
-        return {
-            "weights": Array("f8", (n_members,), 0.0),
-            "intercept": Array("f8", (n,)),
-        }
+        return {"weights": Array("f8", (self.n_members,), 0.0), "center": Array("f8", (1,))}
 
 
 @with_parameters
@@ -115,10 +100,8 @@ class Ensemble(NestedLearners):
     """Base class of both ensembles."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "members": [list, tuple, None],
         "weights": ["array-like", None],
-        "intercept": [float, int, "array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
     }
     _nested = "members"
@@ -127,7 +110,6 @@ class Ensemble(NestedLearners):
     views: Any = field(default=None, kw_only=False)
     members: Any = None
     weights: Any = None
-    intercept: Any = None
     cv: int = 5
     random_state: Any = None
 
@@ -140,6 +122,10 @@ class Ensemble(NestedLearners):
     def _n_blended(self) -> int:
         """Return the number of values that are blended per row."""
         raise NotImplementedError
+
+    def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """Return c of the blend."""
+        return 0.0
 
     def _of_scores(self, learner: Any, scores: np.ndarray) -> np.ndarray:
         """Return what a member says of rows with these scores, (n_samples, n_blended)."""
@@ -192,8 +178,6 @@ class Ensemble(NestedLearners):
                 raise InputError(
                     f"weights={self.weights!r}; give {len(self.members)} numbers, 0 or more"
                 )
-        elif self.intercept is not None:
-            raise InputError("intercept= belongs to weights=; give both")
 
     # --- learning --------------------------------------------------------------------------
 
@@ -215,14 +199,11 @@ class Ensemble(NestedLearners):
         if len(used) < len(weight):
             X, y, weight = X[used], y[used], weight[used]
         if self.weights is None:
-            entries, w, b = self._fit_weights(entries, X, y, weight)
+            entries, w = self._fit_weights(entries, X, y, weight)
         else:
-            w, n = np.asarray(self.weights, dtype=np.float64), self._n_blended()
-            b = np.zeros(n) if self.intercept is None else np.asarray(self.intercept, dtype=float)
-            if b.size != n:
-                raise InputError(f"intercept={self.intercept!r}; give {n} number(s)")
+            w = np.asarray(self.weights, dtype=np.float64)
         self._members = [one._replace(learner=self._fitted(one, X, y, weight)) for one in entries]
-        self._state = {"weights": np.array(w), "intercept": b.reshape(-1).copy()}
+        self._state = {"weights": np.array(w), "center": np.array([self._center(y, weight)])}
 
     def _entry(self, name: str, learner: Any, view: str | None, random_state: Any) -> _Member:
         """Return a member that has learned nothing."""
@@ -244,12 +225,12 @@ class Ensemble(NestedLearners):
 
     def _fit_weights(
         self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
-    ) -> tuple[list[_Member], np.ndarray, np.ndarray]:
-        """Return the members that have a weight, the weights, and the intercept."""
+    ) -> tuple[list[_Member], np.ndarray]:
+        """Return the members that have a weight, and the weights."""
         folds = self._folds(y)
         if folds is None:
             n = len(entries)
-            return entries, np.full(n, 1.0 / n), np.zeros(self._n_blended())
+            return entries, np.full(n, 1.0 / n)
         predicted = np.empty((len(entries), len(y), self._n_blended()))
         for train, test in folds.split(y, y):
             for k, one in enumerate(entries):
@@ -257,7 +238,7 @@ class Ensemble(NestedLearners):
                 self._members = [one._replace(learner=learner)]
                 predicted[k, test] = self._predictions(self._read(X[test], reset=False))[0]
         blend = self._blended(predicted, y, len(entries))
-        return [entries[k] for k in blend.members], blend.weights, blend.intercept
+        return [entries[k] for k in blend.members], blend.weights
 
     # --- scores --------------------------------------------------------------------------------
 
@@ -292,12 +273,15 @@ class Ensemble(NestedLearners):
                 )
             )
         task = "classes" if hasattr(self, "classes_") else "numbers"
-        return PortableBlend(task, members, self._state["weights"], self._state["intercept"])
+        rest = self._state["center"][0] * (1.0 - self._state["weights"].sum())
+        return PortableBlend(
+            task, members, self._state["weights"], np.full(self._n_blended(), float(rest))
+        )
 
     def _blend(self, rows: Rows) -> np.ndarray:
         """Return the blend of rows, (n_samples, n_blended)."""
         at = np.arange(len(self._members))
-        blend = Blend(at, self._state["weights"], self._state["intercept"])
+        blend = Blend(at, self._state["weights"], float(self._state["center"][0]))
         return blend.combine(self._predictions(rows))
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
@@ -326,7 +310,7 @@ class Ensemble(NestedLearners):
     # --- state -----------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Weights(state, len(self._members), self._n_blended())
+        own = _Weights(state, len(self._members))
         return [own, *super()._parts(state)]
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -411,12 +395,6 @@ class Ensemble(NestedLearners):
         names = [one.name for one in self._members]
         return dict(zip(names, self._state["weights"].tolist(), strict=True))
 
-    @property
-    def intercept_(self) -> np.ndarray:
-        """What is added to the blend."""
-        check_is_fitted(self, "_state")
-        return self._state["intercept"].copy()
-
 
 def gives_predictions(learner: Any) -> bool:
     """Return whether a learner predicts numbers, or probabilities."""
@@ -449,13 +427,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
 
     Attributes
     ----------
-    classes_
-    members_
-    weights_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    classes_, members_, weights_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -465,10 +437,10 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     -----
     With p_m the probabilities of member m, of which none is below 0.0001, the ensemble has
 
-        p = softmax(b + sum_m w_m log p_m),    w_m >= 0,
+        p = softmax(sum_m w_m log p_m),    w_m >= 0,
 
-    and for two classes the log odds b + sum_m w_m logit(p_m) are its score.  Without ``weights``,
-    w and b minimize the mean log loss of rows that were held out by folds, plus 0.001 |w|²; a
+    and for two classes the log odds sum_m w_m logit(p_m) are its score.  Without ``weights``,
+    w minimizes the mean log loss of rows that were held out by folds, plus 0.001 |w|²; a
     member of weight 0 is left out.  Then the members learn from all rows.  `crossview.compare`
     chooses members, settings and weights in the same way, and says what they are worth.
 
@@ -557,12 +529,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     Attributes
     ----------
-    members_
-    weights_
-    intercept_
-    layout_
-    n_features_in_
-    feature_names_in_
+    members_, weights_, layout_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -570,9 +537,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     Notes
     -----
-    The prediction is b + sum_m w_m f_m(x), w_m >= 0.  Without ``weights``, w and b minimize the
-    squared error of rows that were held out by folds; a member of weight 0 is left out.  Then the
-    members learn from all rows.
+    The prediction is c + sum_m w_m (f_m(x) - c), w_m >= 0, with c the mean of y.  Without
+    ``weights``, w minimizes the squared error of rows that were held out by folds; a member of
+    weight 0 is left out.  Then the members learn from all rows.
 
     References
     ----------
@@ -604,6 +571,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
         if layout.n_views > 1:
             found.append(("mvm", MultiViewMachineRegressor(), None))
         return found
+
+    def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
+        return float(np.average(y, weights=weight))
 
     def _n_blended(self) -> int:
         return 1

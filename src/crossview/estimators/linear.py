@@ -16,8 +16,6 @@ from crossview.estimators.parameters import ATTRIBUTES, LINEAR
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 
-__all__ = ["PassiveAggressiveClassifier", "Perceptron"]
-
 SLACKS = {"PA": rules.HARD, "PA-I": rules.LINEAR, "PA-II": rules.QUADRATIC}
 
 
@@ -136,10 +134,7 @@ class PassiveAggressiveClassifier(FirstOrderClassifier):
     0.98
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **LinearOnlineClassifier._parameter_constraints,
-        "variant": [StrOptions(set(SLACKS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"variant": [StrOptions(set(SLACKS))]}
 
     variant: str = "PA-I"
     C: float = 1.0

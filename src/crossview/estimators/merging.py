@@ -11,8 +11,6 @@ import numpy as np
 from crossview.errors import InputError, type_of
 from crossview.estimators.base import Models, ViewClassifier, ViewLearner
 
-__all__ = ["merge_learners", "shares_of"]
-
 
 def shares_of(weights: Any, n: int) -> list[float]:
     """Return the share of each of ``n`` models; ``weights`` are their rows, None: all equal."""

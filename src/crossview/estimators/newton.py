@@ -25,7 +25,7 @@ from crossview.estimators.base import (
     StatePart,
     ViewLearner,
 )
-from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.learner import rows_with_views
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import LinearWeights, weights_with_class
 from crossview.estimators.documentation import document_parameters, with_parameters
@@ -36,8 +36,6 @@ from crossview.portable.scoring import Cosines, Table, ViewSum, split_by_view
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
-
-__all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
 
 # of one value per column
 PER_COLUMN = {"D": "f8", "counts": "f8", "squares": "f8", "signs": "u1", "place": "i4"}
@@ -97,20 +95,12 @@ LEARNED = ATTRIBUTES | {
 class NewtonState(StatePart):
     """The covariance of the weights, root mean squares, and the Fourier features.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    n_columns, n_scores : int
-        Number of columns and of scores.
-    full_columns, fourier_features : int
-        Number of columns with a place in the full covariance, and of Fourier features.
-    variance : float
-        Of a weight before the first row.
-    numbers : bool
-        Whether columns of numbers alone are learned.
-    random_state : int, RandomState or None
-        Seed of the Fourier features.
+    n_columns, n_scores: number of columns and of scores.
+    full_columns, fourier_features: number of columns with a place in the full covariance, and of
+      Fourier features.
+    variance: of a weight before the first row.
+    numbers: whether columns of numbers alone are learned.
+    random_state: seed of the Fourier features.
     """
 
     def __init__(
@@ -323,7 +313,6 @@ class NewtonLearner(ViewLearner):
     """Base class of the learners with online Newton steps."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "columns": [StrOptions({"all", "numbers"})],
         "full_columns": [Interval(Integral, 0, 2000, closed="both")],
         "fourier_features": [Interval(Integral, 0, 2000, closed="both")],
@@ -401,21 +390,8 @@ class NewtonLearner(ViewLearner):
             found.cosines = Cosines(used, tables, state["phase"], weights)
         return found
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of the target for a
-            regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(self, X, _with_views)
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, rows_with_views)
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         state = self._state
@@ -616,11 +592,3 @@ class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
     >>> round(model.score(scale(X), y), 2)
     0.51
     """
-
-
-def _with_views(rows: Rows, present: np.ndarray) -> Rows:
-    """Return the rows with 0 in the views that are not present."""
-    row, column = entries_of(rows)
-    view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
-    data = read_only(np.where(present[row, view], rows.data, 0.0))
-    return rows._replace(data=data, present=read_only(present))

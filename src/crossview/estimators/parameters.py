@@ -9,18 +9,6 @@ from numbers import Integral, Real
 from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.validation import Interval, StrOptions
 
-__all__ = [
-    "ATTRIBUTES",
-    "CALIBRATION",
-    "COVARIANCE",
-    "COVARIANCE_ATTRIBUTES",
-    "FORGETTING",
-    "LINEAR",
-    "ONLINE",
-    "RANGES",
-    "VIEWS",
-]
-
 # of each parameter that means the same in all learners that have it
 RANGES: dict[str, list] = {
     "views": [Mapping, "array-like", None],

@@ -19,14 +19,6 @@ from crossview.estimators.parameters import (
 )
 from crossview.estimators.validation import Interval, StrOptions
 
-__all__ = [
-    "AROWClassifier",
-    "ConfidenceWeightedClassifier",
-    "PAMClassifier",
-    "SecondOrderPerceptron",
-    "SoftConfidenceWeightedClassifier",
-]
-
 PAM_SLACKS = {"PAM": rules.HARD, "PAM-I": rules.LINEAR, "PAM-II": rules.QUADRATIC}
 KINDS = {"stdev": rules.CW_STDEV, "variance": rules.CW_VARIANCE}
 SCW_SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}
@@ -85,10 +77,7 @@ class PAMClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "variant": [StrOptions(set(PAM_SLACKS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"variant": [StrOptions(set(PAM_SLACKS))]}
 
     variant: str = "PAM-II"
     C: float = 1.0
@@ -148,10 +137,7 @@ class AROWClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "r": [Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints: ClassVar[dict] = {"r": [Interval(Real, 0, None, closed="neither")]}
 
     r: float = 1.0
     forgetting: float = 1.0
@@ -215,10 +201,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "form": [StrOptions(set(KINDS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"form": [StrOptions(set(KINDS))]}
 
     confidence: float = 0.7
     form: str = "stdev"
@@ -276,10 +259,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     'full'
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **CovarianceClassifier._parameter_constraints,
-        "variant": [StrOptions(set(SCW_SLACKS))],
-    }
+    _parameter_constraints: ClassVar[dict] = {"variant": [StrOptions(set(SCW_SLACKS))]}
 
     variant: str = "SCW-I"
     confidence: float = 0.7

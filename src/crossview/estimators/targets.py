@@ -14,18 +14,6 @@ from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
 from crossview.labels import MAX_WEIGHT, has_label, places_of
 
-__all__ = [
-    "check_label",
-    "class_codes",
-    "class_weights",
-    "classes_from_json",
-    "classes_to_json",
-    "one_per_row",
-    "read_labels",
-    "read_numbers",
-    "row_weights",
-]
-
 # spare bytes of a label in a model file
 MAX_LABEL_BYTES = 2**16
 

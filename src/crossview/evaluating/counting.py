@@ -26,20 +26,13 @@ from crossview.scoring.problems import Problem, Scored
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
-__all__ = ["Counts", "PartCounts", "RowCounter", "Start", "start_of"]
-
 
 class Start(NamedTuple):
     """Facts from the first batch with a label, before any row is counted.
 
-    Attributes
-    ----------
-    typical : Scored
-        Its first rows, which say where the scores are.
-    numbers : list of ViewNumbers
-        Its views in numbers.
-    strong : list of StrongColumn
-        The columns that contribute most to its scores.
+    typical: its first rows, which say where the scores are.
+    numbers: its views in numbers.
+    strong: the columns that contribute most to its scores.
     """
 
     typical: Scored
@@ -62,16 +55,9 @@ def start_of(fitted: FittedModel, X: MultiView, scored: Scored) -> Start:
 class PartCounts:
     """The counts of a slice, or of a window; those of consecutive rows add up.
 
-    Attributes
-    ----------
-    metric : OneMetric
-        The metric that decides.
-    drift : DriftCounter or None
-        Of a window: how its rows are distributed.
-    loss : float
-        Of a window: the sum of the losses.
-    starts_at : str
-        Of a window of rows: the time of its first row, in words.
+    drift: of a window: how its rows are distributed.
+    loss: of a window: the sum of the losses.
+    starts_at: of a window of rows: the time of its first row, in words.
     """
 
     metric: OneMetric
@@ -91,22 +77,13 @@ class PartCounts:
 class Counts:
     """Counts of some rows; those of consecutive rows add up.
 
-    Attributes
-    ----------
-    start : Start
-        What the first batch of the stream said.
-    all : AllMetrics
-        Of all rows with a label.
-    kept : DiagnosticsCollector
-        What pictures need.
-    drift : DriftCounter or None
-        How they are distributed; None where the model does not know how they were.
-    views : dict of (str, str) to OneMetric
-        Of each view and "missing" or "alone".
-    parts : dict of (str or None, int) to PartCounts
-        Of each slice, by column and code, and of each window.
-    skipped, without_time : int
-        Rows without a label, and labeled rows in no window.
+    start: what the first batch of the stream said.
+    all: of all rows with a label.
+    kept: what pictures need.
+    drift: how they are distributed; None where the model does not know how they were.
+    views: of each view and "missing" or "alone".
+    parts: of each slice, by column and code, and of each window.
+    skipped, without_time: rows without a label, and labeled rows in no window.
     """
 
     start: Start
@@ -135,14 +112,9 @@ class Counts:
 class RowCounter:
     """Counts rows, batch by batch.
 
-    Parameters
-    ----------
-    spec : EvaluationSpec
-        What is spec of which model.
-    position : Position, default=None
-        Where these rows are in their stream, whose other rows are counted elsewhere.
-    start : Start, default=None
-        What the first batch of the stream says; None: it is the first one that is counted.
+    spec: what is asked of which model.
+    position: where these rows are in their stream, whose other rows are counted elsewhere.
+    start: what the first batch of the stream says; None: it is the first one that is counted.
     """
 
     def __init__(

@@ -15,8 +15,6 @@ from crossview.scoring.metrics.probability import CALIBRATION_BINS
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import jackknife_posterior
 
-__all__ = ["ROWS_FOR_SCALE", "AllMetrics", "OneMetric", "shown_metrics"]
-
 # rows that say where the scores are, for the bins of the metrics of their order
 ROWS_FOR_SCALE = 1000
 # with more classes, an interval of a metric of the order takes seconds: only that which decides has
@@ -43,19 +41,8 @@ def shown_metrics(task: Problem, *, probabilities: bool) -> list[str]:
 class OneMetric:
     """The metric that decides, of some rows, with its interval.
 
-    Parameters
-    ----------
-    task : Problem
-        What is predicted, and the metric.
-    typical : Scored
-        Rows that say where the scores are.
-    metric : str, default=None
-        Another metric.
-
-    Attributes
-    ----------
-    blocks : BlockTally
-        The counts.
+    task: what is predicted, and the metric.
+    typical: rows that say where the scores are.
     """
 
     def __init__(self, task: Problem, typical: Scored, metric: str | None = None) -> None:
@@ -105,19 +92,8 @@ class OneMetric:
 class AllMetrics:
     """All metrics of some rows, with their intervals.
 
-    Parameters
-    ----------
-    task, typical
-        As for `OneMetric`.
-    names : list of str
-        The metrics.
-
-    Attributes
-    ----------
-    tally : Tally or ErrorTally
-        The counts of all rows.
-    typical : Scored
-        Rows that say where the scores are.
+    task, typical: as for `OneMetric`.
+    typical: rows that say where the scores are.
     """
 
     def __init__(self, task: Problem, typical: Scored, names: list[str]) -> None:

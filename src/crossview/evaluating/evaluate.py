@@ -15,8 +15,6 @@ from crossview.evaluating.spec import open_rows_to_evaluate, resolve, window_of_
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
 from crossview.scoring.specification import Scoring
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     model: Any,

@@ -17,16 +17,6 @@ from crossview.scoring.results import (
     positive_note,
 )
 
-__all__ = [
-    "CalibrationBin",
-    "Estimate",
-    "Evaluation",
-    "Slice",
-    "SlicedColumn",
-    "ViewEvaluation",
-    "Window",
-]
-
 
 class Estimate(NamedTuple):
     """A value, and the ends of its 95 % interval; NaN where they are not defined."""
@@ -40,16 +30,10 @@ class Estimate(NamedTuple):
 class CalibrationBin:
     """Rows with about the same probability.
 
-    Attributes
-    ----------
-    low, high : float
-        The ends of the bin.
-    rows : int
-        Its rows.
-    probability : float
-        Mean probability of the positive class; of more than two classes, of the predicted one.
-    share : float
-        Share of the rows that are of that class.
+    low, high: the ends of the bin.
+    probability: mean probability of the positive class; of more than two classes, of the predicted
+      one.
+    share: share of the rows that are of that class.
     """
 
     low: float
@@ -63,16 +47,9 @@ class CalibrationBin:
 class ViewEvaluation:
     """Worth of a view when predicting.
 
-    Attributes
-    ----------
-    view : str
-        The view.
-    missing : Estimate
-        The metric if the view is missing in every row.
-    difference : Estimate
-        The metric then minus the metric of the rows as they are.
-    alone : Estimate or None
-        The metric if all other views are missing; None for fewer than three views.
+    missing: the metric if the view is missing in every row.
+    difference: the metric then minus the metric of the rows as they are.
+    alone: the metric if all other views are missing; None for fewer than three views.
     """
 
     view: str
@@ -85,16 +62,9 @@ class ViewEvaluation:
 class Slice:
     """Rows with the same value of a column.
 
-    Attributes
-    ----------
-    value : str
-        The value, or a range of numbers.
-    rows : int
-        Number of rows.
-    metric : Estimate
-        Their metric.
-    difference : float
-        It minus that of all rows.
+    value: the value, or a range of numbers.
+    rows: number of rows.
+    difference: it minus that of all rows.
     """
 
     value: str
@@ -107,12 +77,7 @@ class Slice:
 class SlicedColumn:
     """The metric by the values of one column.
 
-    Attributes
-    ----------
-    column : str
-        The column.
-    slices : list of Slice
-        Most frequent value first; ranges in their order.
+    slices: most frequent value first; ranges in their order.
     """
 
     column: str
@@ -123,18 +88,10 @@ class SlicedColumn:
 class Window:
     """Rows of one time.
 
-    Attributes
-    ----------
-    start : str
-        When it starts, in words; of a number of rows, the first one, from 1.
-    rows : int
-        Number of rows.
-    loss : float
-        Their mean loss; see ``Evaluation.loss``.
-    metric : Estimate
-        Their metric.
-    drift : list of Drift
-        How far each view has moved since training.
+    start: when it starts, in words; of a number of rows, the first one, from 1.
+    rows: number of rows.
+    loss: their mean loss; see ``Evaluation.loss``.
+    drift: how far each view has moved since training.
     """
 
     start: str

@@ -20,8 +20,6 @@ from crossview.scoring.diagnostics import Diagnostics, expert_weights
 from crossview.scoring.fitted_model import ModelRows
 from crossview.scoring.problems import Problem
 
-__all__ = ["make_evaluation", "nothing_to_evaluate"]
-
 
 def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
     """Return the error for rows none of which has a label; ``skipped`` says how many there are."""

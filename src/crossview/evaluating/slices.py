@@ -14,8 +14,6 @@ from crossview.data.arrow import codes_of, is_number, numbers_of
 from crossview.data.source import Source
 from crossview.errors import InputError
 
-__all__ = ["ByValue", "ColumnValues", "NumberSample", "find_slices"]
-
 # values of a column that get a slice of their own
 MOST_SLICES = 20
 N_RANGES = 10
@@ -32,21 +30,11 @@ class NumberSample:
     in one.  Beyond that, what is left is their count and their range; a second pass takes the same
     numbers as one machine, with ``first`` and ``total``.
 
-    Parameters
-    ----------
-    first : int, default=0
-        Position in the stream of the first number that is added.
-    total : int, default=0
-        Numbers of the whole stream, where they are known.
-
-    Attributes
-    ----------
-    values : ndarray
-        Every k-th number so far, at most 65,536.
-    low, high : float
-        The ends of their range.
-    n : int
-        Numbers so far.
+    first: position in the stream of the first number that is added.
+    total: numbers of the whole stream, where they are known.
+    values: every k-th number so far, at most 65,536.
+    low, high: the ends of their range.
+    n: numbers so far.
     """
 
     def __init__(self, first: int = 0, total: int = 0) -> None:
@@ -89,16 +77,8 @@ class NumberSample:
 class ByValue:
     """The slices of one column.
 
-    Parameters
-    ----------
-    column : str
-        The column.
-    names : list of str
-        The slices.
-    values : dict
-        The slice of each value; all others are one slice, and so are missing ones.
-    edges : ndarray, default=None
-        Of ranges: the upper end of each but the last.
+    values: the slice of each value; all others are one slice, and so are missing ones.
+    edges: of ranges: the upper end of each but the last.
     """
 
     def __init__(
@@ -123,17 +103,7 @@ class ByValue:
 class ColumnValues:
     """The values of a column, from which its slices follow; those of two parts add up.
 
-    Parameters
-    ----------
-    column : str
-        The column.
-    kind : pyarrow.DataType
-        Its type.
-
-    Attributes
-    ----------
-    sample : NumberSample
-        Of a column of numbers.
+    sample: of a column of numbers.
     """
 
     def __init__(self, column: str, kind: Any) -> None:

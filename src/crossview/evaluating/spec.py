@@ -28,15 +28,6 @@ from crossview.scoring.read_labels import ClassLabels, NumberLabels
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView, check_rows
 
-__all__ = [
-    "WINDOW",
-    "EvaluationSpec",
-    "labeled_batches",
-    "open_rows_to_evaluate",
-    "resolve",
-    "window_of_rows",
-]
-
 # in place of a column, where windows divide the rows
 WINDOW = None
 
@@ -45,20 +36,10 @@ WINDOW = None
 class EvaluationSpec:
     """An evaluation of a model; it can be pickled, and counting rows does not change it.
 
-    Attributes
-    ----------
-    fitted : FittedModel
-        The model.
-    task : Problem
-        What it predicts, and the metric that decides.
-    views : bool
-        Whether to predict again with each view missing.
-    label : str or None
-        The column of the labels.
-    slices : list of ByValue
-        Columns whose values divide the rows.
-    windows : ByRows, ByTime or None
-        What divides them by time.
+    task: what it predicts, and the metric that decides.
+    views: whether to predict again with each view missing.
+    slices: columns whose values divide the rows.
+    windows: what divides them by time.
     """
 
     fitted: FittedModel

@@ -18,8 +18,6 @@ from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
 from crossview.scoring.fitted_model import ModelRows
 
-__all__ = ["LABELED", "ROWS", "Position", "Survey", "count_parts", "positions", "sample_numbers"]
-
 # keys of the counts of a partition, beside (column, code) of a slice and (column,) of its numbers
 ROWS, LABELED = "rows", "labeled"
 
@@ -27,10 +25,7 @@ ROWS, LABELED = "rows", "labeled"
 class Position(NamedTuple):
     """Position of a partition in its stream: counts before it, and in all.
 
-    Attributes
-    ----------
-    before, total : Counter
-        All rows, labeled rows, and the rows of each slice and window.
+    before, total: all rows, labeled rows, and the rows of each slice and window.
     """
 
     before: Counter[Any]
@@ -44,8 +39,6 @@ class Position(NamedTuple):
 def positions(counts: Sequence[Counter[Any]]) -> list[Position]:
     """Return the position of each partition, from the counts of each.
 
-    Examples
-    --------
     >>> from collections import Counter
     >>> from crossview.evaluating.survey import positions
     >>> [one.of("rows") for one in positions([Counter(rows=3), Counter(rows=2)])]
@@ -62,23 +55,10 @@ def positions(counts: Sequence[Counter[Any]]) -> list[Position]:
 class Survey:
     """Counts of a pass over labels and dividing columns; those of consecutive parts add up.
 
-    Parameters
-    ----------
-    rows : ModelRows
-        The rows, with the columns to keep.
-    by : sequence of str
-        Columns whose values divide the rows.
-    time : str or None
-        The column of the times, if they do.
-
-    Attributes
-    ----------
-    counts : list of Counter
-        Of each part: its rows, those with a label, and the numbers of columns.
-    values : dict of str to ColumnValues
-        The values of the columns.
-    times : TimeRange or None
-        The range of the times.
+    rows: the rows, with the columns to keep.
+    by: columns whose values divide the rows.
+    time: the column of the times, if they do.
+    counts: of each part: its rows, those with a label, and the numbers of columns.
     """
 
     def __init__(self, rows: ModelRows, by: Sequence[str], time: str | None) -> None:

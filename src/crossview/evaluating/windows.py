@@ -14,8 +14,6 @@ from crossview.data.row_columns import format_of_times
 from crossview.data.source import Source
 from crossview.errors import InputError
 
-__all__ = ["ByRows", "ByTime", "TimeRange", "find_windows", "parse_window", "time_range"]
-
 MOST_WINDOWS = 500
 # windows where no width is given: about
 N_WINDOWS = 10
@@ -35,8 +33,6 @@ _MONDAY = 4 * DAY
 def parse_window(window: Any) -> tuple[str, float]:
     """Return ("rows", their number) or ("seconds", their number) of a width such as 10000 or 1d.
 
-    Examples
-    --------
     >>> parse_window("10000"), parse_window("2h")
     (('rows', 10000.0), ('seconds', 7200.0))
     """
@@ -57,12 +53,8 @@ def parse_window(window: Any) -> tuple[str, float]:
 class ByRows:
     """Windows of a number of rows, in the order of the source.
 
-    Parameters
-    ----------
-    width : int
-        Rows of a window.
-    time : str, default=None
-        A column that says in words when a window starts.
+    width: rows of a window.
+    time: a column that says in words when a window starts.
     """
 
     def __init__(self, width: int, time: str | None = None) -> None:
@@ -88,16 +80,10 @@ class ByRows:
 class ByTime:
     """Windows of a column of times or numbers.
 
-    Parameters
-    ----------
-    column : str
-        The column.
-    first, width : float
-        Where the first window starts, and how wide they are, in seconds or as the numbers.
-    dates : float
-        Number of units per second; 0: the numbers are no times.
-    format : str, default=""
-        How text writes times.
+    first, width: where the first window starts, and how wide they are, in seconds or as the
+      numbers.
+    dates: number of units per second; 0: the numbers are no times.
+    format: how text writes times.
     """
 
     def __init__(
@@ -127,14 +113,8 @@ class ByTime:
 class TimeRange:
     """When the rows are, from which the windows of a column follow; two parts add up.
 
-    Parameters
-    ----------
-    column : str
-        The column: timestamps, dates, numbers, or text that is dates.
-    kind : pyarrow.DataType
-        Its type.
-    format : str, default=""
-        How text writes times.
+    column: the column: timestamps, dates, numbers, or text that is dates.
+    format: how text writes times.
     """
 
     def __init__(self, column: str, kind: Any, format: str = "") -> None:

@@ -17,8 +17,6 @@ from crossview.exporting.runtime import Model
 from crossview.portable.encoding import Column, NumberEncoder, TableEncoder
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Difference", "answers", "as_program", "compare_rows", "difference_of", "made_up_rows"]
-
 N_ROWS = 64
 # shares of cells, and of views, that are missing
 MISSING, MISSING_VIEWS = 0.1, 0.15

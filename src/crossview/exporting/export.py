@@ -26,8 +26,6 @@ from crossview.saving.files import EXPORTED, check_writable, replacing
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.fitted_model import FittedModel
 
-__all__ = ["Exported", "export"]
-
 
 @dataclass(frozen=True)
 class Exported:

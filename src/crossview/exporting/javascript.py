@@ -8,8 +8,6 @@ from importlib import resources
 
 from crossview.exporting.plan import Plan
 
-__all__ = ["in_script", "javascript_module", "json_file", "minified", "source_of"]
-
 # strings, templates and regular expressions stay as they are; a division has blanks around it
 _TOKEN = re.compile(
     r"""("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`"""

@@ -23,8 +23,6 @@ try:
 except ImportError:
     raise InputError("ONNX needs onnx: pip install crossview[export]") from None
 
-__all__ = ["onnx_model"]
-
 # of operators; those of runtimes from 2024 on
 OPSET, OPSET_ML, IR = 21, 3, 10
 ROWS = "rows"
@@ -42,24 +40,12 @@ _UNARY |= {"not": "Not", "missing": "IsNaN"}
 def onnx_model(plan: Plan) -> bytes:
     """Return the model as a file of ONNX, which `onnx.checker` has checked.
 
-    Parameters
-    ----------
-    plan : Plan
-        The model.
-
-    Returns
-    -------
-    content : bytes
-        Each column of the table is an input of shape (rows, 1): numbers are float64, NaN where they
-        are missing; dates are seconds since 1970 in UTC; categories are strings, and "" is missing.
-        A view of numbers is one input of all its columns, all NaN where it is missing.  Outputs are
-        ``prediction``, ``scores``, ``probabilities`` and ``view_scores``, NaN where a view is
-        missing; the metadata say which classes and views these are.
-
-    Raises
-    ------
-    InputError
-        Text is hashed, or the model is larger than 2 GB.
+    Returns content: each column of the table is an input of shape (rows, 1): numbers are float64,
+      NaN where they are missing; dates are seconds since 1970 in UTC; categories are strings, and
+      "" is missing. A view of numbers is one input of all its columns, all NaN where it is
+      missing.  Outputs are ``prediction``, ``scores``, ``probabilities`` and ``view_scores``, NaN
+      where a view is missing; the metadata say which classes and views these are.
+    Raises InputError: text is hashed, or the model is larger than 2 GB.
     """
     graph = _Graph()
     answers = lower(plan, graph)

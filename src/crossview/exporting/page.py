@@ -10,8 +10,6 @@ from crossview.exporting.javascript import in_script, minified, source_of
 from crossview.exporting.plan import Plan
 from crossview.portable.encoding import TableEncoder
 
-__all__ = ["page"]
-
 # categories of a column that its field suggests
 MOST_SUGGESTED = 100
 

@@ -33,8 +33,6 @@ from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
 from crossview.scoring.trained import Trained
 
-__all__ = ["Plan", "make_plan"]
-
 # of descriptions; it grows where what is older cannot be read any more
 FORMAT = 1
 
@@ -57,24 +55,10 @@ class Plan:
 def make_plan(model: Any) -> Plan:
     """Describe a trained pipeline or learner.
 
-    Parameters
-    ----------
-    model : path-like, Trained, Pipeline or learner
-        A model file, what `crossview.train` returned, or a fitted model such as
-        ``train(...).fitted``.
+    model: a model file, what `crossview.train` returned, or a fitted model such as
+      ``train(...).fitted``.
+    Raises InputError: a step has no portable form; the message names it.
 
-    Returns
-    -------
-    plan : Plan
-        The description.
-
-    Raises
-    ------
-    InputError
-        A step has no portable form; the message names it.
-
-    Examples
-    --------
     >>> from crossview import datasets, train
     >>> from crossview.exporting.plan import make_plan
     >>> table = datasets.load("breast-cancer")

@@ -35,8 +35,6 @@ from crossview.portable.scoring import (
     ViewSum,
 )
 
-__all__ = ["Pruned", "prune"]
-
 runtime: Any = untyped
 
 # of the loss, relative: what it may grow by, and how far predictions may move; and the part of it

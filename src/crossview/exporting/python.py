@@ -7,8 +7,6 @@ from importlib import resources
 
 from crossview.exporting.plan import Plan
 
-__all__ = ["python_file"]
-
 _MAIN = """
 
 MODEL = Model(json.loads(r\'\'\'{description}\'\'\'))

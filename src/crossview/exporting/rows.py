@@ -17,8 +17,6 @@ from crossview.portable.encoding import TableEncoder
 from crossview.scoring.fitted_model import FittedModel
 from crossview.scoring.read_labels import ClassLabels, NumberLabels
 
-__all__ = ["categories_of", "labeled_rows", "some_rows"]
-
 MOST_ROWS = 2000
 
 

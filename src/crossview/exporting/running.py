@@ -13,8 +13,6 @@ from crossview.exporting.plan import Plan
 from crossview.exporting.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
 
-__all__ = ["answers_of_onnx", "answers_of_sql", "category_text", "onnx_inputs", "rows_as_table"]
-
 # the number of a row, which is no column of a model
 _ROW = "crossview row"
 

@@ -27,8 +27,6 @@ try:
 except ImportError:
     raise InputError("SQL needs sqlglot: pip install crossview[export]") from None
 
-__all__ = ["DIALECTS", "TABLE", "sql_query"]
-
 # by name; the most columns that a subquery may have
 DIALECTS = {
     "duckdb": 100_000,
@@ -53,27 +51,12 @@ def sql_query(
 ) -> str:
     """Return the query that scores the rows of a table.
 
-    Parameters
-    ----------
-    plan : Plan
-        The model.
-    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}, default="duckdb"
-        The database.
-    table : str, default="rows_to_score"
-        The table or view with the columns of the model, maybe with its schema.
-    keep : sequence of str, default=()
-        Columns of the table that the query returns, too, such as an id.
-
-    Returns
-    -------
-    query : str
-        One SELECT.  Its columns are called as those of `crossview.predict`.
-
-    Raises
-    ------
-    InputError
-        The dialect is unknown, text is hashed, the model has no table, a date is written in a way
-        that the database does not read, or the query would have too many columns.
+    dialect {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}: the database.
+    table: the table or view with the columns of the model, maybe with its schema.
+    keep: columns of the table that the query returns, too, such as an id.
+    Returns query: one SELECT.  Its columns are called as those of `crossview.predict`.
+    Raises InputError: the dialect is unknown, text is hashed, the model has no table, a date is
+      written in a way that the database does not read, or the query would have too many columns.
     """
     if dialect not in DIALECTS:
         raise InputError(f"the dialect {dialect!r} is none of {', '.join(DIALECTS)}")

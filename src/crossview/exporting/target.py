@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from crossview.errors import InputError
 
-__all__ = ["TARGETS", "Target", "target_of"]
-
 
 class Target(NamedTuple):
     """A kind of file: what it is called, and the function from a `Plan` to its text or bytes.

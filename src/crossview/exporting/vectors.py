@@ -39,8 +39,6 @@ from crossview.portable.scoring import (
     ViewSum,
 )
 
-__all__ = ["Answers", "Operations", "format_of", "lower"]
-
 # of a target
 Vector = Any
 LEAST = 1e-6  # of the probabilities of experts

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["merged_moments", "total"]
-
 
 def total(values: Sequence[np.ndarray], start: np.ndarray) -> np.ndarray:
     """Return h_0 + sum_k (h_k - h_0): what adds up over rows, with those of the start once."""

@@ -14,8 +14,6 @@ import numpy as np
 from crossview.portable.encoding import Hashed
 from crossview.portable.scoring import Table
 
-__all__ = ["as_json"]
-
 
 def as_json(part: Any) -> Any:
     """Return a description as what JSON has; fields that are None are left out."""

@@ -25,8 +25,6 @@ from typing import ClassVar
 
 import numpy as np
 
-__all__ = ["Column", "Encoder", "Hashed", "Number", "NumberEncoder", "TableEncoder", "View"]
-
 
 @dataclass
 class Column:

@@ -17,27 +17,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-__all__ = [
-    "Blend",
-    "Calibration",
-    "CodedFeature",
-    "Components",
-    "Cosines",
-    "Machine",
-    "MachinePart",
-    "Member",
-    "Model",
-    "Scorer",
-    "Stack",
-    "Statistics",
-    "Supports",
-    "Table",
-    "Trees",
-    "ViewSum",
-    "ViewTerm",
-    "split_by_view",
-]
-
 
 @dataclass
 class Table:

@@ -25,8 +25,6 @@ from crossview.views import MultiView
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Predictions", "predict", "predict_inputs", "with_id"]
-
 # about so many rows of a batch are compared with those of training, to lose no time
 ROWS_FOR_DRIFT = 8192
 # columns of an explanation, per row
@@ -176,7 +174,7 @@ class Predictions:
     Parameters
     ----------
     model, X, keep, threshold, positive, missing_columns, explain
-        As for `predict`.
+        As for `predict`; the model may be a `FittedModel`.
 
     Attributes
     ----------
@@ -201,7 +199,7 @@ class Predictions:
         missing_columns: str = "error",
         explain: int | None = None,
     ) -> None:
-        fitted = FittedModel(model)
+        fitted = model if isinstance(model, FittedModel) else FittedModel(model)
         if threshold != "trained":
             fitted.decide_by(threshold, positive)
         self._learner, self._classes = fitted.learner, fitted.classes

@@ -18,8 +18,6 @@ from crossview.saving.schema import check_header
 from crossview.scoring.fitted_model import FittedModel
 from crossview.scoring.results import decision_words, metric_words
 
-__all__ = ["model_card", "read_evaluation"]
-
 MOST_COLUMNS_NAMED = 12
 MOST_SLICES_SHOWN = 20
 # what the hub calls a metric that it knows

@@ -5,8 +5,6 @@ from __future__ import annotations
 from crossview.describing.describe import ColumnDescription, Description
 from crossview.reporting.fitting_table import FittingTable
 
-__all__ = ["description_table", "rows_table"]
-
 HEADER = ["column", "view", "kind", "examples", "different", "missing", "range", "relation"]
 
 

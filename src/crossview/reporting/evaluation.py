@@ -11,15 +11,6 @@ from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.tables import number, table_of_classes
 from crossview.scoring.drift import Drift, drift_warnings
 
-__all__ = [
-    "evaluation_tables",
-    "metrics_table",
-    "missing_lines",
-    "slice_tables",
-    "views_table",
-    "windows_table",
-]
-
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
 MOST_CLASSES_CROSSED = 10

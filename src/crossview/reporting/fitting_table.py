@@ -11,8 +11,6 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 
-__all__ = ["FittingTable"]
-
 # spaces between two columns
 GAP = 2
 
@@ -20,24 +18,12 @@ GAP = 2
 class FittingTable:
     """A plain table that fits its terminal: text takes more lines, and columns go below the others.
 
-    Parameters
-    ----------
-    header : sequence of str
-        The names of the columns.
-    rows : sequence of sequence of str
-        The cells.
-    texts : int, default=1
-        So many first columns are text, and the others numbers.  Where columns go below, the first
-        one is repeated.
-    wrapped : sequence of str, default=()
-        Names of other columns whose cells may take more lines.
-
-    Attributes
-    ----------
-    styles : dict of int to str
-        Of some rows.
-    section_ends : set of int
-        Rows after which a line is drawn.
+    header: the names of the columns.
+    texts: so many first columns are text, and the others numbers.  Where columns go below, the
+      first one is repeated.
+    wrapped: names of other columns whose cells may take more lines.
+    styles: of some rows.
+    section_ends: rows after which a line is drawn.
     """
 
     def __init__(

@@ -14,8 +14,6 @@ from crossview.scoring.collector import strong_interactions
 from crossview.scoring.diagnostics import StrongInteraction
 from crossview.scoring.weights import ColumnNames
 
-__all__ = ["interaction_tables", "model_tables", "training_summary"]
-
 
 def model_tables(
     learner: Any, encoder: Any = None, info: Mapping[str, Any] | None = None, *, top: int = 10
@@ -217,7 +215,6 @@ def _ensemble_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Fi
         texts=2,
         wrapped=["learner"],
     )
-    yield f"added to the blend: {', '.join(f'{b:.3f}' for b in learner.intercept_)}"
 
 
 def _stack_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | FittingTable]:

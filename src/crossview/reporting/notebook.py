@@ -16,8 +16,6 @@ from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.svg import svg_of
 from crossview.reporting.tables import comparison_head, comparison_table
 
-__all__ = ["notebook_html"]
-
 # columns of a terminal in which the table has all columns
 WIDE = 200
 

@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 
 from crossview.reporting.displays.style import COLORS, INK, LINE, MUTED, NOT_IN_XML, styled
 
-__all__ = ["svg_of"]
-
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 # of the picture, and what it is on the page
 _VARIABLES = {

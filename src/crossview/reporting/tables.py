@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 # columns of a terminal from which on the table says what each model is
 WIDE = 120
 
-__all__ = [
-    "benefit_of_rows",
-    "class_table",
-    "comparison_head",
-    "comparison_notes",
-    "comparison_table",
-    "duration",
-    "speed",
-    "table_notes",
-    "table_of_classes",
-    "to_markdown",
-    "view_notes",
-]
-
 
 # short, for a column of a table
 SYMBOLS = {

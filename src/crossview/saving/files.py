@@ -21,31 +21,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "CARD",
-    "COMPARISON",
-    "CSV",
-    "DESCRIPTION",
-    "EVALUATION",
-    "EXPORTED",
-    "JSON_LINES",
-    "LOG",
-    "MODEL",
-    "PARQUET",
-    "REPORT",
-    "ROWS",
-    "Kind",
-    "alone",
-    "check_writable",
-    "close_process_folder",
-    "is_pipe",
-    "is_stream",
-    "naming",
-    "process_folder",
-    "replacing",
-    "temporary_folder",
-]
-
 _PREFIX = ".crossview-unfinished-"
 # a folder that is as young may not be locked yet
 _GRACE_SECONDS = 60.0
@@ -223,8 +198,6 @@ def replacing(path: str | os.PathLike[str], kind: Kind | None = None) -> Iterato
     symbolic link leads to, and never a file of another ``kind``.  A device or FIFO is written
     through.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from crossview.saving.files import replacing

@@ -30,19 +30,6 @@ from crossview.saving.model_header import FORMAT, VERSION, read_header
 from crossview.saving.pipelines import is_pipeline, make_pipeline, steps_of
 from crossview.saving.touched import Touched, new_array
 
-__all__ = [
-    "Model",
-    "add_info",
-    "checksum",
-    "content_of",
-    "load",
-    "load_progress",
-    "load_steps",
-    "read_info",
-    "save",
-    "save_steps",
-]
-
 # the part of the file that is no step of the model
 PROGRESS = "progress"
 # the part of the header that says which arrays are not whole

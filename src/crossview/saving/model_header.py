@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from crossview.errors import InputError
 from crossview.saving.files import is_pipe
 
-__all__ = ["FORMAT", "VERSION", "ReadsTables", "read_header", "read_label", "read_tables"]
-
 FORMAT = "crossview-model"
 VERSION = 6
 
@@ -59,12 +57,8 @@ def read_label(path: str | os.PathLike) -> str | None:
 class ReadsTables(NamedTuple):
     """Columns and dialect by which a model reads tables.
 
-    Attributes
-    ----------
-    columns : dict of str to list of str
-        The columns of each view.
-    dialect : dict of str to value or None
-        How the CSV files that it learned are written.
+    columns: the columns of each view.
+    dialect: how the CSV files that it learned are written.
     """
 
     columns: dict[str, list[str]]

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["is_pipeline", "make_pipeline", "named_steps", "pipeline", "steps", "steps_of"]
-
 
 def is_pipeline(model: Any) -> bool:
     """Return whether a model is a Pipeline of scikit-learn."""

@@ -15,8 +15,6 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.saving.touched import Touched, new_array
 
-__all__ = ["MAX_COUNT", "MAX_FINITE", "Array", "Schema", "check_header", "check_state"]
-
 # what is counted does not overflow soon
 MAX_COUNT = 2**62
 MAX_FINITE = float(np.finfo(np.float64).max)

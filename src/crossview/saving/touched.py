@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Touched", "new_array", "zeros"]
-
 # smaller arrays are kept whole
 MIN_BYTES = 4096
 # larger ones have pages of their own
@@ -28,16 +26,9 @@ class Touched:
 
     Values are compared by their bits: -0.0 is not 0.0, and NaN is itself.
 
-    Parameters
-    ----------
-    rows : ndarray of unsigned int of shape (n_touched,)
-        Positions of these rows, ascending.
-    values : ndarray of shape (n_touched, ...)
-        Their values.
-    n : int
-        Number of all rows.
-    fill : bytes
-        The value of the others.
+    rows (n_touched,): positions of these rows, ascending.
+    values (n_touched, ...): their values.
+    fill: the value of the others.
     """
 
     def __init__(self, rows: np.ndarray, values: np.ndarray, n: int, fill: bytes) -> None:

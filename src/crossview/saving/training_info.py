@@ -11,8 +11,6 @@ from crossview.errors import InputError
 from crossview.saving.model_files import read_info
 from crossview.saving.schema import MAX_COUNT, check_header
 
-__all__ = ["read_training_info"]
-
 SCHEMA: dict[str, Any] = {
     "model": str,
     "task": str,

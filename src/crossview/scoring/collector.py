@@ -36,15 +36,6 @@ from crossview.views import MultiView
 if TYPE_CHECKING:
     from crossview.data.labeled import LabeledSource
 
-__all__ = [
-    "MOST_CONTRIBUTING",
-    "DiagnosticsCollector",
-    "cells_of_row",
-    "numbers_of",
-    "strong_columns",
-    "strong_interactions",
-]
-
 
 class DiagnosticsCollector:
     """Collector of the diagnostics of one model; its size does not grow with the rows.

@@ -18,27 +18,6 @@ import scipy.sparse as sp
 from crossview.scoring.drift import scores_of_views
 from crossview.views import MultiView
 
-__all__ = [
-    "Curve",
-    "Diagnostics",
-    "DifferingRow",
-    "ErrorCurve",
-    "ExpertWeights",
-    "RowSample",
-    "ScoredRows",
-    "StrongColumn",
-    "StrongInteraction",
-    "ViewDifferences",
-    "ViewNumbers",
-    "expert_weights",
-    "make_scored",
-    "mean_difference",
-    "most_differing",
-    "n_sampled",
-    "short_values",
-    "view_numbers",
-]
-
 # rows of a sample, and numbers in it: of many classes it has fewer rows
 MOST_ROWS, MOST_NUMBERS = 20_000, 400_000
 # on a stream, where each model of a comparison keeps a sample
@@ -244,8 +223,6 @@ class ErrorCurve:
 
     Before, ``n_rows`` rows with a sum of errors of ``total`` were counted.
 
-    Examples
-    --------
     >>> from crossview.scoring.diagnostics import ErrorCurve
     >>> curve = ErrorCurve()
     >>> curve.update([1.0, 0.0, 0.0])

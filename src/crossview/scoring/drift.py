@@ -28,19 +28,6 @@ from crossview.batch import make_rows
 from crossview.errors import InputError
 from crossview.views import MultiView
 
-__all__ = [
-    "MOVED",
-    "Drift",
-    "DriftCounter",
-    "Parts",
-    "drift_warnings",
-    "find_parts",
-    "make_reference",
-    "population_stability_index",
-    "read_reference",
-    "scores_of_views",
-]
-
 # Siddiqi: from 0.1 on something has moved, from 0.25 on much has
 MOVED = 0.25
 N_PARTS = 10
@@ -98,8 +85,6 @@ def population_stability_index(before: Any, now: Any) -> float:
     Both have shape (n_parts,) and hold rows; half a row is added to each part, so that no share is
     0.  Usually below 0.1 little has moved, from 0.25 on much has.
 
-    Examples
-    --------
     >>> from crossview.scoring.drift import population_stability_index
     >>> population_stability_index([100, 100], [50, 50])
     0.0

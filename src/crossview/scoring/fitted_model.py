@@ -25,8 +25,6 @@ from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
 from crossview.views import MultiView
 
-__all__ = ["FittedModel", "ModelRows"]
-
 # what `keep` calls the tags of Vowpal Wabbit
 TAG = "tag"
 
@@ -36,8 +34,8 @@ class FittedModel:
 
     It is a model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
     ``info``, what training says of the model, is empty for one that does not come from it;
-    ``encoder`` makes views of the rows, if it is not None; ``classes`` are sorted, and None where a
-    number is predicted.
+    ``encoder`` makes views of the rows, if it is not None, and ``scalers`` follow it; ``classes``
+    are sorted, and None where a number is predicted.
     """
 
     def __init__(self, model: Any) -> None:
@@ -47,7 +45,10 @@ class FittedModel:
             parts = load_steps(self.file)[0]
         else:
             parts = steps_of(model.fitted if trained else model)
-        self.encoder, self.learner = parts[0][1] if len(parts) > 1 else None, parts[-1][1]
+        *encoders, self.learner = (step for _, step in parts)
+        encoders = [step for step in encoders if step not in (None, "passthrough")]
+        self.encoder = encoders[0] if encoders else None
+        self.scalers = encoders[1:]
         if not hasattr(self.learner, "view_scores"):
             raise InputError("holds no model that predicts", file=self.file)
         self.info = model.info if trained else {}
@@ -99,7 +100,10 @@ class FittedModel:
         encoder = self.encoder
         if isinstance(encoder, ViewEncoder):
             table = open_table(X, dialect=encoder.dialect)
-            return ModelRows.of_columns(table, encoder, [*keep, *typed], typed, missing_columns)
+            columns = [*keep, *typed]
+            rows = ModelRows.of_columns(table, encoder, columns, typed, missing_columns)
+            rows.scalers = self.scalers
+            return rows
         tags = list(keep) == [TAG]
         if typed or (keep and not tags):
             raise InputError(
@@ -116,7 +120,9 @@ class FittedModel:
             source = source.read_as(encoder.reading, tags=tags)
         if tags and source.format != "vw":
             raise InputError(f"keep={TAG!r}: only rows of Vowpal Wabbit files have tags")
-        return ModelRows(source, encoder, keep)
+        rows = ModelRows(source, encoder, keep)
+        rows.scalers = self.scalers
+        return rows
 
     def drift_counter(self) -> DriftCounter | None:
         """Return what compares rows with those of training; None if that is not known."""
@@ -131,22 +137,18 @@ class FittedModel:
 class ModelRows:
     """Rows of a source as the views of a model; iterate over them for batches.
 
-    Attributes
-    ----------
-    source : Source
-        What the rows are read from: the columns of the model and those to keep, or views.
-    missing_views : list of str
-        Views of which a table has no column.
-    null_columns : list of str
-        Columns of other views that it has not, where that is allowed.
-    keep : list of str
-        Names of the columns to keep.
+    source: what the rows are read from: the columns of the model and those to keep, or views.
+    missing_views: views of which a table has no column.
+    null_columns: columns of other views that it has not, where that is allowed.
+    keep: names of the columns to keep.
+    scalers: steps between the encoder and the learner.
     """
 
     def __init__(self, source: Source, encoder: Any, keep: Sequence[str] = ()) -> None:
         self.source, self.keep = source, list(keep)
         self.missing_views: list[str] = []
         self.null_columns: list[str] = []
+        self.scalers: Sequence[Any] = ()
         self._encoder = encoder
         self._absent_columns: list[str] = []
 
@@ -209,6 +211,8 @@ class ModelRows:
                 data = data.append_column(column, pa.nulls(len(batch)))
             with with_row_location(batch):
                 X = data if self._encoder is None else self._encoder.transform(data)
+                for step in self.scalers:
+                    X = step.transform(X)
             if self.source.has_columns:
                 kept = [data.column(name) for name in self.keep]
             else:

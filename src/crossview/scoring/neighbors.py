@@ -32,8 +32,6 @@ from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words
 
-__all__ = ["NeighborTest", "SplitFinding", "compare_neighbors", "find_split", "group_columns"]
-
 # rows and cells that are read, and rows that the quick models learn and score
 MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
 ROWS_OF_TEST, LEAST_OF_TEST, CELLS_OF_TEST, ROWS_OF_HALVES = 6000, 2000, 150_000, 3000
@@ -62,19 +60,12 @@ SOMEBODY = re.compile(
 class NeighborTest:
     """What neighbors among the learned rows are worth to a quick model.
 
-    Attributes
-    ----------
-    column : str or None
-        Neighbors are rows with the same value in this column; None: rows close in the order.
-    metric : str
-        The metric.
-    near, apart : float
-        Its value with neighbors among the learned rows, as random folds have them, and without.
-    p : float
-        Of the test that they do not matter, one-sided, by the loss.
-    matters : bool
-        Whether the loss is significant, and the metric loses more than the rope, or else the area
-        under the ROC curve does, which is then the metric here.
+    column: neighbors are rows with the same value in this column; None: rows close in the order.
+    near, apart: its value with neighbors among the learned rows, as random folds have them, and
+      without.
+    p: of the test that they do not matter, one-sided, by the loss.
+    matters: whether the loss is significant, and the metric loses more than the rope, or else the
+      area under the ROC curve does, which is then the metric here.
     """
 
     column: str | None
@@ -104,18 +95,10 @@ class NeighborTest:
 class SplitFinding:
     """What the order of the rows and columns of groups mean for folds.
 
-    Attributes
-    ----------
-    tests : list of NeighborTest
-        The tests that were made.
-    order_alarm : bool
-        Whether the labels or the columns follow the order of the rows.
-    sorted_by_label : bool
-        Whether the rows are sorted by label, so that their order cannot be tested.
-    out_of_time : list of str
-        Columns that there was no time to test.
-    rows : str
-        Of which rows it was found out, if not of all.
+    order_alarm: whether the labels or the columns follow the order of the rows.
+    sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
+    out_of_time: columns that there was no time to test.
+    rows: of which rows it was found out, if not of all.
     """
 
     tests: list[NeighborTest]
@@ -170,25 +153,12 @@ def find_split(
 ) -> SplitFinding:
     """Test whether the order of some rows, and columns of groups, matter for folds.
 
-    Parameters
-    ----------
-    source : LabeledSource
-        The rows; of many the first ones are read.
-    problem : Problem
-        What is predicted, and the metric that decides.
-    rope : float, default=0.01
-        Differences in the metric up to this are none, as for `compare`.
-    seed : int, default=0
-        Of all draws.
-    deadline : float, default=inf
-        On the clock of `time.monotonic`: no test begins later.
-    always : bool, default=False
-        Whether the order is tested also where nothing says that there is one.
-
-    Returns
-    -------
-    finding : SplitFinding
-        What was found.
+    source: the rows; of many the first ones are read.
+    problem: what is predicted, and the metric that decides.
+    rope: differences in the metric up to this are none, as for `compare`.
+    seed: of all draws.
+    deadline: on the clock of `time.monotonic`: no test begins later.
+    always: whether the order is tested also where nothing says that there is one.
     """
     with threadpool_limits(1):  # the last digits of sums depend on the number of threads
         return _find_split(source, problem, rope, seed, deadline, always)
@@ -200,7 +170,7 @@ def _find_split(
     others = _possible_groups(source)
     rows, whole = _read(source.with_columns(others))
     y = rows.y
-    known = np.flatnonzero(has_label(y)) if len(problem.classes) else np.arange(len(y))
+    known = np.flatnonzero(has_label(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
     if len(known) < FEWEST_ROWS:
         return finding
@@ -311,17 +281,8 @@ def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
     rows, and none is missing.  Of several those with the name of an identifier come first, then
     those in which no value has many rows; three at most.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The rows.
-    names : list of str
-        Columns of text or whole numbers.
-
-    Returns
-    -------
-    groups : dict of str to ndarray of int
-        By name.
+    names: columns of text or whole numbers.
+    Returns groups: by name.
     """
     found, n = {}, table.num_rows
     for name in names:
@@ -501,23 +462,11 @@ def compare_neighbors(
 ) -> NeighborTest | None:
     """Test whether a quick model needs neighbors of the rows that it scores.
 
-    Parameters
-    ----------
-    part : Rows
-        The rows.
-    draws : iterable of Draw
-        What is learned and scored, repetition by repetition.
-    rope : float
-        Differences in the metric up to this are none.
-    column : str, default=None
-        What makes neighbors; None: the order.
-    level : float, default=0.1
-        The neighbors matter if p is below this.
-
-    Returns
-    -------
-    test : NeighborTest or None
-        None where a part has one class.
+    draws: what is learned and scored, repetition by repetition.
+    rope: differences in the metric up to this are none.
+    column: what makes neighbors; None: the order.
+    level: the neighbors matter if p is below this.
+    Returns test: None where a part has one class.
     """
     n_classes = len(part.problem.classes)
     losses, scored = [], []

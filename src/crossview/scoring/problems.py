@@ -25,17 +25,6 @@ from crossview.scoring.metrics import (
 )
 from crossview.scoring.specification import Scoring, check_threshold
 
-__all__ = [
-    "Classification",
-    "Problem",
-    "Regression",
-    "Scored",
-    "errors_of",
-    "gives_probabilities",
-    "join",
-    "make_problem",
-]
-
 
 class Scored(NamedTuple):
     """Scores of rows that a model has not learned; where a number is predicted, the predictions.
@@ -287,7 +276,7 @@ class Classification:
             more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
             raise InputError(
                 f"class {rare!r} has {count} row(s), too few for {cv} folds; "
-                f"take fewer folds, or leave the class out{more}"
+                f"take fewer folds, or leave the class out{more}{_or_a_number(labels)}"
             )
 
     def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
@@ -462,6 +451,12 @@ def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
             "and the class with the highest score is predicted"
         )
     return float(threshold)
+
+
+def _or_a_number(labels: np.ndarray) -> str:
+    """Say how numbers that look like classes are predicted."""
+    is_number = labels.dtype.kind in "iuf" and len(labels) > 2
+    return "; if the label is a number and no class, give task='regression'" if is_number else ""
 
 
 def _positive_code(classes: np.ndarray, positive: Any) -> int:

@@ -12,19 +12,12 @@ from crossview.data.row_columns import explain_target, first_bad_number, number_
 from crossview.errors import InputError, some_names
 from crossview.labels import has_label
 
-__all__ = ["ClassLabels", "NumberLabels"]
-
 
 class ClassLabels:
     """Labels as codes of the classes of a model.
 
-    Parameters
-    ----------
-    classes : sequence
-        The classes, sorted.  A label of another type is compared as text: 1 in one file may be
-        "1" in another.  So are yes and true, which readers of CSV mix up.
-    column : str or None
-        The column of the labels.
+    classes: the classes, sorted.  A label of another type is compared as text: 1 in one file may be
+      "1" in another.  So are yes and true, which readers of CSV mix up.
     """
 
     def __init__(self, classes: Sequence[Any], column: str | None) -> None:
@@ -60,13 +53,7 @@ class ClassLabels:
 
 
 class NumberLabels:
-    """Labels as numbers; reads as `ClassLabels` does.
-
-    Parameters
-    ----------
-    column : str or None
-        The column of the labels.
-    """
+    """Labels as numbers; reads as `ClassLabels` does."""
 
     def __init__(self, column: str | None) -> None:
         self._column = column

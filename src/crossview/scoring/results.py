@@ -12,16 +12,6 @@ from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import SYMMETRIC, load_object, unknown_name
 
-__all__ = [
-    "PlotMixin",
-    "SaysMetric",
-    "decision_words",
-    "memory_note",
-    "metric_words",
-    "one_class_warning",
-    "positive_note",
-]
-
 # with fewer rows of the other classes, none that is predicted as one of them means little
 FEWEST_OTHERS = 5
 
@@ -31,7 +21,6 @@ def metric_words(
 ) -> str:
     """Return a metric with the (sorted) classes that it is about, and their rows, if known.
 
-    --------
     >>> from crossview.scoring.results import metric_words
     >>> metric_words("f1", ["ja", "nein"], "ja", [378, 2622])
     "f1 of 'ja' (378 of 3,000 rows)"
@@ -72,7 +61,6 @@ def positive_note(
     ``by`` is what chose it, as from `choose_positive`; ``fixed`` says that a given threshold is
     about it.
 
-    --------
     >>> from crossview.scoring.results import positive_note
     >>> positive_note("f1", ["bought", "left"], "bought", "rarer")
     ["positive class: 'bought', the rarer one; --positive left takes the other"]
@@ -112,10 +100,13 @@ def memory_note(learner: Any, metric: str = "", without: float | None = None) ->
     """
     if not getattr(learner, "memory", False) or not learner.uses_memory_:
         return []
+    of_predict = "and the setting memory=False measures without them"
+    if without is not None:
+        of_predict = f"and has {metric} {without:.4g} on these rows, by a threshold of its own"
     return [
         f"the last labels predict the next one (by {learner.memory_gain_[0]:.2f} nats a row), and "
-        "count in these scores and the threshold, as if each label came before the next row; "
-        "predict does not know them, and the setting memory=False measures without them"
+        "count in these scores, as if each label came before the next row; predict does not know "
+        f"them, {of_predict}"
     ]
 
 
@@ -130,7 +121,6 @@ def one_class_warning(
     ``predicted`` counts the rows predicted as each class, and ``class_rows`` those of each class,
     of these rows or of more.  If fewer than five of the rows are of another class, there is none.
 
-    --------
     >>> from crossview.scoring.results import one_class_warning
     >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
     "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"

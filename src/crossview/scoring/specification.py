@@ -11,8 +11,6 @@ from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse
 from crossview.catalog.names import unknown_name
 from crossview.errors import InputError, type_of
 
-__all__ = ["SHARED", "Scoring", "check_threshold"]
-
 
 @dataclass(frozen=True)
 class Scoring:
@@ -182,7 +180,8 @@ SHARED: dict[str, tuple[str, str]] = {
         '{"classification", "regression"}',
         """
         Whether a class or a number is predicted.  None: a number if the first labels have decimals
-        or take more than 100 values, and otherwise a class; a guess is a `GuessWarning`.
+        or take more than 100 values, or more than 10 from above 1 on, and otherwise a class; a
+        guess is a `GuessWarning`.
         """,
     ),
     "scoring": (

@@ -15,8 +15,6 @@ from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.progressive import Record
 from crossview.scoring.results import PlotMixin, SaysMetric, decision_words, memory_note
 
-__all__ = ["Trained", "TrainingObserver"]
-
 
 @dataclass
 class Trained(SaysMetric, PlotMixin):

@@ -19,8 +19,6 @@ from crossview.saving.pipelines import steps
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ColumnNames", "WeightTable", "weights", "with_view"]
-
 # the column that stands for all that are empty in the rows that are learned
 OTHERS = Meaning("other columns", None, None)
 
@@ -93,7 +91,6 @@ class ColumnNames:
     that are left in each view, -1 for one that stands for all others.  ``columns`` are those of a
     table that the encoder reads for each view; empty where rows are views.
 
-    --------
     >>> from crossview.scoring.weights import ColumnNames
     >>> ColumnNames(given={"page": ["course", "exam"]}).texts("page", [1])
     ['page: exam']

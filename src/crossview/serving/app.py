@@ -15,8 +15,10 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -27,11 +29,23 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from crossview.data.server_log import OWN_ID, Log, Prediction, own_id
+from crossview.data.server_log import (
+    JOIN,
+    LATE,
+    LEAVE,
+    OWN_ID,
+    PROMOTE,
+    Event,
+    Log,
+    Newest,
+    Prediction,
+    own_id,
+)
 from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
+from crossview.serving.challengers import check_name, contestants
 from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
-from crossview.serving.folder import Folder
+from crossview.serving.folder import Folder, catch_up, next_of
 from crossview.serving.live import Answer, LiveModel
 from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.page import PAGE, PAGE_HEADERS
@@ -41,11 +55,13 @@ from crossview.serving.requests import (
     LabelRequest,
     LearnRequest,
     PredictRequest,
+    PromoteRequest,
     RefusedError,
     as_json,
     check_id,
     decoded,
     read_body,
+    read_file,
     read_row,
     refusal_of,
     rows_of,
@@ -68,8 +84,10 @@ __all__ = ["Serving", "Settings"]
 MOST_LABELS, MOST_SECONDS = 256, 0.02
 # for which requests wait while labels are learned
 SECONDS_AT_ONCE = 0.005
-# rows of one request that are predicted before others have their turn
-ROWS_AT_ONCE = 64
+# rows of one request that are predicted before others have their turn, or explained
+ROWS_AT_ONCE, MOST_EXPLAINED = 128, 64
+# for which a request waits where too many records wait for the disk
+SECONDS_FOR_ROOM = 0.5
 # rows that are looked at, or removed, at a time
 AT_ONCE = 500
 # between two looks at the newest rows, and pages that are open at a time
@@ -150,13 +168,17 @@ class Serving:
         self.folder, self.log, self.live = folder, log, live
         self.settings, self._say = settings, say
         self._next = log.begin_run()
-        self.counts = log.counts()
-        self.n_labels = self.counts.labels
+        counts = log.counts()
+        catch_up(live, log, counts.labels)
+        self.n_labels, self.n_predictions = counts.labels, counts.predictions
+        self._n_late = counts.labels - counts.labeled  # those learned already
         self.broken: str | None = None
-        self._waited, self._said = -1, ""
+        self._waited: dict[int, int] = {}  # by run, what was looked at
+        self._said = ""
         self.writer: Writer
         self._new_labels = asyncio.Event()
         self._alone = asyncio.Lock()  # learning, and writing the model
+        self._at_once = 1  # labels that are learned while requests wait
         self._in_snapshot = live.served.labels
         self._snapshot_time = self._began = time.monotonic()
         self._metrics = Metrics(self)
@@ -169,6 +191,9 @@ class Serving:
             self._route("/label", self.label, "label"),
             self._route("/learn", self.learn, "label"),
             self._route("/snapshot", self.snapshot, "operator"),
+            self._route("/challenger", self.join, "operator"),
+            self._route("/challenger", self.leave, "operator", "DELETE"),
+            self._route("/promote", self.promote, "operator"),
             self._route("/model", self.model_file, "operator", "GET"),
             self._route("/stats", self.stats, "operator", "GET"),
             self._route("/metrics", self.metrics, "operator", "GET"),
@@ -193,7 +218,7 @@ class Serving:
         written = Log(self.folder.path)
         most = self.settings.most_waiting
         wait = None if self.settings.no_label is not None else self.settings.wait
-        self.writer = Writer(written, self.counts, self._on_commit, most, wait)
+        self.writer = Writer(written, self._on_commit, most, wait)
         jobs = (self._learn_forever, self._look_forever, self._tend_forever)
         tasks = [asyncio.create_task(one()) for one in jobs]
         try:
@@ -208,9 +233,12 @@ class Serving:
                 await self._write_snapshot()
             await self.writer.close()
 
-    def _on_commit(self, n_labels: int) -> None:
-        self.n_labels = n_labels
-        self._new_labels.set()
+    def _on_commit(self, newest: Newest) -> None:
+        """Note how far the log is."""
+        self.n_predictions = max(self.n_predictions, newest.predictions)
+        if newest.labels > self.n_labels:
+            self.n_labels = newest.labels
+            self._new_labels.set()
 
     async def _learn_forever(self) -> None:
         """Learn labels when they were committed, and write snapshots."""
@@ -222,8 +250,8 @@ class Serving:
                 self._new_labels.clear()
                 if self.live.served.labels < self.n_labels:
                     await asyncio.sleep(MOST_SECONDS)  # those that come meanwhile
-                    async with self._alone:
-                        await self._learn_committed()
+                async with self._alone:
+                    await self._learn_committed()
                 await self._snapshot_if_due()
         except Exception as error:
             self.broken = " ".join(str(error).split()) or type(error).__name__
@@ -234,20 +262,38 @@ class Serving:
     async def _learn_committed(self) -> None:
         """Learn what is in the log, in pieces between which requests are answered."""
         live = self.live
-        while live.served.labels < self.n_labels:
-            records = await asyncio.to_thread(self.log.labeled, live.served.labels, MOST_LABELS)
-            began = time.perf_counter()
-            for record in records:
-                live.learn([record])
-                label = record.label
-                self.monitor.add_label(record.of, label.label, label.time)
+        while True:
+            records, events = await asyncio.to_thread(next_of, live, self.log, MOST_LABELS)
+            for event in events:
+                await self._apply(event)
+            if not (records or events):
+                return
+            while records:
+                some, records = records[: self._at_once], records[self._at_once :]
+                began = time.perf_counter()
+                live.learn(some)
+                for record in some:
+                    self.monitor.add_label(record.of, record.label.label, record.label.time)
+                    self._n_late += record.label.kind == LATE
                 took = time.perf_counter() - began
-                if took >= SECONDS_AT_ONCE:
-                    self._metrics.learning.observe(took)
-                    await asyncio.sleep(0)
-                    began = time.perf_counter()
+                self._metrics.learning.observe(took)
+                if took > SECONDS_AT_ONCE:
+                    self._at_once = max(1, len(some) // 2)
+                elif took < SECONDS_AT_ONCE / 2:
+                    self._at_once = min(MOST_LABELS, max(self._at_once, 2 * len(some)))
+                await asyncio.sleep(0)
             if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
                 return
+
+    async def _apply(self, event: Event) -> None:
+        """Let an event of the log happen, between two predictions."""
+        assert self.live.apply is not None
+        if event.kind == JOIN:  # which reads a file, and changes nothing that predicts
+            await asyncio.to_thread(self.live.apply, event)
+        else:
+            self.live.apply(event)
+        words = {JOIN: "joined", LEAVE: "left", PROMOTE: "is served from now on"}
+        self._say(f"challenger {event.name} {words[event.kind]}, after {event.at:,} labels")
 
     async def _tend_forever(self) -> None:
         """Learn rows that no label came for, and remove old ones, now and then."""
@@ -277,13 +323,13 @@ class Serving:
             return  # it has no classes yet
         text = msgspec.json.encode(label).decode()
         until = int((time.time() - wait) * 1e6)
-        while True:
-            last, found = await self._read(self.log.unlabeled, self._waited, until, AT_ONCE)
-            if found:
-                await self.writer.write(Entry(assumed=[(one.id, text) for one in found]))
-            if last == self._waited:
-                return
-            self._waited = last
+        for run in await self._read(self.log.runs):
+            last = -1
+            while last != (at := self._waited.get(run, run - 1)):
+                last, found = await self._read(self.log.unlabeled, at, until, AT_ONCE)
+                if found:
+                    await self.writer.write(Entry(assumed=[(one.id, text) for one in found]))
+                self._waited[run] = last
 
     async def _remove_old(self, keep: float) -> None:
         """Remove rows and labels of the log that are old, some at a time."""
@@ -301,15 +347,14 @@ class Serving:
             removed = 1
             while base is not None and removed:
                 removed = await self._work(Log.remove_labels, until, base[0], AT_ONCE)
-        at = -1
-        while True:
-            last, found = await self._read(self.log.unlabeled, at, until, AT_ONCE)
-            if found:
-                old = [one.sequence for one in found]
-                await self._work(Log.remove_predictions, old)
-            if last == at:
-                return
-            at = last
+        for run in await self._read(self.log.runs):
+            at, last = -1, run - 1
+            while last != at:
+                at = last
+                last, found = await self._read(self.log.unlabeled, at, until, AT_ONCE)
+                if found:
+                    old = [one.sequence for one in found]
+                    await self._work(Log.remove_predictions, old)
 
     async def _read(self, what: Callable[..., Any], *arguments: Any) -> Any:
         """Read the log while nobody else does."""
@@ -396,7 +441,7 @@ class Serving:
     def _check_token(self, request: Request, role: str) -> None:
         tokens = self.settings.tokens
         if not tokens:
-            if self.settings.local and not _is_here(request.url.hostname):
+            if self.settings.local and not _is_here(request.headers.get("host")):
                 raise RefusedError(403, "name this machine by its address, or localhost")
             return
         kind, _, given = request.headers.get("authorization", "").partition(" ")
@@ -406,8 +451,13 @@ class Serving:
         if kind.lower() != "bearer" or not any(fits):
             raise RefusedError(401, "give the header authorization: Bearer TOKEN")
 
-    def _check_room(self, n: int) -> None:
-        """Refuse a request that cannot be logged."""
+    async def _find_room(self, n: int) -> None:
+        """Refuse a request that cannot be logged, also in a moment."""
+        until = time.monotonic() + SECONDS_FOR_ROOM
+        while self.writer.failure is None and self.writer.is_full(n):
+            if time.monotonic() > until or self.writer.is_too_many(n):
+                break
+            await asyncio.sleep(0.002)
         failure = self.writer.failure
         if failure is not None:
             raise NotWrittenError(failure)
@@ -424,9 +474,9 @@ class Serving:
             rows, ids = [asked.row], [asked.id]
         else:
             rows, ids = asked.rows, [None] * len(asked.rows)
-        self._check_room(len(rows))
-        if explained and len(rows) > ROWS_AT_ONCE:
-            raise RefusedError(413, f"explain=1 is for at most {ROWS_AT_ONCE} rows; send several")
+        await self._find_room(len(rows))
+        if explained and len(rows) > MOST_EXPLAINED:
+            raise RefusedError(413, f"explain=1 is for at most {MOST_EXPLAINED} rows; send several")
         found = await self._predicted(rows, ids)
         reasons = [self._explained(one) if explained else None for one in found]
         entry = Entry([one for one in found if isinstance(one, Prediction)])
@@ -457,7 +507,7 @@ class Serving:
     async def invocations(self, request: Request) -> Response:
         """``POST /invocations``: all rows, or none."""
         rows = rows_of(decoded(await read_body(request), InvocationsRequest))
-        self._check_room(len(rows))
+        await self._find_room(len(rows))
         found = await self._predicted(rows, [None] * len(rows))
         good = []
         for number, one in enumerate(found):
@@ -543,7 +593,7 @@ class Serving:
         """``POST /label``."""
         asked = decoded(await read_body(request), LabelRequest)
         many = asked if isinstance(asked, list) else [asked]
-        self._check_room(len(many))
+        await self._find_room(len(many))
         answers = [self._tried_label(one.label, one.id) for one in many]
         good = [i for i, answer in enumerate(answers) if answer is None]
         labels = [(many[i].id, msgspec.json.encode(many[i].label).decode()) for i in good]
@@ -554,7 +604,7 @@ class Serving:
         """``POST /learn``."""
         asked = decoded(await read_body(request), LearnRequest)
         many = asked if isinstance(asked, list) else [asked]
-        self._check_room(2 * len(many))
+        await self._find_room(2 * len(many))
         answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
         good = [i for i, answer in enumerate(answers) if answer is None]
         found = await self._predicted([many[i].row for i in good], [many[i].id for i in good])
@@ -601,15 +651,17 @@ class Serving:
         calibration = self.monitor.calibration(self.hour())
         return {
             "model": served.labels,
-            "predictions": self.writer.n_predictions,
+            "predictions": self.n_predictions,
             "labels": self.n_labels,
             "labels_to_learn": self.n_labels - served.labels,
             "labels_refused": served.refused,
-            "without_label": self.writer.n_predictions - self.writer.n_labeled,
+            "without_label": self.n_predictions - (self.n_labels - self._n_late),
             "waiting_for_disk": self.writer.waiting,
             "commits": self.writer.n_commits,
             "snapshot": self._in_snapshot,
             "classes": self.live.classes,
+            "serves": self.live.name,
+            "challengers": [one.summary() for one in self.live.challengers],
             "scored": served.total.n,
             loss: total["loss"],
             f"{loss}_first_model": total["first_loss"],
@@ -711,6 +763,65 @@ class Serving:
             raise RefusedError(503, error)
         return as_json({"labels": self._in_snapshot})
 
+    # --- challengers ----------------------------------------------------------------------------
+
+    async def join(self, request: Request) -> Response:
+        """``POST /challenger?name=NAME``: a model file, which joins."""
+        name, frozen = request.query_params.get("name", ""), _switch(request, "frozen")
+        self._check_name(name)
+        with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
+            file = Path(folder) / "model.safetensors"
+            await read_file(request, file)
+            try:
+                other = await asyncio.to_thread(LiveModel.load, file)
+                self.live.check_challenger(other)
+            except InputError as error:
+                raise RefusedError(422, error.message) from None
+            checksum = await asyncio.to_thread(self.folder.keep_challenger, name, file)
+        return await self._change(JOIN, name, checksum, frozen=frozen)
+
+    async def leave(self, request: Request) -> Response:
+        """``DELETE /challenger?name=NAME``."""
+        return await self._change(LEAVE, request.query_params.get("name", ""))
+
+    async def promote(self, request: Request) -> Response:
+        """``POST /promote``: a challenger is served from now on."""
+        asked = decoded(await read_body(request), PromoteRequest)
+        return await self._change(PROMOTE, asked.name)
+
+    @staticmethod
+    def _check_name(name: str) -> None:
+        try:
+            check_name(name)
+        except InputError as error:
+            raise RefusedError(422, error.message) from None
+
+    async def _change(
+        self, kind: str, name: str, sha256: str = "", *, frozen: bool = False
+    ) -> Response:
+        """Write an event into the log, and wait until it has happened."""
+
+        def change(log: Log) -> tuple[Event, int] | None:
+            before = log.events()
+            served, others = contestants(before)
+            is_known = name in others or name == served
+            if is_known if kind == JOIN else name not in others:
+                return None
+            return log.add_event(kind, name, sha256, frozen=frozen), len(before) + 1
+
+        found = await self._work(change)
+        if found is None and kind == JOIN:
+            raise RefusedError(409, f"a challenger {name!r} is there already")
+        if found is None:
+            raise RefusedError(404, f"no challenger is called {name!r:.70}")
+        event, n_events = found
+        self._new_labels.set()
+        while self.live.served.events < n_events:
+            if self.broken is not None:
+                raise RefusedError(503, f"learning has ended: {self.broken}")
+            await asyncio.sleep(0.005)
+        return as_json({"name": name, "at": event.at, "serves": self.live.name})
+
     async def model_file(self, request: Request) -> Response:
         """``GET /model``: the model as it is now, which other commands read."""
         if not self.live.is_fitted:
@@ -779,21 +890,40 @@ class Metrics:
             "view_drift": "Population stability index of the view since training.",
         }
         self._views = {name: Gauge(name, text, ["view"], **more) for name, text in views.items()}
+        challengers = {
+            "challenger_difference": "By how much lower the loss of a challenger is.",
+            "challenger_low": "Lower end of the 95 % interval of this difference.",
+            "challenger_high": "Its upper end.",
+        }
+        self._challengers = {
+            name: Gauge(name, text, ["challenger"], **more) for name, text in challengers.items()
+        }
         self._serving = serving
+        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def observe(self, path: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(path, status).inc()
-        self._seconds.labels(path).observe(seconds)
+        known = self._known.get((path, status))
+        if known is None:  # to find them takes longer than to count
+            found = self._requests.labels(path, status), self._seconds.labels(path)
+            known = self._known[path, status] = found
+        known[0].inc()
+        known[1].observe(seconds)
 
     def text(self) -> bytes:
         """Return all numbers in the text format."""
-        for name, value in self._serving.numbers().items():
+        numbers = self._serving.numbers()
+        for name, value in numbers.items():
             if name in self._gauges and value is not None:
                 if name not in self._made:
                     text, more = self._gauges[name]
                     self._made[name] = Gauge(name, text, **more)
                 self._made[name].set(value)
+        for name, gauge in self._challengers.items():
+            gauge.clear()
+            for one in numbers["challengers"]:
+                if (value := one[name.removeprefix("challenger_")]) is not None:
+                    gauge.labels(one["name"]).set(value)
         for view in self._serving.monitor.views:
             for name, gauge in self._views.items():
                 value = view.get(name.removeprefix("view_"))
@@ -810,16 +940,22 @@ async def _no_endpoint(request: Request, error: Any) -> Response:
 
 def _switch(request: Request, name: str) -> bool:
     """Return whether a parameter of the query is set."""
+    if not request.scope["query_string"]:
+        return False
     value = request.query_params.get(name, "0")
     if value not in ("0", "1"):
         raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
     return value == "1"
 
 
+@lru_cache(maxsize=256)
 def _is_here(host: str | None) -> bool:
-    """Return whether a host is given by an address, or as localhost."""
+    """Return whether the header of the host has an address, or localhost, or there is none."""
+    if host is None:
+        return True
     try:
-        return host == "localhost" or bool(ipaddress.ip_address(host or ""))
+        name = urlsplit(f"//{host}").hostname
+        return name == "localhost" or bool(ipaddress.ip_address(name or ""))
     except ValueError:
         return False
 

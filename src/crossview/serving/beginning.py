@@ -21,8 +21,6 @@ from crossview.saving.files import replacing
 from crossview.saving.pipelines import pipeline
 from crossview.saving.schema import check_header
 
-__all__ = ["FEWEST_LABELS", "Beginning"]
-
 # the columns are those of the first rows, as the first one alone may lack some
 FEWEST_LABELS = 20
 MODEL = "stacking"

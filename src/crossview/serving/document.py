@@ -20,9 +20,8 @@ from crossview.serving.requests import (
     PredictAnswer,
     PredictRequest,
     PredictsAnswer,
+    PromoteRequest,
 )
-
-__all__ = ["DOCUMENT", "DOCUMENT_HEADERS", "DOCUMENT_PAGE"]
 
 
 class Operation(NamedTuple):
@@ -36,6 +35,8 @@ class Operation(NamedTuple):
     errors: tuple[int, ...] = ()
     query: tuple[tuple[str, str], ...] = ()
     kind: str = "application/json"
+    takes: str = "application/json"
+    named: bool = False  # a parameter has the name of a challenger
 
 
 _SWITCHES = (
@@ -86,6 +87,34 @@ OPERATIONS = [
         kind="application/octet-stream",
     ),
     Operation("post", "/snapshot", "Write the model now.", None, _JSON, (401, 403, 503)),
+    Operation(
+        "post",
+        "/challenger",
+        "Compare another model, of a file, with the one that is served.",
+        bytes,
+        _JSON,
+        (400, 401, 403, 409, 413, 415, 422, 503),
+        (("frozen", "1: it learns nothing"),),
+        takes="application/octet-stream",
+        named=True,
+    ),
+    Operation(
+        "delete",
+        "/challenger",
+        "Let a challenger leave.",
+        None,
+        _JSON,
+        (400, 401, 403, 404, 503),
+        named=True,
+    ),
+    Operation(
+        "post",
+        "/promote",
+        "Serve a challenger from now on; the model that was served becomes one.",
+        PromoteRequest,
+        _JSON,
+        (400, 401, 403, 404, 413, 415, 422, 503),
+    ),
     Operation("get", "/stats", "Counts, losses and accuracy.", None, _JSON, (401, 403)),
     Operation("get", "/metrics", "The same for Prometheus.", errors=(401, 403), kind="text/plain"),
     Operation(
@@ -122,7 +151,7 @@ def _document() -> dict[str, Any]:
     """Return the document, with the schemas of what is decoded and encoded."""
     kinds = [ErrorAnswer]
     for each in OPERATIONS:
-        kinds += [*([] if each.body is None else [each.body]), *each.answers]
+        kinds += [*([] if each.body in (None, bytes) else [each.body]), *each.answers]
     found, components = msgspec.json.schema_components(
         kinds, ref_template="#/components/schemas/{name}"
     )
@@ -146,11 +175,26 @@ def _document() -> dict[str, Any]:
             answers[str(status)] = {"description": STATUSES[status], "content": content}
         entry: dict[str, Any] = {"summary": one.summary, "responses": answers}
         entry["operationId"] = one.path.strip("/").replace(".", "_") or "page"
+        if one.method == "delete":
+            entry["operationId"] += "_delete"
         if one.body is not None:
-            content = {"application/json": {"schema": schemas[str(one.body)]}}
+            schema = schemas[str(one.body)] if one.body is not bytes else {"type": "string"}
+            content = {one.takes: {"schema": schema}}
             entry["requestBody"] = {"required": True, "content": content}
-        if one.query:
+        if one.named:
+            text = "What it is called: letters, digits, '_', '-' and '.'"
+            schema = {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}$"}
             entry["parameters"] = [
+                {
+                    "name": "name",
+                    "in": "query",
+                    "required": True,
+                    "description": text,
+                    "schema": schema,
+                }
+            ]
+        if one.query:
+            entry["parameters"] = entry.get("parameters", []) + [
                 {
                     "name": name,
                     "in": "query",
@@ -200,7 +244,7 @@ def _page(document: dict[str, Any]) -> bytes:
             parts.append(f"<p>{html.escape(entry['summary'])}</p>")
             for one in entry.get("parameters", ()):
                 parts.append(f"<p>?{one['name']}= {html.escape(one['description'])}</p>")
-            if "requestBody" in entry:
+            if "application/json" in entry.get("requestBody", {}).get("content", ()):
                 parts.append(_schema("Body", entry["requestBody"]["content"]))
             for status, answer in entry["responses"].items():
                 if status == "200" and answer["content"].get("application/json"):

@@ -12,20 +12,26 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from crossview.data.server_log import LOG, Log, Snapshot
+from crossview.data.server_log import JOIN, LOG, PROMOTE, Event, Labeled, Log, Snapshot
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, replacing
+from crossview.saving.model_files import read_info
 from crossview.saving.model_header import read_header
+from crossview.saving.schema import check_header
 from crossview.serving.beginning import Beginning
+from crossview.serving.challengers import Challenger, Compared, check_name, contestants
 from crossview.serving.live import LiveModel
+from crossview.serving.scores import Served
 
-__all__ = ["FIRST", "Folder", "Replayed", "catch_up", "replay"]
+__all__ = ["FIRST", "Folder", "Replayed", "catch_up", "next_of", "replay"]
 
 FIRST, FIRST_NEW, SNAPSHOTS = "first.safetensors", "first.json", "snapshots"
+CHALLENGERS = "challengers"
 # snapshots that stay
 MOST_SNAPSHOTS = 3
 BATCH = 256
@@ -127,15 +133,120 @@ class Folder:
                 f"is not the model that {LOG} goes on from; restore a copy", file=str(self.first)
             )
         if self.first.name == FIRST_NEW:
-            return LiveModel.of(Beginning.read(self.first))
+            live = LiveModel.of(Beginning.read(self.first))
+            self._connect(live, log)
+            return live
         live, live.first = LiveModel.load(self.first), LiveModel.load(self.first)
         live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
+        self._connect(live, log)
         return live
 
-    def newest_model(self, log: Log, say: Callable[[str], None]) -> LiveModel:
-        """Return the model of the newest sound snapshot, or the first one."""
-        n_labels = log.counts().labels
+    def _connect(self, live: LiveModel, log: Log) -> None:
+        """Let a model find how it was before, and who challenges it."""
+        live.model_at = partial(self._model_at, log, live)
+        live.apply = partial(self._apply, log, live)
+
+    def _model_at(self, log: Log, live: LiveModel, n_labels: int) -> LiveModel:
+        """Return a model as it was when so many labels were learned, one by one."""
+        other = self.newest_model(log, lambda _: None, n_labels)
+        for one in (other, *(challenger.live for challenger in other.challengers)):
+            one.model_at = None
+        catch_up(other, log, n_labels, live.served.events)
+        return other
+
+    def _challenger_at(
+        self, log: Log, live: LiveModel, challenger: Challenger, n_labels: int
+    ) -> LiveModel:
+        """Return the same of a challenger."""
+        others = self._model_at(log, live, n_labels).challengers
+        found: LiveModel = next(one.live for one in others if one.name == challenger.name)
+        return found
+
+    # --- challengers ----------------------------------------------------------------------------
+
+    def keep_challenger(self, name: str, file: str | os.PathLike[str]) -> str:
+        """Copy the model file with which a challenger joins; return its checksum."""
+        checksum = sha256_of(file)
+        kept = self._challenger_file(name, checksum)
+        kept.parent.mkdir(exist_ok=True)
+        with replacing(kept, MODEL) as unfinished:
+            shutil.copyfile(file, unfinished)
+        return checksum
+
+    def let_join(
+        self, log: Log, live: LiveModel, path: str | os.PathLike[str], *, frozen: bool
+    ) -> None:
+        """Let the model of a file join, called as the file, if it has not joined already."""
+        name = Path(path).stem
+        check_name(name)
+        served, others = contestants(log.events())
+        if name in others or name == served:
+            checksum = sha256_of(path)
+            joined = [one for one in log.events() if one.kind == JOIN and one.name == name][-1]
+            if (joined.sha256, joined.frozen) != (checksum, frozen):
+                raise InputError(
+                    f"a challenger {name} has joined already, from another file or by the other "
+                    "option; leave this one out, or call the file something else",
+                    file=str(path),
+                )
+            return
+        try:
+            live.check_challenger(LiveModel.load(path))
+        except InputError as error:
+            raise InputError(error.message, file=str(path)) from None
+        checksum = self.keep_challenger(name, path)
+        with log.transaction():
+            log.add_event(JOIN, name, checksum, frozen=frozen)
+
+    def _challenger_file(self, name: str, checksum: str) -> Path:
+        return self.path / CHALLENGERS / f"{name}-{checksum[:16]}.safetensors"
+
+    def load_challenger(self, event: Event) -> LiveModel:
+        """Return the model with which a challenger joins."""
+        file = self._challenger_file(event.name, event.sha256)
+        if not file.is_file() or sha256_of(file) != event.sha256:
+            raise InputError(
+                "is not the challenger that has joined; restore a copy", file=str(file)
+            )
+        return LiveModel.load(file)
+
+    def _add_challenger(self, live: LiveModel, log: Log, challenger: Challenger) -> None:
+        if live.model_at is not None:
+            challenger.live.model_at = partial(self._challenger_at, log, live, challenger)
+        live.challengers = [*live.challengers, challenger]
+
+    def _apply(self, log: Log, live: LiveModel, event: Event) -> None:
+        """Let a challenger join or leave, or change places with the model that is served."""
+        if event.kind == JOIN:
+            own = Challenger(event.name, self.load_challenger(event), event.frozen)
+            self._add_challenger(live, log, own)
+        else:
+            logged = (one for one in live.challengers if one.is_logged)
+            own = next(one for one in logged if one.name == event.name)
+            if event.kind == PROMOTE:
+                live.swap(own)
+            else:
+                live.challengers = [one for one in live.challengers if one is not own]
+        live.served.events += 1
+
+    def newest_model(
+        self, log: Log, say: Callable[[str], None], most_labels: int | None = None
+    ) -> LiveModel:
+        """Return the model of the newest sound snapshot, or the first one.
+
+        Parameters
+        ----------
+        log : Log
+            The log.
+        say : callable
+            Gets what is wrong with newer snapshots, a line each.
+        most_labels : int, default=None
+            Labels that it may have learned; None: all.
+        """
+        n_labels, events = log.counts().labels, log.events()
         for labels, file in self.snapshot_files():
+            if most_labels is not None and labels > most_labels:
+                continue
             if labels > n_labels:
                 raise InputError(
                     f"has learned {labels} labels, and {LOG} has {n_labels}: labels are lost; "
@@ -146,10 +257,11 @@ class Folder:
                 live = LiveModel.load(file)
                 if live.served.labels != labels:
                     raise InputError("is not the snapshot that its name says", file=str(file))
+                if live.served.events > len(events):
+                    raise InputError("has seen events that the log has not", file=str(file))
+                return self._complete(live, log, file)
             except InputError as error:
                 say(f"warning: {error}; went on from an older one")
-                continue
-            return self._with_first(live, log)
         return self.base_model(log)
 
     def base_model(self, log: Log) -> LiveModel:
@@ -163,12 +275,26 @@ class Folder:
             raise InputError(
                 f"is not the model that {LOG} goes on from; restore a copy", file=str(file)
             )
-        return self._with_first(LiveModel.load(file), log)
+        return self._complete(LiveModel.load(file), log, file)
 
-    def _with_first(self, live: LiveModel, log: Log) -> LiveModel:
-        """Return a model of a snapshot, which is scored beside the first one."""
+    def _complete(self, live: LiveModel, log: Log, file: Path) -> LiveModel:
+        """Return a model of a file, with the first one and the challengers, which are beside it."""
         first = self.first_model(log)
         live.first, live.hashes_rows = first.first, first.hashes_rows
+        self._connect(live, log)
+        live.name, challengers = contestants(log.events()[: live.served.events])
+        for name in challengers:
+            own = of_challenger(file, name)
+            other = LiveModel.load(own)
+            known: Any = read_info(own).get("compared")
+            check_header({"compared": known}, {"compared": dict}, "a challenger")
+            entries = {"at": int, "frozen": bool, "compared": dict}
+            check_header(known, entries, "a challenger")
+            if known["at"] != live.served.labels:
+                raise InputError("is not the challenger that its name says", file=str(own))
+            compared = Compared.from_json(known["compared"])
+            challenger = Challenger(name, other, known["frozen"], compared)
+            self._add_challenger(live, log, challenger)
         return live
 
     def base_file(self, labels: int) -> Path:
@@ -179,8 +305,11 @@ class Folder:
         """Copy the newest snapshot, for replays to begin from; return its labels and checksum."""
         for labels, snapshot in self.snapshot_files():
             file = self.base_file(labels)
-            with replacing(file, MODEL) as unfinished:
-                shutil.copyfile(snapshot, unfinished)
+            others = self.snapshots.glob(f"{snapshot.stem}-*.safetensors")
+            beside = [(one, file.stem + one.name.removeprefix(snapshot.stem)) for one in others]
+            for one, name in (*beside, (snapshot, file.name)):
+                with replacing(self.path / name, MODEL) as unfinished:
+                    shutil.copyfile(one, unfinished)
             LiveModel.load(file)  # it is sound
             return labels, sha256_of(file)
         return None
@@ -189,7 +318,7 @@ class Folder:
         """Remove the files of bases that are no longer one."""
         base = log.base()
         for file in self.path.glob("base-*.safetensors"):
-            if base is not None and file != self.base_file(base[0]):
+            if base is not None and not file.name.startswith(self.base_file(base[0]).stem):
                 file.unlink(missing_ok=True)
 
     def snapshot_files(self) -> list[tuple[int, Path]]:
@@ -202,9 +331,12 @@ class Folder:
         """Write the model as it is, and remove old snapshots."""
         labels = live.served.labels
         file = self.snapshots / f"{labels:015d}.safetensors"
-        live.save(file)
+        for path, save in files_of(live, file).items():
+            save(path)
         for _, old in self.snapshot_files()[MOST_SNAPSHOTS:]:
             old.unlink(missing_ok=True)
+            for beside in self.snapshots.glob(f"{old.stem}-*.safetensors"):
+                beside.unlink(missing_ok=True)
         name = str(file.relative_to(self.path))
         return Snapshot(labels, time.time_ns() // 1000, name, sha256_of(file))
 
@@ -219,18 +351,23 @@ class Replayed(NamedTuple):
     same, different : list of int
         Snapshots, by the number of their labels, whose bytes were made again, and others.
     seconds : float
+    challengers : list of dict
+        How each model of ``challengers`` compares with what was served; see `Compared.summary`.
     """
 
     labels: int
     same: list[int]
     different: list[int]
     seconds: float
+    challengers: list[dict[str, Any]]
 
 
 def replay(
     path: str | os.PathLike[str],
     *,
     output: str | os.PathLike[str] | None = None,
+    challengers: Sequence[str | os.PathLike[str]] = (),
+    frozen_challengers: Sequence[str | os.PathLike[str]] = (),
 ) -> Replayed:
     """Learn the log of a folder from its first model on, and compare the model with snapshots.
 
@@ -240,6 +377,9 @@ def replay(
         The folder, of a server that runs or has ended.
     output : path-like, default=None
         Write the model at the end to this file.
+    challengers, frozen_challengers : sequence of path-like, default=()
+        Model files that are compared with what was served, from the first label of the log on: as
+        if they had been challengers then, which learn the labels or nothing.
     """
     folder = Folder(path)
     log = Log(folder.path, read_only=True)
@@ -252,32 +392,130 @@ def replay(
         snapshots = {n: file for n, file in folder.snapshot_files() if n >= base}
         if snapshots and max(snapshots) > n_labels:
             folder.newest_model(log, lambda _: None)  # says what is wrong
+        others = [
+            _as_if_it_had_joined(log, live, file, frozen=file in frozen_challengers)
+            for file in (*challengers, *frozen_challengers)
+        ]
+        live.challengers = [*live.challengers, *others]
         began = time.perf_counter()
         same: list[int] = []
         different: list[int] = []
         for at in sorted({*snapshots, n_labels}):
-            catch_up(live, log, at)
-            if at in snapshots and snapshots[at].exists():  # a server removes old ones
-                (same if _is_same(live, snapshots[at]) else different).append(at)
+            file = snapshots.get(at)
+            seen = None if file is None or not file.exists() else events_of(file)
+            catch_up(live, log, at, seen)
+            if file is not None and file.exists():  # a server removes old ones
+                (same if _is_same(live, file) else different).append(at)
+        catch_up(live, log, n_labels)
         seconds = time.perf_counter() - began
     finally:
         log.close()
     if output is not None:
         live.save(output)
-    return Replayed(n_labels - base, same, different, seconds)
+    found = [one.summary() for one in others]
+    return Replayed(n_labels - base, same, different, seconds, found)
 
 
-def catch_up(live: LiveModel, log: Log, n_labels: int) -> None:
-    """Learn the labels of a log until so many are learned."""
-    while live.served.labels < n_labels:
-        live.learn(log.labeled(live.served.labels, min(BATCH, n_labels - live.served.labels)))
+def _as_if_it_had_joined(
+    log: Log, live: LiveModel, file: str | os.PathLike[str], *, frozen: bool
+) -> Challenger:
+    """Return a challenger of which the log does not know."""
+    first, n_events = live.served.labels, len(log.events())
+
+    def model_at(n_labels: int) -> LiveModel:
+        other = LiveModel.load(file)
+        other.served = Served(first, n_events)
+        catch_up(other, log, n_labels)
+        return other
+
+    other = LiveModel.load(file)
+    try:
+        live.check_challenger(other)
+    except InputError as error:
+        raise InputError(error.message, file=str(file)) from None
+    other.model_at = model_at
+    return Challenger(Path(file).stem, other, frozen, is_logged=False)
+
+
+def catch_up(live: LiveModel, log: Log, n_labels: int, n_events: int | None = None) -> None:
+    """Learn the labels of a log until so many are learned, and so many events have happened.
+
+    ``n_events`` None: all that happen before the next label.
+    """
+    while True:
+        records, events = next_of(live, log, BATCH, n_events)
+        for event in events:
+            assert live.apply is not None
+            live.apply(event)
+        if live.served.labels >= n_labels:
+            if not events:
+                return
+            continue
+        if not events:
+            live.learn(records[: n_labels - live.served.labels])
+
+
+def next_of(
+    live: LiveModel, log: Log, most: int, n_events: int | None = None
+) -> tuple[list[Labeled], list[Event]]:
+    """Return what comes next in a log: events, or the labels before the next one.
+
+    Parameters
+    ----------
+    live : LiveModel
+        It has learned what is before.
+    log : Log
+        The log.
+    most : int
+        How many labels, at most.
+    n_events : int, default=None
+        Only so many events of the log; None: all.
+    """
+    at = live.served.labels
+    records = log.labeled(at, most)
+    events = log.events()[live.served.events : n_events]  # after the labels; see `add_event`
+    if due := [event for event in events if event.at <= at]:
+        return [], due
+    if events:
+        records = records[: events[0].at - at]
+    return records, []
+
+
+def of_challenger(file: Path, name: str) -> Path:
+    """Return the file of a challenger beside that of the model that is served."""
+    return file.with_name(f"{file.stem}-{name}.safetensors")
+
+
+def files_of(live: LiveModel, file: Path) -> dict[Path, Callable[[Path], None]]:
+    """Return the files of a snapshot, the main one last, and what writes each."""
+    found: dict[Path, Callable[[Path], None]] = {}
+    for one in live.challengers:
+        if not one.is_logged:
+            continue
+        known = {
+            "at": live.served.labels,
+            "frozen": one.frozen,
+            "compared": one.compared.to_json(),
+        }
+        found[of_challenger(file, one.name)] = partial(one.live.save, compared=known)
+    return {**found, file: live.save}
+
+
+def events_of(file: Path) -> int:
+    """Return how many events a snapshot has seen."""
+    served = read_info(file).get("served")
+    return int(served.get("events", 0)) if isinstance(served, dict) else 0
 
 
 def _is_same(live: LiveModel, file: Path) -> bool:
-    """Return whether the file of a model would have the same bytes."""
+    """Return whether the files of a model would have the same bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        live.save(Path(folder) / "model.safetensors")
-        return sha256_of(Path(folder) / "model.safetensors") == sha256_of(file)
+        for path, save in files_of(live, file).items():
+            again = Path(folder) / path.name
+            save(again)
+            if not path.is_file() or sha256_of(again) != sha256_of(path):
+                return False
+    return True
 
 
 def sha256_of(file: str | os.PathLike[str]) -> str:

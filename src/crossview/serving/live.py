@@ -5,17 +5,20 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from crossview.data.server_log import Label, Labeled, Prediction
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.server_log import Event, Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.scoring.weights import ColumnNames
 from crossview.serving.beginning import FEWEST_LABELS, Beginning
+from crossview.serving.challengers import FIRST_NAME, Challenger, Compared
 from crossview.serving.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow
@@ -24,8 +27,12 @@ __all__ = ["Answer", "LiveModel", "class_name"]
 
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
+# what a file has of serving, beside what `train` writes
+OWN = ("served", "compared")
 # columns of an explanation
 MOST_EXPLAINED = 20
+# rows that are encoded and learned as one table: as many, at most, and so many that it is faster
+MOST_TOGETHER, FEWEST_TOGETHER = 256, 12
 
 
 class Answer(NamedTuple):
@@ -35,6 +42,7 @@ class Answer(NamedTuple):
     probabilities: dict[str, float] | None
 
 
+@lru_cache(maxsize=4096, typed=True)
 def class_name(label: Any) -> str:
     """Return the name of a class in JSON."""
     return label if isinstance(label, str) else msgspec.json.encode(label).decode()
@@ -61,6 +69,15 @@ class LiveModel:
         learns nothing more.
     refusal : str or None
         Why the last label that was refused could not be learned.
+    challengers : list of Challenger
+        Models that learn the same labels and are compared with this one.
+    name : str
+        What this model is called among them.
+    apply : callable or None
+        Gets an event of the log that happens now.
+    model_at : callable or None
+        Returns this model as it was when so many labels were learned.  Without it labels are
+        learned one by one, as a batch may fail when some of its rows are learned.
 
     Raises
     ------
@@ -71,7 +88,7 @@ class LiveModel:
     def __init__(
         self, model: Any, info: Mapping[str, Any], beginning: Beginning | None = None
     ) -> None:
-        self.model, self.info = model, {k: v for k, v in info.items() if k != "served"}
+        self.model, self.info = model, {k: v for k, v in info.items() if k not in OWN}
         self._find_steps()
         if not hasattr(self.learner, "learn_one"):
             raise InputError(
@@ -90,11 +107,15 @@ class LiveModel:
         self.first: LiveModel | None = None
         self.refusal: str | None = None
         self.hashes_rows = False
+        self.model_at: Callable[[int], LiveModel] | None = None
+        self.name, self.challengers = FIRST_NAME, list[Challenger]()
+        self.apply: Callable[[Event], None] | None = None
         self._beginning, self._held = beginning, list[tuple[Any, Any]]()
 
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
         self._encoders = [step for _, step in encoders if step not in (None, "passthrough")]
+        self._has_answer_one = False
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -113,9 +134,30 @@ class LiveModel:
             return cls(first.make(), first.info, first)
         return cls.load(first)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file, from which `load` goes on."""
-        save(self.model, path, info={**self.info, "served": self.served.to_json()})
+    def save(self, path: str | os.PathLike[str], compared: Mapping[str, Any] | None = None) -> None:
+        """Write a model file, from which `load` goes on.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        compared : mapping, default=None
+            Of a challenger, what it has of the comparison.
+        """
+        more = {} if compared is None else {"compared": compared}
+        save(self.model, path, info={**self.info, "served": self.served.to_json(), **more})
+
+    def check_challenger(self, other: LiveModel) -> None:
+        """Raise an error if another model cannot be compared with this one."""
+        if self.hashes_rows:
+            raise InputError("a log of slots has no names and values that a challenger could read")
+        kinds = [
+            "numbers" if one.classes is None else f"classes, {type_of(one.classes[0])}"
+            for one in (self, other)
+            if one.is_fitted
+        ]
+        if len({*kinds}) > 1:
+            raise InputError(f"predicts {kinds[1]}, and the model that is served {kinds[0]}")
 
     @property
     def is_fitted(self) -> bool:
@@ -156,7 +198,40 @@ class LiveModel:
         """Return the prediction of each row, or why it has none."""
         if not self.is_fitted:
             return [Answer(None, None) for _ in rows]
-        return [self._predict_one(row) for row in rows]
+        together = self._predict_together(rows) if len(rows) >= FEWEST_TOGETHER else None
+        return [self._predict_one(row) for row in rows] if together is None else together
+
+    def _predict_together(self, rows: Sequence[Any]) -> list[Answer | InputError] | None:
+        """Return the predictions of rows, the same as one by one; None if one cannot be read."""
+        learner = self.learner
+        try:
+            X = self._views_of(rows, learn=False)
+            if X is None:
+                return None
+            if self.classes is None:
+                return [Answer(found, None) for found in learner.predict(X).tolist()]
+            scores = learner.decision_function(X)
+        except InputError:
+            return None
+        decided = learner.decide(scores).tolist()
+        if self._find_answer_one() is None:
+            return [Answer(found, None) for found in decided]
+        names = [class_name(label) for label in learner.classes_.tolist()]
+        p = learner.probabilities(scores).tolist()
+        return [
+            Answer(found, dict(zip(names, own, strict=True)))
+            for found, own in zip(decided, p, strict=True)
+        ]
+
+    def _views_of(self, rows: Sequence[Any], *, learn: bool) -> MultiView | None:
+        """Return rows as the learner reads them; None where they are encoded one by one."""
+        if self.hashes_rows:
+            return OneRow.join([self._unhashed(row) for row in rows], self.learner.layout_)
+        if len(self._encoders) != 1 or not isinstance(self._encoders[0], ViewEncoder):
+            return None
+        (encoder,) = self._encoders
+        table = encoder.table_of(rows)
+        return encoder.partial_fit_transform(table) if learn else encoder.transform(table)
 
     def _encode(self, x: Any) -> Any:
         """Return a row as the learner takes it."""
@@ -184,21 +259,25 @@ class LiveModel:
         return OneRow(self.learner.layout_, row["slots"], row["numbers"], row["present"])
 
     def _predict_one(self, x: Any) -> Answer | InputError:
-        learner = self.learner
         try:
-            x = self._encode(x)
-            if not hasattr(learner, "predict_proba_one"):
-                return Answer(learner.predict_one(x), None)
-            p = learner.predict_proba_one(x)
-            threshold = learner.threshold_in_use
-            if threshold is None or len(p) != 2:
-                decided = learner.predict_one(x)
-            else:  # as `decide` does
-                first, second = p
-                decided = second if p[second] > threshold else first
+            return self._answer(self._encode(x))
         except InputError as error:
             return error
+
+    def _answer(self, x: Any) -> Answer:
+        """Return the prediction of an encoded row."""
+        answer_one = self._find_answer_one()
+        if answer_one is None:
+            return Answer(self.learner.predict_one(x), None)
+        decided, p = answer_one(x)
         return Answer(decided, {class_name(label): value for label, value in p.items()})
+
+    def _find_answer_one(self) -> Callable[[Any], tuple[Any, dict[Any, float]]] | None:
+        """Return the method of the learner, if it has one; to look for it takes long."""
+        if not self._has_answer_one:
+            self._answer_one = getattr(self.learner, "answer_one", None)
+            self._has_answer_one = True
+        return self._answer_one
 
     # --- rows as views --------------------------------------------------------------------------
 
@@ -277,25 +356,137 @@ class LiveModel:
     def learn(self, records: Iterable[Labeled]) -> None:
         """Learn labels in their order.
 
-        One that cannot be learned leaves no trace but in the counts.
+        One that cannot be learned leaves no trace but in the counts.  The bits of the model do not
+        depend on how many are learned at once.
         """
-        for record in records:
-            label = _decoded(record.label.label)
-            self._count(record, label)
-            if record.label.assumed is not None and _decoded(record.label.assumed) == label:
-                continue  # as it was learned
-            row = _decoded(record.of.row)
-            if self._beginning is not None and not self.is_fitted:
-                self._hold(self._beginning, row, label)
-                continue
-            try:
-                if self.hashes_rows:
-                    self.learner.learn_one(self._unhashed(row), label)
-                else:
-                    self.model.learn_one(row, label)
-            except InputError as error:
-                self.served.refused += 1
-                self.refusal = str(error)
+        records = list(records)
+        for lo in range(0, len(records), MOST_TOGETHER):
+            some = records[lo : lo + MOST_TOGETHER]
+            rows = [_decoded(record.of.row) for record in some]
+            labels = [_decoded(record.label.label) for record in some]
+            self._count(some, rows, labels)
+            new = [  # and not those that were learned already, as they were assumed
+                t
+                for t, record in enumerate(some)
+                if record.label.assumed is None or _decoded(record.label.assumed) != labels[t]
+            ]
+            rows, labels = [rows[t] for t in new], [labels[t] for t in new]
+            before = some[0].label.sequence - 1
+            answers = self.learn_rows(rows, labels, before, answered=bool(self.challengers))
+            for challenger in self.challengers:
+                challenger.meet(rows, labels, before, answers)
+
+    def learn_rows(
+        self, rows: Sequence[Any], labels: Sequence[Any], before: int, *, answered: bool
+    ) -> list[Answer | None]:
+        """Learn rows in their order; return the prediction of each before its label was learned.
+
+        Parameters
+        ----------
+        rows, labels : sequence
+            What is learned.
+        before : int
+            How many labels of the log were learned before.
+        answered : bool
+            Whether predictions are wanted.  There is none of a row that cannot be learned, and
+            before the first one.
+        """
+        found = self._learn_together(rows, labels, before, answered=answered)
+        if found is None:
+            found = [
+                self._learn_one(row, label, answered=answered)
+                for row, label in zip(rows, labels, strict=True)
+            ]
+        return found
+
+    def _learn_together(
+        self, rows: Sequence[Any], labels: Sequence[Any], before: int, *, answered: bool
+    ) -> list[Answer | None] | None:
+        """Learn rows as one batch, as `learn_rows` does; None if nothing was learned."""
+        fewest = 1 if answered else FEWEST_TOGETHER  # one row takes as long as a batch does
+        if self.model_at is None or len(rows) < fewest or not self.is_fitted:
+            return None
+        try:  # all checks come before a change
+            self.learner.check_targets(labels)
+            X = self._views_of(rows, learn=True)
+        except InputError:
+            return None
+        if X is None:
+            return None
+        try:
+            if answered:
+                return self._learn_and_answer(X, labels)
+            self.learner.partial_fit(X, labels)
+        except InputError:  # all rows but those that are too large to be learned were learned
+            self.model, self.model_at = self.model_at(before).model, None
+            self._find_steps()
+            return None
+        return [None] * len(rows)
+
+    def _learn_and_answer(self, X: MultiView, labels: Sequence[Any]) -> list[Answer | None]:
+        """Learn encoded rows; return the prediction of each before its label was learned.
+
+        Probabilities are those of progressive validation, by a calibration that has seen the scale
+        of the score and not the label.
+        """
+        learner = self.learner
+        if self.classes is None:
+            return [Answer(found, None) for found in learner.score_then_learn(X, labels).tolist()]
+        if self._find_answer_one() is None:
+            scores = learner.score_then_learn(X, labels)
+            return [Answer(found, None) for found in learner.decide(scores).tolist()]
+        threshold, classes = learner.threshold_in_use, learner.classes_.tolist()
+        scores, p = learner.score_then_learn(X, labels, return_proba=True)
+        if threshold is None or len(classes) != 2:
+            decided = learner.decide(scores).tolist()
+        else:
+            decided = [classes[int(second > threshold)] for second in p[:, 1].tolist()]
+        names = [class_name(label) for label in classes]
+        return [
+            Answer(found, dict(zip(names, own, strict=True)))
+            for found, own in zip(decided, p.tolist(), strict=True)
+        ]
+
+    def _learn_one(self, row: Any, label: Any, *, answered: bool) -> Answer | None:
+        """Learn one row; return its prediction before, if that is wanted."""
+        if self._beginning is not None and not self.is_fitted:
+            self._hold(self._beginning, row, label)
+            return None
+        answer: Answer | None = None
+        try:
+            # all checks come before a change: a row that cannot be learned leaves no trace
+            self.learner.check_one(label)
+            x = self._unhashed(row) if self.hashes_rows else row
+            for step in () if self.hashes_rows else self._encoders:
+                x = step.partial_fit_transform_one(x)
+            if answered and isinstance(x, OneRow) and self._is_known(label):
+                return self._learn_and_answer(x.as_views(), [label])[0]
+            if answered and self.is_fitted:
+                answer = self._answer(x)
+            self.learner.learn_one(x, label)
+        except InputError as error:
+            self.served.refused += 1
+            self.refusal = str(error)
+            return None
+        return answer
+
+    def _is_known(self, label: Any) -> bool:
+        """Return whether the model is fitted, and a label of no new class."""
+        classes = self.classes
+        return self.is_fitted and (classes is None or label in classes)
+
+    def swap(self, challenger: Challenger) -> None:
+        """Change places with a challenger, which is served from now on and learns."""
+        other = challenger.live
+        self.model, other.model = other.model, self.model
+        self.info, other.info = other.info, self.info
+        self.name, challenger.name = challenger.name, self.name
+        self._find_steps()
+        other._find_steps()
+        challenger.frozen = False
+        for one in self.challengers:  # with another model than this one so far
+            if one.is_logged:
+                one.compared = Compared()
 
     def _hold(self, beginning: Beginning, row: Any, label: Any) -> None:
         """Keep the first rows, and learn them once there are enough to tell the columns."""
@@ -317,25 +508,34 @@ class LiveModel:
             self.model = beginning.make()
             self._find_steps()
 
-    def _count(self, record: Labeled, label: Any) -> None:
+    def _count(
+        self, records: Sequence[Labeled], rows: Sequence[Any], labels: Sequence[Any]
+    ) -> None:
         """Score what was predicted, and what the first model predicts."""
         served = self.served
-        served.labels = record.label.sequence
-        answer = Answer(_decoded(record.of.prediction), _decoded(record.of.probabilities))
-        found: Any = Answer(None, None)
-        if self.first is not None and answer.prediction is not None:
-            (found,) = self.first.predict([_decoded(record.of.row)])
-        both = (answer, Answer(None, None) if isinstance(found, InputError) else found)
-        score, first = (self._score(one, label) for one in both)
-        if score is None:
-            return
-        before = None
-        if record.label.assumed is not None:
-            earlier = _decoded(record.label.assumed)
-            before = self._score(both[0], earlier), self._score(both[1], earlier)
-        served.add(record.label.time, score, first, before)
+        answers = [
+            Answer(_decoded(record.of.prediction), _decoded(record.of.probabilities))
+            for record in records
+        ]
+        first: Any = [Answer(None, None)] * len(records)
+        if self.first is not None:
+            predicted = [t for t, answer in enumerate(answers) if answer.prediction is not None]
+            found = self.first.predict([rows[t] for t in predicted])
+            for t, one in zip(predicted, found, strict=True):
+                if not isinstance(one, InputError):
+                    first[t] = one
+        for record, label, *both in zip(records, labels, answers, first, strict=True):
+            served.labels = record.label.sequence
+            score, score_of_first = (self.score(one, label) for one in both)
+            if score is None:
+                continue
+            before = None
+            if record.label.assumed is not None:
+                earlier = _decoded(record.label.assumed)
+                before = self.score(both[0], earlier), self.score(both[1], earlier)
+            served.add(record.label.time, score, score_of_first, before)
 
-    def _score(self, answer: Answer, label: Any) -> Score | None:
+    def score(self, answer: Answer, label: Any) -> Score | None:
         """Return how an answer turned out; None where there was none."""
         predicted, p = answer
         if predicted is None:
@@ -352,10 +552,12 @@ class LiveModel:
         if not self.is_fitted:
             return
         other = LiveModel(copy.deepcopy(self.model), self.info)
+        other.model_at = lambda before: other
         label = msgspec.json.encode((other.classes or [0.0])[0]).decode()
         answer = Prediction(0, "", 0, "{}", 0, "null", "null")
-        other.learn([Labeled(Label(1, 0, 0, label), answer)] * 3)
-        other.predict([{}] * 3)
+        for n in (3, FEWEST_TOGETHER):
+            other.learn([Labeled(Label(1, 0, 0, label), answer)] * n)
+            other.predict([{}] * n)
 
 
 def _decoded(text: str) -> Any:

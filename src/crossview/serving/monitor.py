@@ -17,8 +17,6 @@ from crossview.serving.live import LiveModel, class_name
 from crossview.serving.scores import MINUTE, Point, turned
 from crossview.views import MultiView
 
-__all__ = ["HOUR", "Monitor"]
-
 HOUR = 60 * MINUTE
 # the newest rows, which are compared with those of training; answers that the page shows;
 # requests and labels of which the times are kept

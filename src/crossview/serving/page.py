@@ -7,8 +7,6 @@ import hashlib
 import re
 from pathlib import Path
 
-__all__ = ["PAGE", "PAGE_HEADERS", "policy"]
-
 PAGE = Path(__file__).with_name("page.html").read_bytes()
 
 

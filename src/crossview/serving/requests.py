@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from crossview.errors import InputError
@@ -24,16 +25,18 @@ __all__ = [
     "PredictAnswer",
     "PredictRequest",
     "PredictsAnswer",
+    "PromoteRequest",
     "RefusedError",
     "as_json",
     "decoded",
     "read_body",
+    "read_file",
     "read_row",
     "refusal_of",
     "rows_of",
 ]
 
-MOST_BYTES = 8 << 20
+MOST_BYTES, MOST_BYTES_OF_MODEL = 8 << 20, 1 << 30
 MOST_ID = 200
 MOST_ROWS = 10_000
 
@@ -85,6 +88,12 @@ class LearnRequest(msgspec.Struct, forbid_unknown_fields=True):
     row: Row
     label: Value
     id: Id | None = None
+
+
+class PromoteRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """Body of ``/promote``."""
+
+    name: str
 
 
 class DataFrame(msgspec.Struct, forbid_unknown_fields=True):
@@ -175,6 +184,7 @@ _decoders: dict[Any, msgspec.json.Decoder] = {
     LabelRequest: msgspec.json.Decoder(LabelRequest | list[LabelRequest]),
     LearnRequest: msgspec.json.Decoder(LearnRequest | list[LearnRequest]),
     InvocationsRequest: msgspec.json.Decoder(InvocationsRequest),
+    PromoteRequest: msgspec.json.Decoder(PromoteRequest),
 }
 
 
@@ -192,13 +202,30 @@ async def read_body(request: Request) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > MOST_BYTES:
         raise too_large
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BYTES:
+    body = b""
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body = body + message.get("body", b"") if body else message.get("body", b"")
+        if len(body) > MOST_BYTES:
             raise too_large
-        parts.append(part)
-    return b"".join(parts)
+        if not message.get("more_body", False):
+            return body
+
+
+async def read_file(request: Request, path: Path) -> None:
+    """Write the body of a request to a file."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/octet-stream":
+        raise RefusedError(415, "give the header content-type: application/octet-stream")
+    size = 0
+    with path.open("wb") as file:
+        async for part in request.stream():
+            size += len(part)
+            if size > MOST_BYTES_OF_MODEL:
+                raise RefusedError(413, f"a model file has at most {MOST_BYTES_OF_MODEL >> 20} MB")
+            file.write(part)
 
 
 def decoded(body: bytes, kind: Any) -> Any:

@@ -15,8 +15,6 @@ import numpy as np
 
 from crossview.saving.schema import check_header
 
-__all__ = ["Point", "Score", "Served", "turned"]
-
 MINUTE = 60_000_000  # microseconds
 # minutes that are kept, and points of the curve
 MOST_MINUTES, MOST_POINTS = 90, 240
@@ -101,6 +99,7 @@ class Point:
 _NUMBERS = (int, float)
 _SCHEMA: dict[str, Any] = {
     "labels": int,
+    "events": int,
     "refused": int,
     "total": [_NUMBERS],
     "minutes": [[_NUMBERS]],
@@ -117,6 +116,8 @@ class Served:
     ----------
     labels : int
         The number of the last label that was looked at.
+    events : int
+        How many events there were: challengers that joined, and so on.
     refused : int
         Labels of rows that could not be learned.
     total : Point
@@ -129,6 +130,7 @@ class Served:
     """
 
     labels: int = 0
+    events: int = 0
     refused: int = 0
     total: Point = field(default_factory=Point)
     minutes: list[Point] = field(default_factory=list)
@@ -171,6 +173,7 @@ class Served:
         """Return what a model file keeps."""
         return {
             "labels": self.labels,
+            "events": self.events,
             "refused": self.refused,
             "total": self.total.values(),
             "minutes": [one.values() for one in self.minutes],
@@ -187,6 +190,7 @@ class Served:
             check_header({"numbers": len(values) == n or None}, {"numbers": bool}, "serving")
         return cls(
             known["labels"],
+            known["events"],
             known["refused"],
             Point(*known["total"]),
             [Point(*values) for values in known["minutes"]],

@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -40,6 +40,8 @@ def serve(
     no_label: str | None = None,
     keep: float | None = None,
     hash_rows: bool = False,
+    challengers: Sequence[str | os.PathLike[str]] = (),
+    frozen_challengers: Sequence[str | os.PathLike[str]] = (),
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve a model until the process is told to end.
@@ -68,6 +70,10 @@ def serve(
     hash_rows : bool, default=False
         Whether the log has slots and standardized numbers of rows in place of names and values.
         The encoder then learns nothing more.
+    challengers, frozen_challengers : sequence of path-like, default=()
+        Model files that are compared with the model that is served, called as the files.  They
+        join after the labels so far, and learn those that follow, or nothing.  One that has joined
+        before goes on.
     say : callable
         Gets what the operator should know, a line each.
 
@@ -102,6 +108,9 @@ def serve(
         live = folder.newest_model(log, say)
         n_labels = log.counts().labels
         replayed = n_labels - live.served.labels
+        catch_up(live, log, n_labels)
+        for file in (*challengers, *frozen_challengers):
+            folder.let_join(log, live, file, frozen=file in frozen_challengers)
         catch_up(live, log, n_labels)
         live.warm_up()
         address, found = listening.getsockname()[:2]
@@ -142,7 +151,7 @@ def serve(
             with _told_to_end(server.handle_exit):
                 say(
                     f"serving at http://{where}:{found}, log in {path}; "
-                    f"{serving.counts[0]:,} predictions, {n_labels:,} labels learned"
+                    f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
                 )
                 server.run(sockets=[listening])
         finally:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import queue
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,18 +17,18 @@ from crossview.data.server_log import (
     CAME,
     LATE,
     OWN_ID,
-    Counts,
+    Found,
     Label,
     Log,
+    Newest,
     Prediction,
     Snapshot,
 )
-from crossview.errors import InputError
 
 __all__ = ["CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN", "Entry", "NotWrittenError", "Writer"]
 
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
-SECONDS_TO_RETRY = 0.25
+SECONDS_TO_RETRY, SECONDS_TO_GATHER = 0.25, 0.001
 # what became of a label: of this prediction, the same as before, another one, of no prediction, of
 # one that has waited too long
 NEW, KNOWN, CONFLICT, UNKNOWN, EXPIRED = "new", "known", "conflict", "unknown", "expired"
@@ -53,7 +52,8 @@ class Entry:
     assumed : sequence of (str, str)
         Ids and labels as JSON of predictions for which no label came in time.
     work : callable or None
-        Gets the log, within the transaction; what it returns is the result of ``done``.
+        Gets the log, within the transaction, before anything else is written; what it returns is
+        the result of ``done``.
     done : asyncio.Future or None
         Done after the commit.  Without it nobody waits: the caller was answered, so the entry is
         kept until the log can be written.
@@ -89,10 +89,9 @@ class Writer:
     ----------
     log : Log
         Only the thread of the writer uses it from now on.
-    counts : Counts
-        How many records there are.
     committed : callable
-        Called in the event loop with the number of labels, after a commit that has new ones.
+        Called in the event loop after a commit, with the number of the last label and how many
+        predictions there are.
     most_waiting : int
         More records than that are not taken.
     wait : float or None
@@ -102,12 +101,10 @@ class Writer:
     def __init__(
         self,
         log: Log,
-        counts: Counts,
-        committed: Callable[[int], None],
+        committed: Callable[[Newest], None],
         most_waiting: int,
         wait: float | None = None,
     ) -> None:
-        self.n_predictions, self.n_labels, self.n_labeled = counts
         self._wait = wait
         self.failure: str | None = None
         self.n_commits = 0
@@ -127,6 +124,10 @@ class Writer:
     def is_full(self, more: int) -> bool:
         """Return whether more records would be too many."""
         return self._waiting + more > self._most
+
+    def is_too_many(self, more: int) -> bool:
+        """Return whether records are too many, however few wait."""
+        return more > self._most
 
     def add(self, entry: Entry) -> None:
         """Write an entry soon."""
@@ -160,6 +161,8 @@ class Writer:
         until, n = 0.0, 0
         timeout = SECONDS_TO_RETRY if self.failure else None
         while n < MOST_RECORDS or self.failure:
+            if timeout and n and self._queue.empty():
+                time.sleep(SECONDS_TO_GATHER)  # to be woken by each would take longer
             try:
                 entry = self._queue.get(timeout is None or timeout > 0.0, timeout)
             except queue.Empty:
@@ -175,15 +178,14 @@ class Writer:
         return True
 
     def _commit(self) -> None:
-        before = self.n_predictions, self.n_labels, self.n_labeled
         try:
-            with self._log.transaction():
+            ids = {id_ for entry in self._kept for id_ in _looked_up(entry)}
+            works = any(entry.work for entry in self._kept)
+            with self._log.transaction(alone=bool(ids) or works):
                 if self.failure:
                     self._log.touch()
-                for entry in self._kept:
-                    self._write(entry)
-        except (sqlite3.Error, InputError) as error:
-            self.n_predictions, self.n_labels, self.n_labeled = before
+                newest = self._write(list(ids))
+        except self._log.errors as error:
             self.failure = " ".join(str(error).split())
             dropped = [entry for entry in self._kept if entry.is_dropped]
             self._kept = [entry for entry in self._kept if not entry.is_dropped]
@@ -191,35 +193,51 @@ class Writer:
             return
         done, self._kept, self.failure = self._kept, [], None
         self.n_commits += 1
-        self._tell(done, None, self.n_labels if self.n_labels > before[1] else 0)
+        self._tell(done, None, newest)
 
-    def _write(self, entry: Entry) -> None:
-        entry.earlier, mine = {}, []
-        for prediction in entry.predictions:
-            own = OWN_ID.match(prediction.id)
-            found = None if own else self._log.find(prediction.id)
-            if found is None:
-                mine.append(prediction)
-            else:
-                entry.earlier[prediction.id] = found[0]
-        self._log.add_predictions(mine)
-        self.n_predictions += len(mine)
+    def _write(self, ids: list[str]) -> Newest:
+        """Write all entries; return how far the log is then."""
+        log = self._log
+        for entry in self._kept:
+            if entry.work:
+                entry.result = entry.work(log)
+        newest, known = log.newest(), log.find(ids)
+        predictions: list[Prediction] = []
+        labels: list[Label] = []
+        for entry in self._kept:
+            predictions += _new_predictions(entry, known)
+            self._label(entry, known, newest.labels, labels)
+        n = log.add_predictions(predictions)
+        log.add_labels(labels)
+        for entry in self._kept:
+            if entry.snapshot:
+                log.add_snapshot(entry.snapshot)
+        return Newest(newest.labels + len(labels), newest.predictions + n)
+
+    def _label(self, entry: Entry, known: dict[str, Found], last: int, labels: list[Label]) -> None:
+        """Append the labels of an entry to those that follow the last one of the log."""
+        now = time.time_ns() // 1000
+
+        def append(id_: str, label: str, kind: int, *more: str) -> None:
+            prediction = known[id_][0]
+            number = last + len(labels) + 1
+            labels.append(Label(number, prediction.sequence, now, label, kind, *more))
+            known[id_] = prediction, labels[-1]
+
         others = {p.id for p in entry.predictions if entry.earlier.get(p.id, p).row != p.row}
-        entry.outcome = [
-            CONFLICT if id_ in others else self._add_label(id_, label)
-            for id_, label in entry.labels
-        ]
+        entry.outcome = []
+        for id_, label in entry.labels:
+            outcome = CONFLICT if id_ in others else self._outcome(known.get(id_), label)
+            entry.outcome.append(outcome)
+            if outcome == NEW:
+                before = known[id_][1]
+                append(id_, label, *((CAME,) if before is None else (LATE, before.label)))
         for id_, label in entry.assumed:
-            found = self._log.find(id_)
-            if found is not None and found[1] is None:
-                self._append(found[0], label, ASSUMED)
-        if entry.snapshot:
-            self._log.add_snapshot(entry.snapshot)
-        if entry.work:
-            entry.result = entry.work(self._log)
+            if id_ in known and known[id_][1] is None:
+                append(id_, label, ASSUMED)
 
-    def _add_label(self, id_: str, label: str) -> str:
-        found = self._log.find(id_)
+    def _outcome(self, found: Found | None, label: str) -> str:
+        """Return what becomes of a label."""
         if found is None:
             return UNKNOWN
         prediction, known = found
@@ -229,20 +247,11 @@ class Writer:
         waited = time.time() - prediction.time / 1e6
         if known is None and self._wait is not None and waited > self._wait:
             return EXPIRED
-        if known is None:
-            self._append(prediction, label, CAME)
-        else:
-            self._append(prediction, label, LATE, known.label)
         return NEW
 
-    def _append(self, prediction: Prediction, label: str, kind: int, *more: str) -> None:
-        number = self.n_labels + 1
-        now = time.time_ns() // 1000
-        self._log.add_label(Label(number, prediction.sequence, now, label, kind, *more))
-        self.n_labels = number
-        self.n_labeled += kind != LATE
-
-    def _tell(self, entries: list[Entry], error: Exception | None, n_labels: int = 0) -> None:
+    def _tell(
+        self, entries: list[Entry], error: Exception | None, newest: Newest | None = None
+    ) -> None:
         """Wake those who wait, in the event loop."""
         with self._count:
             self._waiting -= sum(map(len, entries))
@@ -255,7 +264,29 @@ class Writer:
                         future.set_result(None)
                     else:
                         future.set_exception(error)
-            if n_labels:
-                self._committed(n_labels)
+            if newest is not None:
+                self._committed(newest)
 
         self._loop.call_soon_threadsafe(wake)
+
+
+def _looked_up(entry: Entry) -> Iterator[str]:
+    """Yield the ids of which the log may know something."""
+    for prediction in entry.predictions:
+        if not OWN_ID.match(prediction.id):
+            yield prediction.id
+    for id_, _ in (*entry.labels, *entry.assumed):
+        yield id_
+
+
+def _new_predictions(entry: Entry, known: dict[str, Found]) -> list[Prediction]:
+    """Return the predictions of an entry that are not in the log; from now on they are known."""
+    entry.earlier, new = {}, []
+    for prediction in entry.predictions:
+        found = known.get(prediction.id)
+        if found is None:
+            new.append(prediction)
+            known[prediction.id] = prediction, None
+        else:
+            entry.earlier[prediction.id] = found[0]
+    return new

@@ -20,9 +20,6 @@ from crossview.saving.schema import Array, check_header, check_state
 from crossview.training.start import FINISHED
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Checkpoint", "CheckpointFile", "Kept", "Position", "shown_apart"]
-
-
 # characters of what differs, and of what is the same before it
 SHOWN, SHOWN_BEFORE = 60, 20
 
@@ -36,16 +33,10 @@ POSITION: dict[str, Any] = {
 class Position:
     """Position of a run in its source.
 
-    Attributes
-    ----------
-    number : int
-        The pass, from 1.
-    batches : int
-        Batches that were learned in it.
-    order : dict or None
-        State of the random numbers that gave its order.
-    unlabeled, skipped : int
-        Rows without a label that were learned and passed over in the first pass.
+    number: the pass, from 1.
+    batches: batches that were learned in it.
+    order: state of the random numbers that gave its order.
+    unlabeled, skipped: rows without a label that were learned and passed over in the first pass.
     """
 
     number: int = 1
@@ -63,20 +54,12 @@ class Position:
 class Kept:
     """Content of a checkpoint: the model so far, the position, and all counts.
 
-    Attributes
-    ----------
-    fitted : Pipeline or learner
-        The encoder and the learner.
-    position : Position
-        How far the run has come.
-    counts : dict of str to ndarray
-        Of the first pass.
-    tail : MultiView or None
-        The last rows that were learned.
-    windows : dict of str to ndarray
-        Counts of the window of the log that is not complete; empty without a log.
-    read : dict of str to ndarray
-        What was read of the source, as from `RowsRead.get_state`; of a checkpoint that was read.
+    fitted: the encoder and the learner.
+    position: how far the run has come.
+    counts: of the first pass.
+    tail: the last rows that were learned.
+    windows: counts of the window of the log that is not complete; empty without a log.
+    read: what was read of the source, as from `RowsRead.get_state`; of a checkpoint that was read.
     """
 
     fitted: Any
@@ -128,17 +111,9 @@ class Checkpoint:
 class CheckpointFile:
     """The file of a checkpoint, during a run.
 
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-        The file, and how often it is written.
-    run : dict
-        What makes the run, as JSON: of another one the file is refused.
-
-    Attributes
-    ----------
-    rows_read : RowsRead or None
-        Knows what the run has read of its source.
+    checkpoint: the file, and how often it is written.
+    run: what makes the run, as JSON: of another one the file is refused.
+    rows_read: knows what the run has read of its source.
     """
 
     def __init__(self, checkpoint: Checkpoint, run: dict[str, Any]) -> None:

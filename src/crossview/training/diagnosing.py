@@ -21,8 +21,6 @@ from crossview.scoring.progressive import ProgressiveValidation
 from crossview.scoring.weights import ColumnNames
 from crossview.training.last_rows import LastRows
 
-__all__ = ["diagnose"]
-
 
 def diagnose(
     source: LabeledSource,

@@ -19,8 +19,6 @@ from crossview.training.job import Job
 from crossview.training.last_rows import LastRows
 from crossview.views import MultiView
 
-__all__ = ["fit_in_memory"]
-
 
 def fit_in_memory(job: Job) -> Trained:
     """Fit the learner to all rows in memory, as in `compare` by folds."""

@@ -11,8 +11,6 @@ from crossview.labels import has_label, known_labels
 from crossview.scoring.problems import Classification, Problem
 from crossview.views import MultiView
 
-__all__ = ["can_hold_out", "held_out_scores", "threshold_of", "tune"]
-
 
 def can_hold_out(learner: Any, y: np.ndarray) -> bool:
     """Return whether folds can be held out: of enough labeled rows, which are no kernel values."""

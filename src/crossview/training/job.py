@@ -19,28 +19,14 @@ from crossview.scoring.problems import Problem, make_problem
 from crossview.scoring.specification import Scoring
 from crossview.training.start import Start
 
-__all__ = ["Job", "check_passes", "continued_job", "new_job"]
-
 
 class Job(NamedTuple):
     """Learner, encoder and rows of a training.
 
-    Attributes
-    ----------
-    entry : Learner
-        Of the catalog.
-    streamed : bool
-        Whether it learns row by row.
-    learner, encoder : estimator
-        New ones, or those of ``start``; the encoder may be None.
-    source : LabeledSource
-        The rows.
-    task : Problem
-        What is predicted.
-    about : dict
-        Name, task, label and seed, for `Trained`.
-    start : Start or None
-        The model to go on from.
+    streamed: whether it learns row by row.
+    learner, encoder: new ones, or those of ``start``; the encoder may be None.
+    about: name, task, label and seed, for `Trained`.
+    start: the model to go on from.
     """
 
     entry: Learner

@@ -13,8 +13,6 @@ from crossview.labels import has_label, places_of
 from crossview.scoring.drift import make_reference
 from crossview.views import MultiView
 
-__all__ = ["LastRows"]
-
 N_ROWS = 1000
 # fewer new rows do not replace the reference of the rows before
 FEWEST_ROWS = 250
@@ -23,21 +21,11 @@ FEWEST_ROWS = 250
 class LastRows:
     """The last 1,000 rows that were learned.
 
-    Parameters
-    ----------
-    X : MultiView or None
-        Those to begin with.
-    read : LabeledBatch or None
-        The same rows before they were encoded.
-    only_labeled : bool, default=False
-        Whether rows without a label are not learned.
-
-    Attributes
-    ----------
-    X : MultiView or None
-        The rows; None before there are any.
-    read : LabeledBatch or None
-        The last of the same rows, before they were encoded; None where nobody asks for them.
+    X: those to begin with.
+    read: the same rows before they were encoded.
+    only_labeled: whether rows without a label are not learned.
+    X: the rows; None before there are any.
+    read: the last of the same rows, before they were encoded; None where nobody asks for them.
     """
 
     def __init__(

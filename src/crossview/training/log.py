@@ -14,8 +14,6 @@ from crossview.saving.files import LOG, check_writable, naming
 from crossview.scoring.problems import Problem
 from crossview.scoring.progressive import Windows
 
-__all__ = ["TrainingLog"]
-
 # windows of a source whose rows are counted, and the least rows of one
 N_WINDOWS, FEWEST_ROWS = 20, 100
 

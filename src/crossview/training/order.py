@@ -7,20 +7,11 @@ from typing import Any
 from crossview.data.labeled import LabeledSource
 from crossview.scoring.progressive import LabelOrder
 
-__all__ = ["Order"]
-
 
 class Order:
     """The order in which the rows of a source are learned; the source is shuffled if need be.
 
-    Parameters
-    ----------
-    source : LabeledSource
-        The rows.
-    in_order : bool or None
-        As for `train`.
-    seed : int
-        Of the order.
+    seed: of the order.
     """
 
     def __init__(self, source: LabeledSource, in_order: bool | None, seed: int) -> None:

@@ -31,24 +31,13 @@ from crossview.training.order import Order
 from crossview.training.start import Start
 from crossview.views import MultiView
 
-__all__ = ["Passes"]
-
 
 class Passes:
     """Passes over the rows; only the first one is scored on unseen rows.
 
-    Parameters
-    ----------
-    job : Job
-        Learner and rows.
-    order : Order
-        Their order.
-    checkpoint : CheckpointFile or None
-        Keeps the run.
-    log : TrainingLog or None
-        Gets a line for each window of the first pass.
-    observer : TrainingObserver
-        Receives progress.
+    job: learner and rows.
+    checkpoint: keeps the run.
+    log: gets a line for each window of the first pass.
     """
 
     def __init__(
@@ -177,7 +166,7 @@ class Passes:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
         here = self.position
         for X, y, weight, encoder in prefetch(self._encoded()):
-            n_missing = 0 if not len(self.source.classes) else int((~has_label(y)).sum())
+            n_missing = int((~has_label(y)).sum())
             if n_missing and not self.entry.learns_unlabeled:
                 here.skipped += n_missing if here.number == 1 else 0
                 kept = list(with_label([(X, y, weight)]))

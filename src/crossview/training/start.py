@@ -16,8 +16,6 @@ from crossview.saving.pipelines import steps
 from crossview.saving.schema import MAX_COUNT, check_header
 from crossview.saving.training_info import read_training_info
 
-__all__ = ["FINISHED", "Start"]
-
 # the part of the header of a finished model from which training goes on with other rows
 FINISHED = "finished"
 SCHEMA: dict[str, Any] = {
@@ -29,18 +27,11 @@ SCHEMA: dict[str, Any] = {
 class Start:
     """A finished model from which training goes on with other rows.
 
-    Attributes
-    ----------
-    fitted : Pipeline or learner
-        The encoder and the learner; its own copy.
-    info : dict
-        The metadata of the model.
-    counts : dict of str to ndarray
-        Of all rows that it has learned, each predicted before.
-    threshold : float, "tuned" or None
-        What was asked for.
-    unlabeled, skipped : int
-        Rows without a label that were learned and passed over.
+    fitted: the encoder and the learner; its own copy.
+    info: the metadata of the model.
+    counts: of all rows that it has learned, each predicted before.
+    threshold: what was asked for.
+    unlabeled, skipped: rows without a label that were learned and passed over.
     """
 
     fitted: Any

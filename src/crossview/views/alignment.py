@@ -10,16 +10,6 @@ import scipy.sparse as sp
 
 from crossview.errors import InputError
 
-__all__ = [
-    "align_rows",
-    "check_rows",
-    "flat_columns",
-    "index_as_columns",
-    "is_mapping",
-    "row_index",
-    "split_by_view",
-]
-
 MOST_EXAMPLES = 3
 
 
@@ -43,22 +33,9 @@ def row_index(data: Any) -> Any:
 def align_rows(views: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
     """Return the views with their rows in the order of the first one that has an index.
 
-    Parameters
-    ----------
-    views : mapping of str to data frame or array
-        The views.
-
-    Returns
-    -------
-    views : dict of str to data frame or array
-        The same rows in one order.
-    index : pandas.Index or None
-        Their index.
-
-    Raises
-    ------
-    InputError
-        Two views have the same number of rows and other labels, or not all in another order.
+    Returns views: the same rows in one order; index: their index.
+    Raises InputError: two views have the same number of rows and other labels, or not all in
+      another order.
     """
     first, index = "", None
     aligned = dict(views)
@@ -80,13 +57,8 @@ def align_rows(views: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
 def check_rows(X: Any, **others: Any) -> None:
     """Raise an error if labels or weights of pandas have another index than the rows.
 
-    Parameters
-    ----------
-    X : data frame, MultiView or mapping of views
-        The rows.
-    **others : series, data frame or array
-        What has one value per row, by the name of the argument; without an index nothing is
-        checked.
+    **others: what has one value per row, by the name of the argument; without an index nothing is
+      checked.
     """
     index = row_index(X)
     if index is None:
@@ -109,16 +81,9 @@ def check_rows(X: Any, **others: Any) -> None:
 def split_by_view(frame: Any) -> dict[str, Any] | None:
     """Return the views of a pandas frame with several levels of columns; None of any other one.
 
-    Parameters
-    ----------
-    frame : object
-        Anything.  The first level of its columns names the views, as that of
-        ``pd.concat({"mrna": a, "meth": b}, axis=1)``.
-
-    Returns
-    -------
-    views : dict of str to pandas.DataFrame, or None
-        The columns of each view.
+    frame: anything.  The first level of its columns names the views, as that of
+      ``pd.concat({"mrna": a, "meth": b}, axis=1)``.
+    Returns views: the columns of each view.
     """
     if not _has_levels(frame):
         return None

@@ -119,25 +119,14 @@ def resolve_views(
 ) -> tuple[ViewLayout, np.ndarray | None]:
     """Turn the ``views=`` parameter of an estimator into blocks of columns.
 
-    Parameters
-    ----------
-    views : None, mapping or sequence of int
-        None: the prefixes of columns that are called ``view__column``; one
-        view "all" where no column is.  A sequence of widths: consecutive
-        blocks, called ``view0``, ``view1``, ...  A mapping of view name to
-        columns: a slice, integer positions, column names, one column name, or
-        a glob such as ``"user_*"``.  Columns in no view are ignored.
-    n_features : int
-        Number of columns of ``X``.
-    feature_names : sequence of str, default=None
-        Names of the columns of ``X``, if they have names.
-
-    Returns
-    -------
-    layout : ViewLayout
-        Names and widths.
-    columns : ndarray of shape (layout.n_columns,), int64, or None
-        The column of ``X`` at each position of the layout; None: all columns in their order.
+    views: None: the prefixes of columns that are called ``view__column``; one view "all" where no
+      column is.  A sequence of widths: consecutive blocks, called ``view0``, ``view1``, ...  A
+      mapping of view name to columns: a slice, integer positions, column names, one column name, or
+      a glob such as ``"user_*"``.  Columns in no view are ignored.
+    n_features: number of columns of ``X``.
+    feature_names: names of the columns of ``X``, if they have names.
+    Returns layout: names and widths; columns (layout.n_columns,): the column of ``X`` at each
+      position of the layout; None: all columns in their order.
     """
     if views is None:
         views = views_by_prefix(() if feature_names is None else feature_names)
@@ -178,15 +167,7 @@ def resolve_views(
 def views_by_prefix(names: Iterable[Any]) -> dict[str, list[str]] | None:
     """Return the columns called ``view__column``, by view; None if there are none.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names of the columns.
-
-    Returns
-    -------
-    views : dict of str to list of str, or None
-        Names of columns; those without a prefix are in no view.
+    Returns views: names of columns; those without a prefix are in no view.
     """
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -199,10 +180,7 @@ def views_by_prefix(names: Iterable[Any]) -> dict[str, list[str]] | None:
 def warn_of_unused(names: Iterable[Any]) -> None:
     """Warn of columns that have no prefix where others are called ``view__column``.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names of all columns, of which nobody named the views.
+    names: names of all columns, of which nobody named the views.
     """
     names = list(names)
     groups = views_by_prefix(names)

@@ -221,15 +221,7 @@ class MultiView:
 def as_views(X: Any) -> Any:
     """Return the views of a mapping, or of a pandas frame whose columns have several levels.
 
-    Parameters
-    ----------
-    X : object
-        The rows.
-
-    Returns
-    -------
-    X : MultiView or object
-        The rows; all else is as it is.
+    Returns X: the rows; all else is as it is.
     """
     if isinstance(X, MultiView):
         return X

@@ -13,22 +13,13 @@ from crossview.errors import InputError, type_of
 from crossview.views.layout import ViewLayout
 from crossview.views.multi_view import MultiView
 
-__all__ = ["OneRow", "finite_number"]
-
 
 class OneRow(NamedTuple):
     """One row of views.
 
-    Attributes
-    ----------
-    layout : ViewLayout
-        Names and widths of the views.
-    columns : list of int
-        Columns of the entries among those of all views, ascending, each once.
-    values : list of float
-        Their values, which are finite.
-    present : list of bool
-        Whether each view is there; one that is missing has no entries.
+    columns: columns of the entries among those of all views, ascending, each once.
+    values: their values, which are finite.
+    present: whether each view is there; one that is missing has no entries.
     """
 
     layout: ViewLayout

@@ -13,26 +13,12 @@ import scipy.sparse as sp
 
 from crossview.errors import InputError
 
-__all__ = ["canonical_csr", "check_indices"]
-
 
 def canonical_csr(X: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR with sorted columns, each once in a row.
 
-    Parameters
-    ----------
-    X : sparse matrix
-        It is not changed; it is returned if it is such a matrix already.
-
-    Returns
-    -------
-    csr_array or csr_matrix
-        The same matrix.
-
-    Raises
-    ------
-    InputError
-        An index is out of range, or the row pointers do not fit.
+    X: it is not changed; it is returned if it is such a matrix already.
+    Raises InputError: an index is out of range, or the row pointers do not fit.
     """
     check_indices(X)
     matrix = X if X.format == "csr" else sp.csr_array(X)
@@ -49,15 +35,8 @@ def check_indices(X: Any) -> None:
     One pass over the indices, at the speed of memory.  Formats without index arrays are correct
     by construction.
 
-    Parameters
-    ----------
-    X : sparse matrix
-        In any format.
-
-    Raises
-    ------
-    InputError
-        The message names the index, and its row if the matrix is CSR.
+    X: in any format.
+    Raises InputError: the message names the index, and its row if the matrix is CSR.
     """
     n_rows, n_columns = X.shape
     if X.format == "coo":

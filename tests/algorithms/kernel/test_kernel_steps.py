@@ -14,12 +14,18 @@ from crossview.algorithms.kernel.rounds import drawable
 from crossview.algorithms.kernel.schedule import draw_rows
 from crossview.algorithms.kernel.step import Examples, Settings, co_agreement, init_memory
 from crossview.batch import read_only
-from kernel_data import KERNELS, WIDTHS, as_rows, problem, row_lists
+from kernel_data import KERNELS, WIDTHS, as_labels, as_rows, problem, row_lists
 from reference import keco as reference
+
+LAM = [0.05, 0.2, 0.01]  # of each view
+
+
+def lams(lam):
+    return read_only(np.array(lam))
 
 
 def examples_of(y, present):
-    labels, weight = y[:, None].astype(float), np.ones(len(y))
+    labels, weight = as_labels(y)[:, None], np.ones(len(y))
     return Examples(read_only(labels), read_only(weight), read_only(present))
 
 
@@ -56,13 +62,13 @@ CASES = [
 def test_counts_equal_the_slow_reference(name, schedule, widths, missing, include_self, supervised):
     X, y, _, present = problem(n=40, widths=widths, missing=missing)
     draws = drawn(schedule, y, 200, seed=3)
-    settings = Settings(0.05, 0.0, bool(include_self), bool(supervised))
+    settings = Settings(lams(LAM[: len(X)]), 0.0, bool(include_self), bool(supervised))
     memory = run(X, y, draws, settings, name, present)
     alpha, z = reference.learn(
         row_lists(X),
         y,
         draws,
-        0.05,
+        LAM[: len(X)],
         KERNELS[name],
         include_self=include_self,
         supervised=supervised,
@@ -82,7 +88,7 @@ def test_counts_equal_the_slow_reference(name, schedule, widths, missing, includ
 def test_the_linear_kernel_equals_the_explicit_form(include_self, container):
     X, y, _, present = problem(missing=True)
     draws = drawn("half-labeled", y, 400)
-    settings = Settings(0.05, 0.0, include_self, False)
+    settings = Settings(lams(LAM), 0.0, include_self, False)
     expected = run(X, y, draws, settings, "linear", present)
     rows = as_rows(X, present, container)
     memory = init_memory(3, 1, len(y))
@@ -97,7 +103,7 @@ def test_the_linear_kernel_equals_the_explicit_form(include_self, container):
         assert_allclose(W[lo:hi, 0], expected.beta[v, 0] @ blank[:, lo:hi], atol=1e-10)
 
 
-KECO = Settings(0.1, 0.0, include_self=False, supervised=False)
+KECO = Settings(lams([0.1, 0.1]), 0.0, include_self=False, supervised=False)
 ALL_PRESENT = np.empty((0, 2), dtype=bool)
 
 
@@ -124,7 +130,7 @@ def test_the_views_agree_on_the_top_class_of_several():
 
 def test_a_row_without_co_agreement_is_counted_and_has_no_effect():
     X, y, _, present = problem(n=10)
-    memory = run(X, 0 * y, np.array([4, 4, 5]), KECO, "rbf", present)
+    memory = run(X, np.zeros(len(y)), np.array([4, 4, 5]), KECO, "rbf", present)
     assert_array_equal(memory.alpha[:, 0, 4], 2.0)
     assert not memory.beta.any()
 
@@ -142,7 +148,7 @@ def test_the_schedules_draw_unlabeled_rows_when_the_paper_and_the_code_say():
 
 
 def test_rows_of_weight_0_are_not_drawn():
-    labels, weight = np.array([[1.0], [-1.0], [0.0], [0.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    _, _, known, unknown = drawable(labels, weight)
+    labels, weight = np.array([[1.0], [-1.0], [np.nan], [np.nan]]), np.array([1.0, 0.0, 1.0, 0.0])
+    _, _, known, unknown, _ = drawable(labels, weight)
     assert_array_equal(known, [0])
     assert_array_equal(unknown, [2])

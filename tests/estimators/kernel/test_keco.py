@@ -23,7 +23,9 @@ from reference import keco as reference
 def test_scores_are_those_of_the_reference(kernel, model):
     X, y, _, present = problem(missing=True)
     given = PAPER | {"n_iterations": 200, "random_state": 5}
-    learner = model(WIDTHS, kernel=kernel, gamma=0.5, lam=0.05, **given)
+    lam = [0.05, 0.2, 0.01]
+    each = {f"view{v}": value for v, value in enumerate(lam)}
+    learner = model(WIDTHS, kernel=kernel, gamma=0.5, lam=each, **given)
     learner.fit(as_table(X, present), as_labels(y))
     rng = np.random.RandomState(5)
     draws = draw_rows("half-labeled", np.flatnonzero(y), np.flatnonzero(y == 0), 200, rng)
@@ -32,14 +34,14 @@ def test_scores_are_those_of_the_reference(kernel, model):
         rows,
         y,
         draws,
-        0.05,
+        lam,
         KERNELS[kernel],
         supervised=model is PegasosClassifier,
         present=present,
     )
     new, _, _, there = problem(n=20, seed=7, missing=True)
     expected = [
-        reference.score([x[i] for x in new], rows, alpha, z, 0.05, 200, KERNELS[kernel], there[i])
+        reference.score([x[i] for x in new], rows, alpha, z, lam, 200, KERNELS[kernel], there[i])
         for i in range(20)
     ]
     assert_allclose(learner.decision_function(as_table(new, there)), expected, atol=1e-9)
@@ -429,6 +431,8 @@ def test_a_saved_model_goes_on(options, tmp_path):
         ({"kernel": "precomputed"}, "square matrix"),
         pytest.param({"kernel": lambda a, b: np.zeros((1, 1))}, "returned the shape", id="shape"),
         ({"lam": 0.0}, "lam"),
+        ({"lam": {"view0": 1.0}}, "lam= has no value for view 'view1'"),
+        ({"lam": {"view0": 1.0, "view1": 0.0, "view2": 1.0}}, "lam= has 0.0 for view 'view1'"),
     ],
     ids=str,
 )

@@ -60,11 +60,11 @@ def test_the_search_among_many_columns_finds_the_strongest():
     }
     expected = sorted(weights.items(), key=lambda one: -abs(one[1]))[:20]
     for (places, weight), (right, value) in zip(
-        strongest(parts, constant, 20, False), expected, strict=True
+        strongest(parts, constant, 20, [False] * 3), expected, strict=True
     ):
         assert (places, weight) == (right, pytest.approx(value))
     wide = [np.vstack([A, 0.1 * rng.normal(size=(3000, 3))]) for A in parts]
-    found = strongest(wide, constant, 5, False)
+    found = strongest(wide, constant, 5, [False] * 3)
     assert [places for places, _ in found] == [places for places, _ in expected[:5]]
 
 

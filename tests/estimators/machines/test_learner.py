@@ -96,6 +96,19 @@ def test_every_optimizer_finds_the_interaction(optimizer):
     same_state(model, again)
 
 
+@pytest.mark.parametrize("options", [{}, {"cross_view_only": True}, {"order": 4}], ids=str)
+def test_a_factorization_machine_of_order_three_finds_the_product_of_three(options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 6))
+    y = X[:, 0] * X[:, 2] * X[:, 4] + 0.1 * rng.normal(size=2000)
+    model = FactorizationMachineRegressor([2, 2, 2], n_factors=8, random_state=0)
+    assert model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) < 0.1
+    model.set_params(**{"order": 3} | options).fit(X[:1500], y[:1500])
+    assert model.score(X[1500:], y[1500:]) > 0.95
+    strongest = max(model.interactions(), key=lambda one: abs(one.weight))
+    assert (strongest.views, strongest.columns) == (("view0", "view1", "view2"), (0, 0, 0))
+
+
 def test_after_all_rows_at_once_a_stream_may_follow():
     X, y = numbers()
     model = MultiViewMachineRegressor(WIDTHS, optimizer="lbfgs", random_state=0).fit(X, y)
@@ -320,6 +333,14 @@ BAD = {
     "turns without a penalty": (
         lambda: SupportTensorMachineClassifier(WIDTHS, alpha=0.0).fit(X_BAD, Y_BAD > 5000),
         "alpha above 0",
+    ),
+    "an order of one": (
+        lambda: FactorizationMachineRegressor(WIDTHS, order=1).fit(X_BAD, Y_BAD),
+        "order",
+    ),
+    "an export of order three": (
+        lambda: FactorizationMachineRegressor(WIDTHS, order=3).fit(X_BAD, Y_BAD).portable(),
+        "order=3: products of more than two columns have no portable form; train with order=2",
     ),
     "factors": (lambda: MultiViewMachineRegressor(n_factors=0).fit(X_BAD, Y_BAD), "n_factors"),
 }

@@ -1,5 +1,6 @@
 """Steps with a weight per feature: the linear kernel, and features that approximate others."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -75,11 +76,11 @@ def explicit_pass(features, draws, examples, memory, settings, work, t):
             hi = begin[n + 1] = view_end(j, lo, indptr[i + 1], offset, ptr[n + 1])
             sqnorm = dots_and_sqnorm(Row(x, j, lo, hi, offset, n, 0.0), W, sums[n])
             self_kernel[n] = sqnorm + settings.intercept
-        mean_score(sums, here, settings.lam * t, stream.scores[s])
+        mean_score(sums, here, settings.lam, t, stream.scores[s])
         if weight[i] <= 0.0 or not within_quota(labels[i], stream.scores[s], stream):
             continue
         t += 1
-        if settings.supervised and labels[i, 0] == 0.0:
+        if settings.supervised and math.isnan(labels[i, 0]):
             continue
         # 2. the step
         for n in range(V):

@@ -1,5 +1,6 @@
 """Steps over rows whose kernel values are all in memory."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +55,7 @@ def gram_pass(gram, draws, examples, memory, settings, row, t):
     for s in range(rows.shape[0]):
         t += 1
         i, g = rows[s], gram_rows[s]
-        if settings.supervised and labels[i, 0] == 0.0:
+        if settings.supervised and math.isnan(labels[i, 0]):
             continue
         mark_present(present, i, here)
         for n in range(V):

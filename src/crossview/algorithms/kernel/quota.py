@@ -1,5 +1,6 @@
 """Quota of unlabeled rows, which grows with the accuracy on the labeled ones."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +15,13 @@ class Stream(NamedTuple):
 
     scores: np.ndarray  # (n, K): becomes the mean score of each row before it was learned
     counts: np.ndarray  # (3,): labeled rows, unlabeled rows, and labeled rows scored right before
-    ratio: float  # unlabeled rows to learn per labeled row, times the trust
+    ratio: float  # unlabeled rows to learn per labeled row
+    by_trust: bool  # whether that is times the trust
 
 
 def unlimited(n: int, K: int) -> Stream:
     """Return a stream of n rows that learns all of them."""
-    return Stream(np.zeros((n, K)), np.zeros(3), np.inf)
+    return Stream(np.zeros((n, K)), np.zeros(3), np.inf, False)
 
 
 @inlined_borrowing
@@ -50,13 +52,15 @@ def within_quota(label, score, stream):
     ``score`` is that of the row before it is learned.
     """
     counts = stream.counts
-    if label[0] != 0.0:
+    if not math.isnan(label[0]):
         counts[0] += 1.0
         counts[2] += is_right(label, score)
         return True
     allowed = stream.ratio
     if stream.ratio < np.inf:
-        allowed *= trust(counts[2], counts[0], max(2, label.shape[0])) * counts[0]
+        allowed *= counts[0]
+        if stream.by_trust:
+            allowed *= trust(counts[2], counts[0], max(2, label.shape[0]))
     if counts[1] + 1.0 > allowed:
         return False
     counts[1] += 1.0

@@ -51,15 +51,25 @@ class Learner(NamedTuple):
 class Drawable(NamedTuple):
     """Rows that can be drawn."""
 
-    labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
+    labels: np.ndarray  # (n, K): -1 and 1, or a number; NaN in an unlabeled row
     weight: np.ndarray  # (n,)
     known: np.ndarray  # the rows with a label and a weight
     unknown: np.ndarray  # the rows with a weight and no label
+    squared: bool = False  # regression: labels are numbers
 
     @property
     def classes(self) -> np.ndarray:
-        """The class of each row in ``known``."""
+        """The class of each row in ``known``; one for all of a regression."""
+        if self.squared:
+            return np.zeros(len(self.known), dtype=np.intp)
         return top_classes(self.labels[self.known])[0]
+
+    def losses(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Return the loss of labeled rows with these scores."""
+        labels = self.labels[rows]
+        if self.squared:
+            return (labels - scores) ** 2
+        return np.maximum(0.0, 1.0 - labels * scores)
 
     @property
     def n_classes(self) -> int:
@@ -67,11 +77,11 @@ class Drawable(NamedTuple):
         return max(2, self.labels.shape[1])
 
 
-def drawable(labels: np.ndarray, weight: np.ndarray) -> Drawable:
+def drawable(labels: np.ndarray, weight: np.ndarray, squared: bool = False) -> Drawable:
     """Return the rows that can be drawn: none has weight 0."""
-    counts, labeled = weight > 0.0, labels[:, 0] != 0.0
+    counts, labeled = weight > 0.0, ~np.isnan(labels[:, 0])
     known, unknown = np.flatnonzero(counts & labeled), np.flatnonzero(counts & ~labeled)
-    return Drawable(labels, weight, known, unknown)
+    return Drawable(labels, weight, known, unknown, squared)
 
 
 def draw(rows: np.ndarray, steps: int, random_state: np.random.RandomState) -> np.ndarray:
@@ -124,8 +134,8 @@ def choose_steps(learner: Learner, data: Drawable, random_state: np.random.Rando
     """Return the steps after which a held-out part of the labeled rows gets no better.
 
     They double from FIRST_STEPS on until the mean hinge loss of the held-out rows falls by less
-    than MIN_DECREASE; the most are MAX_PASSES passes over the labeled rows, and MAX_STEPS if those
-    are fewer steps.
+    than MIN_DECREASE (of numbers: their squared loss); the most are MAX_PASSES passes over the
+    labeled rows, and MAX_STEPS if those are fewer steps.
     """
     most = max(MAX_STEPS, MAX_PASSES * len(data.known))
     rest, held_out = next(split_folds(data.classes, random_state), (None, None))
@@ -135,7 +145,7 @@ def choose_steps(learner: Learner, data: Drawable, random_state: np.random.Rando
     while True:
         learner.fit(draw(data.known[rest], steps, random_state), data.labels, data.weight)
         test = data.known[held_out]
-        loss = np.maximum(0.0, 1.0 - data.labels[test] * learner.score(test)).mean()
+        loss = data.losses(test, learner.score(test)).mean()
         if loss > (1.0 - MIN_DECREASE) * least:
             return steps // 2
         if 2 * steps > most:
@@ -166,7 +176,7 @@ def learn_in_rounds(
 
     A round has ``steps`` steps, and at least ``steps_per_row`` per row that it labels.
     """
-    labels, weight, known, unknown = data
+    labels, weight, known, unknown, _ = data
     trusted = trust_in_agreement(learner, data, steps, random_state) if len(unknown) else 0.0
     learner.fit(draw(known, steps, random_state), labels, weight)
     counts = np.bincount(data.classes, minlength=data.n_classes)
@@ -198,8 +208,14 @@ def learn(
     steps_per_row = 0
     if steps is None:
         steps, steps_per_row = choose_steps(learner, data, random_state), STEPS_PER_ROW
+        if schedule == "alternating" and len(data.unknown):
+            steps = max(2 * steps, steps_per_row * len(data.unknown))
     if schedule == "rounds":
         learn_in_rounds(learner, data, steps, steps_per_row, random_state)
-    else:
-        draws = draw_rows(schedule, data.known, data.unknown, steps, random_state)
-        learner.fit(draws, data.labels, data.weight)
+        return
+    weight = data.weight
+    if schedule == "alternating" and len(data.unknown):
+        # half of the steps are of each kind: with weight 2 both means have weight 1
+        weight = 2.0 * weight
+    draws = draw_rows(schedule, data.known, data.unknown, steps, random_state)
+    learner.fit(draws, data.labels, weight)

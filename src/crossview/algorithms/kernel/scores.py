@@ -18,8 +18,8 @@ def averaged(last: np.ndarray, moment: np.ndarray, T: int) -> np.ndarray:
 
 
 @inlined_borrowing
-def mean_score(sums, here, scale, out):
-    """out[c] <- mean over the views present of sums[n, c] / scale; 0 before the first step."""
+def mean_score(sums, here, lam, t, out):
+    """out[c] <- mean over the views present of sums[n, c] / (lam[n] t); 0 before the first step."""
     n_present = 0
     for n in range(sums.shape[0]):
         n_present += here[n]
@@ -27,17 +27,17 @@ def mean_score(sums, here, scale, out):
         total = 0.0
         for n in range(sums.shape[0]):
             if here[n]:
-                total += sums[n, c]
-        out[c] = total / (scale * n_present) if scale > 0.0 and n_present > 0 else 0.0
+                total += sums[n, c] / lam[n]
+        out[c] = total / (t * n_present) if t > 0 and n_present > 0 else 0.0
 
 
 @njit
-def mean_scores(sums, present, scale, out):
+def mean_scores(sums, present, lam, t, out):
     """out[i] <- `mean_score` of row i."""
     here = np.empty(sums.shape[1], np.bool_)
     for i in range(out.shape[0]):
         mark_present(present, i, here)
-        mean_score(sums[i], here, scale, out[i])
+        mean_score(sums[i], here, lam, t, out[i])
 
 
 @inlined_borrowing

@@ -1,5 +1,6 @@
 """One step of Algorithm 1: score every view of one row, then let every view learn."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,16 +11,18 @@ from crossview._jit import inlined_borrowing
 class Settings(NamedTuple):
     """Constants of a pass."""
 
-    lam: float  # λ
+    lam: np.ndarray  # (V,): λ of each view
     intercept: float  # the constant in each kernel value; explicit features have it apart
     include_self: bool  # the term j = i counts in a row's score
     supervised: bool  # Pegasos: an unlabeled row takes a step and changes nothing
+    squared: bool = False  # regression: the squared loss
+    disagreement: float = 0.0  # μ of regression
 
 
 class Examples(NamedTuple):
     """Labels, weights and present views of n rows; K labels per row, V views; read-only."""
 
-    labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
+    labels: np.ndarray  # (n, K): -1 and 1, or a number; NaN in an unlabeled row
     weight: np.ndarray  # (n,)
     present: np.ndarray  # bool (n, V), or (0, V) if no view is missing
 
@@ -90,12 +93,52 @@ def has_loss(z, score):
 
 @inlined_borrowing
 def take_step(i, t, row, examples, memory, settings):
-    """Lines 6 to 11 of Algorithm 1 for row i at step t; its sums are in the buffers."""
+    """Make step t, on row i; its sums are in the buffers."""
+    if settings.squared:
+        take_squared_step(i, t, row, examples, memory, settings)
+    else:
+        take_hinge_step(i, t, row, examples, memory, settings)
+
+
+@inlined_borrowing
+def take_squared_step(i, t, row, examples, memory, settings):
+    """The implicit step of regression; see the equations of the package."""
+    here, sums, self_kernel, _ = row
+    labels, weight, _ = examples
+    beta, moment = memory.beta, memory.moment
+    lam, mu, y = settings.lam, settings.disagreement, labels[i, 0]
+    n_present, total, normalizer = 0, 0.0, 0.0
+    if math.isnan(y):
+        for n in range(here.shape[0]):
+            n_present += here[n]
+        for n in range(here.shape[0]):
+            if here[n]:
+                g = 1.0 / (1.0 + n_present * mu * weight[i] * self_kernel[n] / (lam[n] * t))
+                total += g * sums[n, 0] / (lam[n] * t)
+                normalizer += g
+    for n in range(here.shape[0]):
+        if here[n]:
+            score, eta = sums[n, 0] / (lam[n] * t), weight[i] * self_kernel[n] / (lam[n] * t)
+            if not math.isnan(y):
+                step = weight[i] * (y - score) / (1.0 + eta)
+            elif normalizer > 0.0:
+                pull = n_present * mu
+                step = weight[i] * pull * (total / normalizer - score) / (1.0 + pull * eta)
+            else:
+                step = 0.0
+            beta[n, 0, i] += step
+            moment[n, 0, i] += t * step
+
+
+@inlined_borrowing
+def take_hinge_step(i, t, row, examples, memory, settings):
+    """Lines 6 to 11 of Algorithm 1 for row i at step t."""
     # a tuple is unpacked once per step: in the inner loops each access costs some nanoseconds
     here, sums, self_kernel, agreed = row
+    lam = settings.lam
     labels, weight, _ = examples
     alpha, beta, moment, last = memory
-    labeled = labels[i, 0] != 0.0
+    labeled = not math.isnan(labels[i, 0])
     # line 6, eq. (3): all views are scored before any of them learns
     for n in range(here.shape[0]):
         if here[n]:
@@ -108,7 +151,7 @@ def take_step(i, t, row, examples, memory, settings):
                     total -= beta[n, c, i] * self_kernel[n]
                 if settings.include_self and not labeled:
                     total += alpha[n, c, i] * agreed[c] * self_kernel[n]
-                last[n, c, i] = total / (settings.lam * t)
+                last[n, c, i] = total / (lam[n] * t)
     # lines 7 to 11: eq. (4) labels the row, and every view in which it has a loss counts it
     for n in range(here.shape[0]):
         if here[n]:

@@ -1,5 +1,6 @@
 """Steps over rows that come once, by the kernel values with the support vectors kept so far."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ def stream_pass(pool, examples, memory, budget, settings, work, t):
     labels, weight, present = examples
     V, K = beta.shape[0], beta.shape[1]
     stream, row = work
-    here, sums, _, _ = row
+    here, sums, self_kernel, _ = row
     for i in range(labels.shape[0]):
         k = n_old + i
         g = k if budget.size > 0 else i
@@ -68,11 +69,12 @@ def stream_pass(pool, examples, memory, budget, settings, work, t):
         for n in range(V):
             for c in range(K):
                 sums[n, c] = sum_supports(beta[n, c], gram[n, g], k) if here[n] else 0.0
-        mean_score(sums, here, settings.lam * t, stream.scores[i])
+            self_kernel[n] = gram[n, g, k]
+        mean_score(sums, here, settings.lam, t, stream.scores[i])
         if weight[i] <= 0.0 or not within_quota(labels[i], stream.scores[i], stream):
             continue
         t += 1
-        if settings.supervised and labels[i, 0] == 0.0:
+        if settings.supervised and math.isnan(labels[i, 0]):
             continue
         take_step(i, t, row, examples, memory, settings)
         for n in range(V):

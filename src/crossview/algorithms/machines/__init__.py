@@ -22,7 +22,16 @@ T_f = sum_v S_v,f and a first factor of each class that is linear:
         + ½ sum_f (T_f² - sum_v S_v,f²)                   eq. (27), pairs across views
     support tensor machine: intercept + prod_v S_v         eq. (25), k = 1
 
-So four models share one loop.  ``state`` holds the parameters, ``scores`` the equations
+A factorization machine of order m > 2 (Blondel, Fujino, Ueda, Ishihata, "Higher-Order
+Factorization Machines", NeurIPS 2016) has the products of up to m columns, with one set of factors
+for all orders.  With z_i = x_i A[i, f], of columns, or z_v = S_v,f of views, and E_r the sum over
+all products of r different z, the ANOVA kernel,
+
+    score = intercept + linear + sum_f sum_(r = 2 .. m) E_r
+    E_r <- E_r + z E_(r-1), for r = m .. 1 and each z in turn, from E_0 = 1: O(m d)
+    d E_r / d z = E_(r-1)' of the others = E_(r-1) - z E_(r-2)'
+
+So all models share one loop.  ``state`` holds the parameters, ``scores`` the equations
 above, ``init`` the initial weights, ``update`` the step of one row, and ``online`` the pass;
 ``batch`` sums over all rows for ``lbfgs`` and ``alternating``; ``interactions`` finds the
 strongest terms of the score.

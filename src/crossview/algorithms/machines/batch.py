@@ -6,8 +6,9 @@ import numpy as np
 
 from crossview._jit import borrowing, njit
 from crossview.algorithms.losses import loss_slopes
-from crossview.algorithms.machines.scores import row_score
+from crossview.algorithms.machines.scores import order_slope, row_score
 from crossview.algorithms.machines.state import (
+    ALL_ORDERS,
     ALL_PAIRS,
     MULTI_VIEW,
     Examples,
@@ -59,7 +60,8 @@ def gradient_pass(rows, examples, machine, loss, gradient, work, scores):
         for a in range(K):
             G[a] *= weight[i]
             gradient.c[a] += G[a]
-            if machine.model == ALL_PAIRS:  # less the pair of a column with itself
+            if machine.model == ALL_PAIRS or machine.model == ALL_ORDERS:
+                # less the pair of a column with itself
                 pairs[a * k + 1 : (a + 1) * k] = G[a]
         for p in range(machine.views.shape[0]):
             v = machine.views[p]
@@ -73,8 +75,12 @@ def gradient_pass(rows, examples, machine, loss, gradient, work, scores):
                 for q in range(entry_ptr[v], entry_ptr[v + ONE]):
                     slot = j[q - offset] + machine.column_offset[p]
                     for f in range(n):
-                        own = pairs[f] * x[q] * machine.A[slot, 0, f]
-                        gradient.A[slot, f] += x[q] * (D[p, f] - own)
+                        z, slope = x[q] * machine.A[slot, 0, f], D[p, f]
+                        if machine.model != ALL_ORDERS:
+                            slope -= pairs[f] * z
+                        elif pairs[f] != 0.0:
+                            slope = pairs[f] * order_slope(buffers.E, f, z)
+                        gradient.A[slot, f] += x[q] * slope
 
 
 def sum_slopes(

@@ -10,8 +10,7 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined, inlined_borrowing, njit
 from crossview.algorithms.machines.state import (
-    ALL_PAIRS,
-    CROSS_PAIRS,
+    FACTORIZED,
     MULTI_VIEW,
     find_views,
     has_view,
@@ -66,7 +65,7 @@ def init_column(machine, p, slot, position):
     """
     K = machine.class_ids.shape[0]
     k = machine.B.shape[2] // K
-    n_linear = 1 if machine.model == CROSS_PAIRS or machine.model == ALL_PAIRS else 0
+    n_linear = 1 if machine.model in FACTORIZED else 0
     key, row, size = machine.keys[p], np.uint64(position) + ONE, machine.sizes[p]
     if size > 0.0:
         for a in range(K):

@@ -5,7 +5,7 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS, TENSOR
+from crossview.algorithms.machines.state import ALL_ORDERS, ALL_PAIRS, FACTORIZED, TENSOR
 
 # columns of a view, and combinations, that the beam search keeps
 BEAM_WIDTH = 1000
@@ -18,18 +18,21 @@ def terms(
     groups: list[np.ndarray],
     views: np.ndarray,
     highest: int | None = None,
+    most: int = 2,
 ) -> Iterator[tuple[list[int], list[np.ndarray], np.ndarray]]:
     """Yield the interactions of one class: for each combination of views parts, A, constant.
 
     The weight of columns i_1, i_2, ... of these views is sum_f constant_f prod_v A_v[i_v, f].
-    ``highest``: the highest order of a multi-view machine; None: all.
+    ``highest``: the highest order wanted; None: all.  ``most``: that of a factorization machine.
     """
-    if model in (CROSS_PAIRS, ALL_PAIRS):
+    if model in FACTORIZED:
         for p, A in enumerate(tables):
             yield [p], [A[:, :1]], np.ones(1)
-        pairs = combinations_with_replacement if model == ALL_PAIRS else combinations
-        for p, q in pairs(range(len(tables)), 2):
-            yield [p, q], [tables[p][:, 1:], tables[q][:, 1:]], np.ones(B.shape[1] - 1)
+        all_columns = model in (ALL_PAIRS, ALL_ORDERS)
+        choose = combinations_with_replacement if all_columns else combinations
+        for order in range(2, min(highest or most, most) + 1):
+            for chosen in choose(range(len(tables)), order):
+                yield list(chosen), [tables[p][:, 1:] for p in chosen], np.ones(B.shape[1] - 1)
         return
     if model == TENSOR:
         yield list(range(len(tables))), tables, np.ones(B.shape[1])
@@ -52,11 +55,11 @@ def terms(
 
 
 def strongest(
-    parts: list[np.ndarray], constant: np.ndarray, top: int, same: bool
+    parts: list[np.ndarray], constant: np.ndarray, top: int, same: list[bool]
 ) -> list[tuple[tuple[int, ...], float]]:
     """Return the combinations, one row per part, with the largest |sum_f c_f prod_p A_p[i_p, f]|.
 
-    ``same``: two parts are the same, and a pair of different rows counts once.
+    ``same``: whether each part is the one before; different rows of it count once, in their order.
     Exact for one part, and for two of at most `BEAM_WIDTH` rows.  Else a beam search that keeps
     the `BEAM_WIDTH` rows, and then combinations, with the largest bound:
     the sum of the absolute products, with the largest row for the remaining parts.
@@ -70,14 +73,13 @@ def strongest(
         if len(parts) > 1:
             rows = rows[_largest(np.abs(A) @ (before * after), BEAM_WIDTH)]
         if p < len(parts) - 1:
-            values = np.abs(products) @ (np.abs(A[rows]) * after).T
-            keep = _largest(values.ravel(), BEAM_WIDTH)
+            values, most = np.abs(products) @ (np.abs(A[rows]) * after).T, BEAM_WIDTH
         else:
-            values = products @ A[rows].T
-            if same:
-                values[beam[:, -1:] >= rows] = 0.0
-            keep = _largest(np.abs(values).ravel(), top)
-            keep = keep[values.ravel()[keep] != 0.0]
+            values, most = products @ A[rows].T, top
+        if same[p]:
+            values[beam[:, -1:] >= rows] = 0.0
+        keep = _largest(np.abs(values).ravel(), most)
+        keep = keep[values.ravel()[keep] != 0.0]
         old, new = np.unravel_index(keep, values.shape)
         beam = np.column_stack([beam[old], rows[new]])
         products = products[old] * A[rows[new]]

@@ -4,7 +4,9 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.machines.state import (
+    ALL_ORDERS,
     ALL_PAIRS,
+    CROSS_ORDERS,
     CROSS_PAIRS,
     Machine,
     find_views,
@@ -93,6 +95,52 @@ def all_pairs(S, D, product, k, K):
                 D[p, f] = total
 
 
+@borrowing
+def add_orders(x, j, entries, A, E):
+    """E_r,f <- E_r,f with these entries: E_r <- E_r + x A E_(r-1), the highest order first."""
+    for p in range(entries.lo, entries.hi):
+        slot = (j[p - entries.offset] + entries.column_offset) * A.stride
+        for f in range(A.n):
+            z = x[p] * A.values[slot + f]
+            for r in range(E.shape[0] - 1, 0, -1):
+                E[r, f] += z * E[r - 1, f]
+
+
+@inlined_borrowing
+def order_slope(E, f, z):
+    """Return d sum_(r >= 2) E_r / d z: the sum of E_r without z, over r = 1 to the order - 1.
+
+    E_r = E_r' + z E_(r-1)', where E' is without z; so E_r' = E_r - z E_(r-1)', from E_0' = 1 on.
+    """
+    total, without = 0.0, 1.0
+    for r in range(1, E.shape[0] - 1):
+        without = E[r, f] - z * without
+        total += without
+    return total
+
+
+@borrowing
+def higher_orders(S, D, product, E, across, k, K):
+    """Interactions of up to m columns: product <- sum_(r >= 2) E_r, and D its slope by a sum.
+
+    ``across``: E is that of the sums S_p; otherwise that of the columns, and D is the slope by one
+    that is 0.
+    """
+    for a in range(K):
+        first = a * k
+        linear_terms(S, D, product, first)
+        for f in range(first + 1, first + k):
+            if across:
+                for p in range(S.shape[0]):
+                    for r in range(E.shape[0] - 1, 0, -1):
+                        E[r, f] += S[p, f] * E[r - 1, f]
+            product[f] = 0.0
+            for r in range(2, E.shape[0]):
+                product[f] += E[r, f]
+            for p in range(S.shape[0]):
+                D[p, f] = order_slope(E, f, S[p, f] if across else 0.0)
+
+
 @inlined_borrowing
 def row_score(rows, i, machine, buffers, score):
     """score_c <- the scores of row i, and D <- d score / d S; return the offset of its columns.
@@ -100,12 +148,14 @@ def row_score(rows, i, machine, buffers, score):
     Eq. (6): S_p,f = B_p,f + sum_i x_i A[i, f]; a missing view has its bias row only.
     """
     x, j = rows.data, rows.indices
-    features, biases, _, S, D, flat_s, flat_d, product, _, entry_ptr = buffers
+    features, biases, _, S, D, flat_s, flat_d, product, _, entry_ptr, E = buffers
     K, width = score.shape[0], np.uint64(product.shape[0])
     k = machine.B.shape[2] // K
     offset = find_views(rows, i, entry_ptr)
     for f in range(ZERO, width, EIGHT):
         fill(product, f, 0.0)
+    for r in range(E.shape[0]):
+        E[r, :] = 1.0 if r == 0 else 0.0
     for p in range(ZERO, np.uint64(machine.views.shape[0])):
         v = machine.views[p]
         copy_factors(flat_s, p * width, biases, p)
@@ -114,10 +164,14 @@ def row_score(rows, i, machine, buffers, score):
             add_entries(x, j, entries, features, flat_s, p * width)
             if machine.model == ALL_PAIRS:
                 add_squares(x, j, entries, features, product)
+            elif machine.model == ALL_ORDERS:
+                add_orders(x, j, entries, features, E)
     if machine.model == CROSS_PAIRS:
         cross_pairs(S, D, product, k, K)
     elif machine.model == ALL_PAIRS:
         all_pairs(S, D, product, k, K)
+    elif machine.model == CROSS_ORDERS or machine.model == ALL_ORDERS:
+        higher_orders(S, D, product, E, machine.model == CROSS_ORDERS, k, K)
     else:  # eq. (25) is eq. (6) without bias rows
         first = ZERO
         for group in range(machine.ends.shape[0]):

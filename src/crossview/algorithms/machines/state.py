@@ -8,8 +8,11 @@ from crossview._jit import inlined_borrowing
 from crossview.kernels.lanes import WIDTH, Table
 from crossview.kernels.rows import ZERO, view_end
 
-# multi-view machine, pairs across views, all pairs, support tensor machine
-MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS, TENSOR = range(4)
+# multi-view machine, pairs across views, all pairs, support tensor machine, and interactions of
+# more columns than two, of different views or all
+MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS, TENSOR, CROSS_ORDERS, ALL_ORDERS = range(6)
+# the models that have a linear weight before the factors
+FACTORIZED = (CROSS_PAIRS, ALL_PAIRS, CROSS_ORDERS, ALL_ORDERS)
 
 
 class Machine(NamedTuple):
@@ -26,11 +29,12 @@ class Machine(NamedTuple):
     views: np.ndarray  # uint64 (n_parts,): the view of each part
     column_offset: np.ndarray  # uint64 (n_parts,): column j is in slot j + column_offset of A
     ends: np.ndarray  # uint64 (n_groups,): one past the last part of each group
-    model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
+    model: int  # MULTI_VIEW, ..., ALL_ORDERS
     seen: np.ndarray  # bool (n_slots,): columns that a row had; all others are 0
     keys: np.ndarray  # uint64 (n_parts,): seeds of the initial weights
     sizes: np.ndarray  # (n_parts,): standard deviation of the initial weights
     class_ids: np.ndarray  # uint64 (K,): the number of each class, in order of appearance
+    order: int = 2  # of CROSS_ORDERS and ALL_ORDERS: the most columns that interact
 
 
 class Examples(NamedTuple):
@@ -64,6 +68,7 @@ class RowBuffers(NamedTuple):
     product: np.ndarray  # (padded K k,): the terms of the scores
     score: np.ndarray  # (K,)
     entry_ptr: np.ndarray  # uint64 (n_views + 1,): the entries of each view of the row
+    E: np.ndarray  # (order + 1, K k): sums over products of so many columns; (0, K k): not needed
 
 
 def row_buffers(machine: Machine, ptr: np.ndarray) -> RowBuffers:
@@ -71,6 +76,7 @@ def row_buffers(machine: Machine, ptr: np.ndarray) -> RowBuffers:
     A, B, c = machine.A, machine.B, machine.c
     n, stride = np.uint64(B.shape[2]), np.uint64(B.shape[1] * B.shape[2])
     width = -(-B.shape[2] // WIDTH) * WIDTH
+    n_orders = machine.order + 1 if machine.model in (CROSS_ORDERS, ALL_ORDERS) else 0
     S, D = np.zeros((len(B), width)), np.zeros((len(B), width))
     return RowBuffers(
         Table(A.reshape(-1), n, stride),
@@ -83,6 +89,7 @@ def row_buffers(machine: Machine, ptr: np.ndarray) -> RowBuffers:
         np.zeros(width),
         np.empty(c.shape[1]),
         np.empty(len(ptr), np.uint64),
+        np.zeros((n_orders, B.shape[2])),
     )
 
 

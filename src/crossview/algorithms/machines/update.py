@@ -18,7 +18,15 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.machines.init import init_new_columns
-from crossview.algorithms.machines.state import ALL_PAIRS, MULTI_VIEW, Machine, RowBuffers, has_view
+from crossview.algorithms.machines.scores import order_slope
+from crossview.algorithms.machines.state import (
+    ALL_ORDERS,
+    ALL_PAIRS,
+    MULTI_VIEW,
+    Machine,
+    RowBuffers,
+    has_view,
+)
 from crossview.algorithms.optimizers import ADAGRAD, L2, Step, move, penalty_slope
 from crossview.kernels.lanes import Entries, adagrad_steps, add_product, fill, multiply, sum_of
 from crossview.kernels.rows import EIGHT, ONE, ZERO
@@ -141,6 +149,21 @@ def move_columns_with_pairs(x, j, entries, A, G, pairs, step):
                 move(values, a + f, n, slope, step)
 
 
+@borrowing
+def move_columns_with_orders(x, j, entries, A, G, pairs, E, step):
+    """As `move_columns_with_pairs`, of interactions of more columns."""
+    values, n, stride = A
+    for q in range(entries.lo, entries.hi):
+        if x[q] != 0.0:
+            a = (j[q - entries.offset] + entries.column_offset) * stride
+            for f in range(n):
+                theta, G_f = values[a + f], np.float64(G[f])
+                if pairs[f] != 0.0:
+                    G_f = pairs[f] * order_slope(E, f, x[q] * theta)
+                slope = x[q] * G_f + step.alpha * penalty_slope(step.penalty, theta)
+                move(values, a + f, n, slope, step)
+
+
 @inlined_borrowing
 def scaled(step, length):
     """Return the step with AdaGrad's rate divided by the length of the view's row."""
@@ -156,7 +179,7 @@ def move_row(rows, i, offset, machine, buffers, slopes, steps):
     """
     x, j, entry_ptr = rows.data, rows.indices, buffers.entry_ptr
     width, K = np.uint64(buffers.product.shape[0]), slopes.score.shape[0]
-    if machine.model == ALL_PAIRS:
+    if machine.model == ALL_PAIRS or machine.model == ALL_ORDERS:
         k = slopes.pairs.shape[0] // K
         for a in range(K):
             for f in range(a * k + 1, (a + 1) * k):
@@ -174,6 +197,9 @@ def move_row(rows, i, offset, machine, buffers, slopes, steps):
             if machine.model == ALL_PAIRS:
                 G = slopes.sums[first : first + buffers.features.n]
                 move_columns_with_pairs(x, j, entries, buffers.features, G, slopes.pairs, step)
+            elif machine.model == ALL_ORDERS:
+                G, E = slopes.sums[first : first + buffers.features.n], buffers.E
+                move_columns_with_orders(x, j, entries, buffers.features, G, slopes.pairs, E, step)
             else:
                 move_columns(x, j, entries, buffers.features, slopes.sums, first, step)
     for a in range(K):

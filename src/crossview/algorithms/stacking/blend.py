@@ -4,11 +4,13 @@ Stacked generalization (D. H. Wolpert, Neural Networks 5, 1992) with weights of 
 L. Breiman, "Stacked Regressions", Machine Learning 24, 1996.  With L_m the log probabilities of
 model m, classes are blended as a product of experts::
 
-    p(x) = softmax(b + sum_m w_m L_m(x))
-    w, b = argmin_{w >= 0}  mean_i(-log p_{y_i}(x_i)) + L2 sum_m w_m²
+    p(x) = softmax(sum_m w_m L_m(x))
+    w = argmin_{w >= 0}  mean_i(-log p_{y_i}(x_i)) + L2 sum_m w_m²
 
-and numbers as ``f(x) = b + sum_m w_m f_m(x)``, w >= 0, by least squares.  The first fit has all
-models, the second one those with the largest weights.
+and numbers as ``f(x) = c + sum_m w_m (f_m(x) - c)``, w >= 0, by least squares, with c the mean
+of y.  The first fit has all models, the second one those with the largest weights.  No constant is
+fitted: the models know how frequent the classes are, and a constant learns how frequent they were
+in these folds, which in the order of time or by groups is not how frequent they will be.
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
-
-__all__ = ["Blend", "blend_classes", "blend_numbers", "log_odds"]
 
 # probabilities below are taken for this one: a model that is sure and wrong must not rule out a
 # class
@@ -37,16 +37,16 @@ class Blend(NamedTuple):
         Positions of the models, in increasing order.
     weights : ndarray of shape (n_members,)
         w, 0 or more.
-    intercept : ndarray of shape (n_classes - 1,), or (1,) for numbers
-        b; of classes relative to the first one.
+    center : float
+        c of numbers, 0 of classes.
     """
 
     members: np.ndarray
     weights: np.ndarray
-    intercept: np.ndarray
+    center: float = 0.0
 
     def combine(self, predictions: np.ndarray) -> np.ndarray:
-        """Return ``b + sum_m w_m P_m`` of the members' log odds, or of their numbers.
+        """Return ``c + sum_m w_m (P_m - c)`` of the members' log odds, or of their numbers.
 
         Parameters
         ----------
@@ -58,7 +58,8 @@ class Blend(NamedTuple):
         blended : ndarray of shape (n_samples, n)
             Of classes the log odds of all but the first one to the first one.
         """
-        return np.asarray(self.intercept + np.tensordot(self.weights, predictions, 1))
+        rest = self.center * (1.0 - self.weights.sum())
+        return np.asarray(rest + np.tensordot(self.weights, predictions, 1))
 
 
 def log_odds(p: np.ndarray) -> np.ndarray:
@@ -105,32 +106,28 @@ def blend_classes(odds: np.ndarray, y: np.ndarray, members: int = MEMBERS) -> Bl
     >>> blend_classes(np.stack([noise, good]), y, members=1).members
     array([1])
     """
-    w, _ = _fit_classes(odds, y)
-    chosen = _largest(w, members)
-    return Blend(chosen, *_fit_classes(odds[chosen], y))
+    chosen = _largest(_fit_classes(odds, y), members)
+    return Blend(chosen, _fit_classes(odds[chosen], y))
 
 
-def _fit_classes(odds: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return w and b of all these models."""
+def _fit_classes(odds: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return w of all these models."""
     n_models, n, K = odds.shape
     flat = odds.reshape(n_models, n * K)
     is_label = y[:, None] == np.arange(1, K + 1)
-    of_label, share = flat @ is_label.ravel() / n, is_label.mean(axis=0)
+    of_label = flat @ is_label.ravel() / n
 
-    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        w, b = theta[:n_models], theta[n_models:]
-        z = (w @ flat).reshape(n, K) + b
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        z = (w @ flat).reshape(n, K)
         log_sum = logsumexp(np.column_stack([np.zeros(n), z]), axis=1)
         p = np.exp(z - log_sum[:, None])
-        value = log_sum.mean() - w @ of_label - b @ share + L2 * w @ w
-        slope_w = flat @ p.ravel() / n - of_label + 2 * L2 * w
-        return float(value), np.concatenate([slope_w, p.mean(axis=0) - share])
+        value = log_sum.mean() - w @ of_label + L2 * w @ w
+        return float(value), flat @ p.ravel() / n - of_label + 2 * L2 * w
 
-    start = np.concatenate([np.full(n_models, 1.0 / n_models), np.zeros(K)])
-    bounds = [(0.0, None)] * n_models + [(None, None)] * K
+    start, bounds = np.full(n_models, 1.0 / n_models), [(0.0, None)] * n_models
     options = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8}
     found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
-    return found.x[:n_models], found.x[n_models:]
+    return np.asarray(found.x)
 
 
 def blend_numbers(predicted: np.ndarray, y: np.ndarray, members: int = MEMBERS) -> Blend:
@@ -150,17 +147,10 @@ def blend_numbers(predicted: np.ndarray, y: np.ndarray, members: int = MEMBERS) 
     blend : Blend
         Of at least one model.
     """
-    F = predicted[:, :, 0]
-    w, _ = _fit_numbers(F, y)
-    chosen = _largest(w, members)
-    return Blend(chosen, *_fit_numbers(F[chosen], y))
-
-
-def _fit_numbers(F: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return w and b of all these models."""
-    means = F.mean(axis=1)
-    w = nnls((F - means[:, None]).T, y - y.mean())[0]
-    return w, np.array([y.mean() - w @ means])
+    center = float(y.mean())
+    F = predicted[:, :, 0] - center
+    chosen = _largest(nnls(F.T, y - center)[0], members)
+    return Blend(chosen, nnls(F[chosen].T, y - center)[0], center)
 
 
 def _largest(w: np.ndarray, members: int) -> np.ndarray:

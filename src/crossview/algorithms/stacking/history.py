@@ -10,8 +10,6 @@ import numpy as np
 
 from crossview._jit import inlined_borrowing
 
-__all__ = ["MAX_SNAPSHOTS", "History", "record", "start"]
-
 MAX_SNAPSHOTS = 512
 
 # of `clock`

@@ -11,8 +11,6 @@ best one takes over within some log(K / α) of lost log likelihood.
 
 from crossview._jit import inlined_borrowing
 
-__all__ = ["fixed_share"]
-
 
 @inlined_borrowing
 def fixed_share(likelihood, share, alive, omega):

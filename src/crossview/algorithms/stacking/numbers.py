@@ -26,8 +26,6 @@ from crossview.algorithms.stacking.stack import (
     newton_step,
 )
 
-__all__ = ["learn"]
-
 
 @borrowing
 def learning_pass(predictions, rows, S, settings, past, buffers, out):

@@ -26,8 +26,6 @@ from crossview.algorithms.stacking.stack import (
     newton_step,
 )
 
-__all__ = ["learn"]
-
 MIN_PROBABILITY = 1e-6
 
 

@@ -20,18 +20,6 @@ import numpy as np
 
 from crossview._jit import inlined_borrowing
 
-__all__ = [
-    "MIXTURE",
-    "STACKING",
-    "TOTAL",
-    "Settings",
-    "Stack",
-    "choose",
-    "drop_idle",
-    "judge",
-    "newton_step",
-]
-
 # of `losses`
 MIXTURE, STACKING, TOTAL = range(3)
 

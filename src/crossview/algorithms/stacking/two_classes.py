@@ -20,8 +20,6 @@ from crossview.algorithms.stacking.stack import (
     newton_step,
 )
 
-__all__ = ["learn"]
-
 # probabilities lie in [10^-6, 1 - 10^-6]
 MIN_PROBABILITY = 1e-6
 MAX_LOG_ODDS = math.log(1e6 - 1.0)

@@ -12,8 +12,6 @@ import numpy as np
 from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import FIVE, ONE
 
-__all__ = ["WORDS_OF_SET", "Trees", "score_rows"]
-
 # of a set: categories are numbered from 0, and one word has 32 of them
 WORDS_OF_SET = 8
 CATEGORIES = 32.0 * WORDS_OF_SET

@@ -14,8 +14,6 @@ marginal likelihood of a Dirichlet prior and so the same in each order, or by th
 
 import numpy as np
 
-__all__ = ["WEIGHTS", "best_weight", "category_statistics", "ordered_statistics"]
-
 WEIGHTS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
 
 

@@ -3,54 +3,33 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
-
-import typer
 
 from crossview.cli.loading import load_heavy
-from crossview.cli.options import STANDARD, ModelFile
+from crossview.cli.options import STANDARD
 from crossview.cli.output import write_text
 from crossview.errors import InputError
 from crossview.saving.files import CARD, check_writable
 
-__all__ = ["run"]
+OPTIONS = """
+--output, -o FILE.md: README.md is what the hub shows. Without it, or with -, stdout.
+--evaluation FILE: What evaluate --json wrote of rows that the model has not learned: metrics with
+    intervals, views and slices. Without it, the metric of training.
+--title TEXT: The heading. Default: the file's name.
+--license NAME: The license of the model, such as bsd-3-clause.
+--dataset NAME: What the rows of --evaluation are called.
+--keep: Keep the card in the header of MODEL, too.
+"""
 
 
 def run(
-    model: ModelFile,
+    model: str,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE.md",
-            help="README.md is what the hub shows. Without it, or with -, stdout.",
-        ),
-    ] = STANDARD,
-    evaluation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="What evaluate --json wrote of rows that the model has not learned: metrics with "
-            "intervals, views and slices. Without it, the metric of training.",
-        ),
-    ] = None,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The heading. Default: the file's name.")
-    ] = None,
-    license: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The license of the model, such as bsd-3-clause."),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="What the rows of --evaluation are called."),
-    ] = None,
-    keep: Annotated[
-        bool,
-        typer.Option("--keep", help="Keep the card in the header of MODEL, too."),
-    ] = False,
+    output: str = STANDARD,
+    evaluation: str | None = None,
+    title: str | None = None,
+    license: str | None = None,
+    dataset: str | None = None,
+    keep: bool = False,
 ) -> None:
     """Write a model card: what a model predicts, from what, how well, and its limits.
 

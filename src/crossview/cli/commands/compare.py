@@ -10,24 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from crossview.catalog.learners import model_names
 from crossview.cli.loading import is_own_process, load_heavy
 from crossview.cli.options import (
     STANDARD,
     EncodedSource,
-    Json,
-    ReportFile,
     ScoringArguments,
-    Task,
-    Time,
-    Weight,
     check_models,
     parse_seconds,
-    starting_with,
 )
 from crossview.cli.output import Report, make_console, to_stdout, write_text
 from crossview.cli.words import as_options, said
@@ -38,8 +29,6 @@ if TYPE_CHECKING:
     from crossview.comparing.comparison import Comparison
     from crossview.comparing.ranking import ComparisonRow
 
-__all__ = ["run"]
-
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
 # the exit status of what Ctrl-C ended
@@ -47,127 +36,67 @@ INTERRUPTED = 130
 SCORED = ("metric", "k", "cost", "positive", "threshold")
 
 
+OPTIONS = """
+--budget TIME: Such as 60s, 5min or 1h. If everything takes longer, settings are left out, then
+    rows that choose between them, then models; it says which.
+--thorough: No budget: leave nothing out.
+--jobs: Tasks at a time. -1: one per core. It does not change the scores.
+--dask ADDRESS: Run the tasks on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786;
+    local:N starts N processes here. The rows are in memory here, and travel with the tasks. It
+    does not change the scores.
+--cv: Number of folds.
+--repeats: How often the folds are drawn anew, to see smaller differences.
+--groups COLUMN: Rows with the same value here, such as a user, are never both learned and scored.
+    The column is in no view.
+--in-order: The rows are in the order of time: score each fold by models that learned the rows
+    before it.
+--random-folds: Random folds also where a test says that rows near in the order, or with the same
+    value in a column, are alike. Default: folds are then in order or by groups.
+--rope: Differences in the metric up to this are none, for practical purposes; of a metric that is
+    lower where it is better, a share of the best value.
+--ablate: Also measure the recommended model without each view, and with that view missing in the
+    rows to predict.
+--seed: Of folds and shuffling.
+--epochs: Passes over the training rows. Default: 1, and more where they are better on rows held
+    out; models with interactions stop early, by the loss on a held-out tenth.
+--progressive: Instead of folds: predict, score, then learn, in the order of the rows, with memory
+    bounded by the batch.
+--model NAME: Compare this one, and what other --model options name, instead of all; the names are
+    those of `train --model`.
+--baseline MODULE:CLASS: Also measure this scikit-learn model, such as
+    sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table has logistic
+    regression, gradient boosting, late fusion and the majority class.
+--add NAME: Add this model to the comparison in SOURCE, a file of --json.
+"""
+
+
 def run(
     words: list[str],
     source: EncodedSource,
     *,
-    task: Task = None,
+    task: str | None = None,
     scoring: ScoringArguments,
-    budget: Annotated[
-        str,
-        typer.Option(
-            metavar="TIME",
-            help="Such as 60s, 5min or 1h. If everything takes longer, settings are left out, then "
-            "rows that choose between them, then models; it says which.",
-        ),
-    ] = "60s",
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help="No budget: leave nothing out.")
-    ] = False,
-    jobs: Annotated[
-        int,
-        typer.Option(help="Tasks at a time. -1: one per core. It does not change the scores."),
-        "n_jobs",
-    ] = -1,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Run the tasks on the workers of this Dask scheduler, such as "
-            "tcp://10.0.0.1:8786; local:N starts N processes here. The rows are in memory here, "
-            "and travel with the tasks. It does not change the scores.",
-        ),
-    ] = None,
-    cv: Annotated[int, typer.Option(help="Number of folds.")] = 5,
-    repeats: Annotated[
-        int, typer.Option(help="How often the folds are drawn anew, to see smaller differences.")
-    ] = 1,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Rows with the same value here, such as a user, are never both learned and "
-            "scored. The column is in no view.",
-        ),
-    ] = None,
-    in_order: Annotated[
-        bool,
-        typer.Option(
-            "--in-order",
-            help="The rows are in the order of time: score each fold by models that learned the "
-            "rows before it.",
-        ),
-    ] = False,
-    random_folds: Annotated[
-        bool,
-        typer.Option(
-            "--random-folds",
-            help="Random folds also where a test says that rows near in the order, or with the "
-            "same value in a column, are alike. Default: folds are then in order or by groups.",
-        ),
-    ] = False,
-    time: Time = None,
-    weight: Weight = None,
-    rope: Annotated[
-        float,
-        typer.Option(
-            help="Differences in the metric up to this are none, for practical purposes; of a "
-            "metric that is lower where it is better, a share of the best value."
-        ),
-    ] = 0.01,
-    ablate: Annotated[
-        bool,
-        typer.Option(
-            "--ablate",
-            help="Also measure the recommended model without each view, and with that view "
-            "missing in the rows to predict.",
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Of folds and shuffling.")] = 0,
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            help="Passes over the training rows. Default: 1, and more where they are better on "
-            "rows held out; models with interactions stop early, by the loss on a held-out tenth.",
-        ),
-    ] = None,
-    progressive: Annotated[
-        bool,
-        typer.Option(
-            "--progressive",
-            help="Instead of folds: predict, score, then learn, in the order of the rows, "
-            "with memory bounded by the batch.",
-        ),
-    ] = False,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Compare this one, and what other --model options name, instead of all; "
-            "the names are those of `train --model`.",
-            autocompletion=starting_with(model_names()),
-        ),
-    ] = None,
-    baseline: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MODULE:CLASS",
-            help="Also measure this scikit-learn model, such as "
-            "sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table "
-            "has logistic regression, gradient boosting, late fusion and the majority class.",
-        ),
-        "baselines",
-    ] = None,
-    add: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Add this model to the comparison in SOURCE, a file of --json.",
-            autocompletion=starting_with(model_names()),
-        ),
-    ] = None,
-    json: Json = None,
-    report: ReportFile = None,
+    budget: str = "60s",
+    thorough: bool = False,
+    jobs: int = -1,
+    dask: str | None = None,
+    cv: int = 5,
+    repeats: int = 1,
+    groups: str | None = None,
+    in_order: bool = False,
+    random_folds: bool = False,
+    time: str | None = None,
+    weight: str | None = None,
+    rope: float = 0.01,
+    ablate: bool = False,
+    seed: int = 0,
+    epochs: int | None = None,
+    progressive: bool = False,
+    model: list[str] | None = None,
+    baseline: list[str] | None = None,
+    add: list[str] | None = None,
+    json: str | None = None,
+    report: str | None = None,
 ) -> int:
     """Say which way of using the views is best, and by how much, in a minute.
 

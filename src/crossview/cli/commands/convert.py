@@ -6,30 +6,23 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from crossview.cli.loading import load_heavy
-from crossview.cli.options import EncodedSource, Task
+from crossview.cli.options import EncodedSource
 
 if TYPE_CHECKING:
     from crossview.converting.convert import Converted
 
-__all__ = ["lines_about", "run", "view_options"]
+
+OPTIONS = """
+--output, -o FILE: Ends in .svm, .ffm or .vw, also with .gz or .zst.
+"""
 
 
 def run(
     source: Annotated[EncodedSource, "scale_views"],
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Ends in .svm, .ffm or .vw, also with .gz or .zst.",
-        ),
-    ],
-    task: Task = None,
+    output: str,
+    task: str | None = None,
 ) -> None:
     """Write rows as svmlight, libffm or Vowpal Wabbit text, with their views.
 

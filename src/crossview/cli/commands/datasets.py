@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Annotated
-
-import typer
 
 from crossview.catalog.readers import READERS
 from crossview.cli.loading import load_heavy
@@ -14,22 +11,15 @@ from crossview.cli.options import STANDARD
 from crossview.cli.output import make_console, standard_output
 from crossview.errors import InputError
 
-__all__ = ["run"]
+OPTIONS = """
+name [NAME]: Without it: lists the data sets.
+--output, -o FILE: Ends in .parquet, .csv, .svm, .ffm or .vw; - for CSV on stdout.
+"""
 
 
 def run(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Without it: lists the data sets.")
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Ends in .parquet, .csv, .svm, .ffm or .vw; - for CSV on stdout.",
-        ),
-    ] = None,
+    name: str | None = None,
+    output: str | None = None,
 ) -> None:
     """Write a data set with views to a file, to try things on.
 

@@ -4,42 +4,31 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crossview.cli.loading import load_heavy
-from crossview.cli.options import STANDARD, TableSource, Task
+from crossview.cli.options import STANDARD, TableSource
 from crossview.cli.output import make_console, write_text
 from crossview.cli.words import as_options
 from crossview.saving.files import DESCRIPTION, check_writable
 
-__all__ = ["run"]
-
 MOST_COLUMNS_SHOWN = 200
+
+
+OPTIONS = """
+--time COLUMN: A column of times, dates or numbers: checked as for train, and in no view.
+--weight COLUMN: A column of weights: checked as for train, and in no view.
+--json FILE: Write everything to this file too; - for stdout only.
+"""
 
 
 def run(
     source: TableSource,
     *,
-    task: Task = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A column of times, dates or numbers: checked as for train, and in no view.",
-        ),
-    ] = None,
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="A column of weights: checked as for train, and in no view."
-        ),
-    ] = None,
-    json: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write everything to this file too; - for stdout only."),
-    ] = None,
+    task: str | None = None,
+    time: str | None = None,
+    weight: str | None = None,
+    json: str | None = None,
 ) -> None:
     """Show what a source holds, column by column, and what may be wrong with it.
 

@@ -7,16 +7,10 @@ import sys
 from contextlib import ExitStack, redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import (
     STANDARD,
     ClusterArguments,
-    Json,
-    MissingColumns,
-    ModelFile,
-    ReportFile,
     ScoringArguments,
     SourceArguments,
 )
@@ -26,53 +20,32 @@ if TYPE_CHECKING:
     from crossview.cli.opening import Opened
     from crossview.evaluating.evaluation import Evaluation
 
-__all__ = ["run"]
+
+OPTIONS = """
+--label COLUMN: The labels. Default: the label of the model.
+--by COLUMN: The metric for each value of this column of SOURCE, such as country: the 20 most
+    frequent ones, or ten ranges of numbers. Once for each.
+--time COLUMN: Loss, metric and drift over time, by this column of times or numbers.
+--window TIME|ROWS: The width of a window of --time, such as 1d, 6h or 30min; a bare number is a
+    number of rows in the order of SOURCE. Default: about ten windows.
+--views/--no-views: Whether to predict again with each view missing, to see what it is worth.
+"""
 
 
 def run(
     words: list[str],
-    model: ModelFile,
+    model: str,
     source: SourceArguments,
     *,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="The labels. Default: the label of the model."),
-        "y",
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The metric for each value of this column of SOURCE, such as country: the 20 most "
-            "frequent ones, or ten ranges of numbers. Once for each.",
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Loss, metric and drift over time, by this column of times or numbers.",
-        ),
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME|ROWS",
-            help="The width of a window of --time, such as 1d, 6h or 30min; a bare number is a "
-            "number of rows in the order of SOURCE. Default: about ten windows.",
-        ),
-    ] = None,
+    label: str | None = None,
+    by: list[str] | None = None,
+    time: str | None = None,
+    window: str | None = None,
     scoring: ScoringArguments,
-    views: Annotated[
-        bool,
-        typer.Option(
-            "--views/--no-views",
-            help="Whether to predict again with each view missing, to see what it is worth.",
-        ),
-    ] = True,
-    missing_columns: MissingColumns = "error",
-    json: Json = None,
-    report: ReportFile = None,
+    views: bool = True,
+    missing_columns: str = "error",
+    json: str | None = None,
+    report: str | None = None,
     cluster: Annotated[ClusterArguments, "rounds"],
 ) -> None:
     """Say how good a model is on labeled rows that it has not learned.

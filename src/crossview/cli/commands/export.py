@@ -3,85 +3,42 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from crossview.cli.loading import load_heavy
-from crossview.cli.options import ModelFile
 from crossview.cli.output import compiling_as_line
 
 if TYPE_CHECKING:
     from crossview.exporting.checking import Difference
     from crossview.exporting.export import Exported
 
-__all__ = ["lines_about", "run"]
+
+OPTIONS = """
+--output, -o FILE: Ends in .py, .js, .html, .json, .sql or .onnx.
+--rows SOURCE: Rows on which the export is compared with the model, and --prune measures: a file,
+    a glob or a query; at most 2,000 of them. Default: made-up rows.
+--prune: Drop models, columns and digits that do not matter: the log loss of --rows, or of numbers
+    the squared error, grows by at most 0.1 %. Give rows that the model has not learned.
+--label COLUMN: The labels of --rows. Default: the label of the model.
+--dialect NAME: Of .sql: duckdb (default), postgres, sqlite, bigquery or snowflake.
+--table NAME: Of .sql: the table with the columns of the model. Default: rows_to_score.
+--keep COLUMN: Of .sql: a column of the table that the query returns too, such as an id.
+--categories SOURCE: Of .sql and .onnx: rows, such as those of training, whose categories are
+    looked up too. Default: of each slot the category that training had first.
+"""
 
 
 def run(
-    model: ModelFile,
+    model: str,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Ends in .py, .js, .html, .json, .sql or .onnx.",
-        ),
-    ],
-    rows: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SOURCE",
-            help="Rows on which the export is compared with the model, and --prune measures: a "
-            "file, a glob or a query; at most 2,000 of them. Default: made-up rows.",
-        ),
-    ] = None,
-    prune: Annotated[
-        bool,
-        typer.Option(
-            "--prune",
-            help="Drop models, columns and digits that do not matter: the log loss of --rows, or "
-            "of numbers the squared error, grows by at most 0.1 %. Give rows that the model has "
-            "not learned.",
-        ),
-    ] = False,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="The labels of --rows. Default: the label of the model."
-        ),
-    ] = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of .sql: duckdb (default), postgres, sqlite, bigquery or snowflake.",
-        ),
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Of .sql: the table with the columns of the model. Default: rows_to_score.",
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Of .sql: a column of the table that the query returns too, such as an id.",
-        ),
-    ] = None,
-    categories: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SOURCE",
-            help="Of .sql and .onnx: rows, such as those of training, whose categories are looked "
-            "up too. Default: of each slot the category that training had first.",
-        ),
-    ] = None,
+    output: str,
+    rows: str | None = None,
+    prune: bool = False,
+    label: str | None = None,
+    dialect: str | None = None,
+    table: str | None = None,
+    keep: list[str] | None = None,
+    categories: str | None = None,
 ) -> None:
     """Write a model as Python, JavaScript or a page, which score rows without Crossview.
 

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
-
-import typer
 
 from crossview.cli.loading import load_heavy
-from crossview.cli.options import STANDARD, ModelFile
+from crossview.cli.options import STANDARD
 from crossview.cli.output import make_console, standard_output
 from crossview.errors import InputError
 
-__all__ = ["run"]
+OPTIONS = """
+--weights FILE: Write all weights that are not 0 to this file instead, by view, column, value and
+    class. Ends in .csv, .parquet or .jsonl; - for CSV on stdout.
+--top: How many columns of each view, or interactions of each order, to show.
+"""
 
 
 def run(
-    model: ModelFile,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write all weights that are not 0 to this file instead, by view, column, value "
-            "and class. Ends in .csv, .parquet or .jsonl; - for CSV on stdout.",
-        ),
-    ] = None,
-    top: Annotated[
-        int,
-        typer.Option(help="How many columns of each view, or interactions of each order, to show."),
-    ] = 10,
+    model: str,
+    weights: str | None = None,
+    top: int = 10,
 ) -> None:
     """Show a model: its views, weights and strongest columns, or interactions between views."""
     from crossview.cli.opening import model_input

@@ -4,56 +4,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crossview.catalog.settings import literal_value
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import (
     STANDARD,
-    MissingColumns,
-    ModelFile,
-    Positive,
     SourceArguments,
-    Threshold,
 )
 from crossview.cli.output import compiling_as_line
 
-__all__ = ["run"]
+OPTIONS = """
+--output, -o FILE: Ends in .csv, .parquet or .jsonl. Without it, or with -, CSV on stdout.
+--keep COLUMN: Copy a column of SOURCE, such as an id; of Vowpal Wabbit files tag.
+--explain N: Also name the N columns, such as 3, that contribute most to the score of each row,
+    with their contributions: explain_1_column, explain_1_contribution, ...
+"""
 
 
 def run(
-    model: ModelFile,
+    model: str,
     source: SourceArguments,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Ends in .csv, .parquet or .jsonl. Without it, or with -, CSV on stdout.",
-        ),
-    ] = "-",
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Copy a column of SOURCE, such as an id; of Vowpal Wabbit files tag.",
-        ),
-    ] = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    missing_columns: MissingColumns = "error",
-    explain: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Also name the N columns, such as 3, that contribute most to the score of each "
-            "row, with their contributions: explain_1_column, explain_1_contribution, ...",
-        ),
-    ] = None,
+    output: str = "-",
+    keep: list[str] | None = None,
+    threshold: str | None = None,
+    positive: str | None = None,
+    missing_columns: str = "error",
+    explain: int | None = None,
 ) -> None:
     """Score rows: a prediction, a score, probabilities, and one score per view.
 

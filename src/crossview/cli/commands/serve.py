@@ -3,122 +3,64 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from crossview.cli.loading import load_heavy
-from crossview.cli.options import Task, parse_columns, parse_seconds
+from crossview.cli.options import parse_columns, parse_seconds
 from crossview.cli.output import compiling_as_line
 from crossview.errors import InputError
 
-__all__ = ["run"]
+OPTIONS = """
+model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
+--data DIR: The folder of the log, which is made if there is none: predictions, labels and
+    snapshots of the model.
+--port N: 0: any that is free.
+--host ADDRESS: The default is seen from this machine only.
+--token-file FILE: Ask for the header authorization: Bearer TOKEN. One token, for all, or lines of
+    predict, label or operator and a token.
+--new-classes: A label of no class so far becomes one. Without it, it is refused.
+--new: Begin with nothing, in place of MODEL: the default model learns from --label, and its
+    columns are those of the first 20 rows whose labels come.
+--label COLUMN: With --new: the name of what is predicted.
+--view NAME=COLUMNS: With --new: a view and its columns, names or globs. Once for each. Without
+    any, columns called VIEW__COLUMN, or rows by view, are grouped.
+--text [NAME=]COLUMNS: With --new: columns of free text.
+--categorical [NAME=]COLUMNS: With --new: columns whose numbers are categories.
+--ignore COLUMNS: With --new: columns that are in no view.
+--wait TIME: How long a row waits for its label, such as 2h or 7d; then it is dropped, and a label
+    gets 410. Default: for ever.
+--no-label CLASS: With --wait: learn such a row as this class, as a click that never came;
+    negative: the class of two that is not the positive one. A later label corrects it.
+--keep TIME: Remove rows and labels from the log once they are this old, such as 30d.
+--hash-rows: Log slots and standardized numbers of rows, and no names and values. The encoder then
+    stays as it is in MODEL.
+--challenger FILE: Another model, which learns the same labels and is compared with the one that
+    is served. Once for each; the name is that of the file.
+--frozen-challenger FILE: The same, of a model that learns nothing more.
+"""
 
 
 def run(
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="MODEL",
-            help="A file that `train` wrote, to begin with; without it DIR goes on.",
-            show_default=False,
-        ),
-    ] = None,
+    model: str | None = None,
     *,
-    data: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR",
-            help="The folder of the log, which is made if there is none: predictions, labels and "
-            "snapshots of the model.",
-        ),
-    ],
-    port: Annotated[int, typer.Option(metavar="N", help="0: any that is free.")] = 8080,
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The default is seen from this machine only.")
-    ] = "127.0.0.1",
-    token_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Ask for the header authorization: Bearer TOKEN. One token, for all, or lines of "
-            "predict, label or operator and a token.",
-        ),
-    ] = None,
-    new_classes: Annotated[
-        bool,
-        typer.Option(
-            "--new-classes",
-            help="A label of no class so far becomes one. Without it, it is refused.",
-        ),
-    ] = False,
-    new: Annotated[
-        bool,
-        typer.Option(
-            "--new",
-            help="Begin with nothing, in place of MODEL: the default model learns from --label, "
-            "and its columns are those of the first 20 rows whose labels come.",
-        ),
-    ] = False,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="With --new: the name of what is predicted."),
-    ] = None,
-    task: Task = "classification",
-    view: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=COLUMNS",
-            help="With --new: a view and its columns, names or globs. Once for each. Without any, "
-            "columns called VIEW__COLUMN, or rows by view, are grouped.",
-        ),
-        "views",
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NAME=]COLUMNS", help="With --new: columns of free text."),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]COLUMNS", help="With --new: columns whose numbers are categories."
-        ),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMNS", help="With --new: columns that are in no view."),
-    ] = None,
-    wait: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="How long a row waits for its label, such as 2h or 7d; then it is dropped, and a "
-            "label gets 410. Default: for ever.",
-        ),
-    ] = None,
-    no_label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS",
-            help="With --wait: learn such a row as this class, as a click that never came; "
-            "negative: the class of two that is not the positive one. A later label corrects it.",
-        ),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Remove rows and labels from the log once they are this old, such as 30d.",
-        ),
-    ] = None,
-    hash_rows: Annotated[
-        bool,
-        typer.Option(
-            "--hash-rows",
-            help="Log slots and standardized numbers of rows, and no names and values. The "
-            "encoder then stays as it is in MODEL.",
-        ),
-    ] = False,
+    data: str,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    token_file: str | None = None,
+    new_classes: bool = False,
+    new: bool = False,
+    label: str | None = None,
+    task: str | None = "classification",
+    view: list[str] | None = None,
+    text: list[str] | None = None,
+    categorical: list[str] | None = None,
+    ignore: list[str] | None = None,
+    wait: str | None = None,
+    no_label: str | None = None,
+    keep: str | None = None,
+    hash_rows: bool = False,
+    challenger: list[str] | None = None,
+    frozen_challenger: list[str] | None = None,
 ) -> None:
     """Serve a model that predicts rows, waits for their labels, and learns them.
 
@@ -171,5 +113,7 @@ def run(
             no_label=no_label,
             keep=seconds["keep"],
             hash_rows=hash_rows,
+            challengers=challenger or [],
+            frozen_challengers=frozen_challenger or [],
             say=say,
         )

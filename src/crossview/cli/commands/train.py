@@ -6,11 +6,9 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from crossview.catalog.learners import ENSEMBLE, model_names
+from crossview.catalog.learners import ENSEMBLE
 from crossview.catalog.settings import parse_settings
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import (
@@ -18,14 +16,9 @@ from crossview.cli.options import (
     STANDARD,
     ClusterArguments,
     EncodedSource,
-    ReportFile,
     ScoringArguments,
-    Task,
-    Time,
-    Weight,
     check_models,
     parse_seconds,
-    starting_with,
 )
 from crossview.cli.output import Report, compiling_as_line, standard_output
 from crossview.cli.words import as_options
@@ -35,124 +28,60 @@ if TYPE_CHECKING:
     from crossview.cli.opening import Opened
     from crossview.scoring.trained import Trained
 
-__all__ = ["run"]
+
+OPTIONS = f"""
+--output, -o MODEL: The model file to write; - for stdout.
+--model NAME: One of {MODELS}. Default: stacking.
+--init MODEL: Go on from this model, which has learned other rows. Views, settings, metric and
+    threshold are its own, and the label unless --label names another column.
+settings --set NAME=VALUE: A parameter of the model, such as C=0.1 or n_factors=8. Once for each.
+--member 'NAME [weight=NUMBER] [PARAMETER=VALUE ...]': With --model ensemble: a model of it, as
+    crossview compare prints it. Once for each. Without weights five folds fit them.
+--epochs: Passes over the rows, each in another random order; not for models that draw rows or
+    need all rows in memory.
+--in-order/--shuffle, --no-shuffle: Learn the rows in the order of SOURCE, as a stream, or
+    shuffled: exactly up to 512 MB, more by blocks. Default: shuffled, but a query with ORDER BY
+    in its order.
+--seed: Of the order of the rows and of the model.
+--classes A,B,...: All labels that may occur. Without it, the label column is read once before.
+--checkpoint FILE: Keep the run in this file while it lasts: the model so far, the position in
+    SOURCE, a hash of the rows that were read, all counts. It is a model file, too.
+--every TIME: Time between two checkpoints, such as 10s or 5min.
+--resume: Go on from --checkpoint, if the file is there: the model is, to the last bit, the one of
+    a run that never stopped. If SOURCE has other rows than before, nothing is written.
+--log FILE: Write a JSON line for each window of rows, each predicted before it was learned: loss,
+    log loss, accuracy, metric.
+--log-every ROWS: Rows of a window of --log. Default: about 20 windows, of 100 rows or more.
+--progress/--no-progress: Lines at 1, 2, 4, 8, ... rows on stderr, or nothing. Default: on a
+    terminal a bar where the number of rows is known, otherwise lines; elsewhere nothing.
+"""
 
 
 def run(
     words: list[str],
     source: EncodedSource,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output", "-o", metavar="MODEL", help="The model file to write; - for stdout."
-        ),
-    ],
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"One of {MODELS}. Default: stacking.",
-            autocompletion=starting_with(model_names()),
-        ),
-    ] = None,
-    init: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Go on from this model, which has learned other rows. Views, settings, metric and "
-            "threshold are its own, and the label unless --label names another column.",
-        ),
-    ] = None,
-    task: Task = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A parameter of the model, such as C=0.1 or n_factors=8. Once for each.",
-        ),
-    ] = None,
-    member: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="'NAME [weight=NUMBER] [PARAMETER=VALUE ...]'",
-            help="With --model ensemble: a model of it, as crossview compare prints it. Once for "
-            "each. Without weights five folds fit them.",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int,
-        typer.Option(
-            help="Passes over the rows, each in another random order; not for models that draw "
-            "rows or need all rows in memory."
-        ),
-    ] = 1,
-    in_order: Annotated[
-        bool | None,
-        typer.Option(
-            "--in-order/--shuffle",
-            "--no-shuffle",
-            help="Learn the rows in the order of SOURCE, as a stream, or shuffled: exactly up to "
-            "512 MB, more by blocks. Default: shuffled, but a query with ORDER BY in its order.",
-        ),
-    ] = None,
-    time: Time = None,
-    weight: Weight = None,
-    seed: Annotated[int, typer.Option(help="Of the order of the rows and of the model.")] = 0,
-    classes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="All labels that may occur. Without it, the label column is read once before.",
-        ),
-    ] = None,
+    output: str,
+    model: str | None = None,
+    init: str | None = None,
+    task: str | None = None,
+    settings: list[str] | None = None,
+    member: list[str] | None = None,
+    epochs: int = 1,
+    in_order: bool | None = None,
+    time: str | None = None,
+    weight: str | None = None,
+    seed: int = 0,
+    classes: str | None = None,
     scoring: ScoringArguments,
     cluster: ClusterArguments,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Keep the run in this file while it lasts: the model so far, the position in "
-            "SOURCE, a hash of the rows that were read, all counts. It is a model file, too.",
-        ),
-    ] = None,
-    every: Annotated[
-        str, typer.Option(metavar="TIME", help="Time between two checkpoints, such as 10s or 5min.")
-    ] = "60s",
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Go on from --checkpoint, if the file is there: the model is, to the last bit, "
-            "the one of a run that never stopped. If SOURCE has other rows than before, nothing is "
-            "written.",
-        ),
-    ] = False,
-    log: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a JSON line for each window of rows, each predicted before it was learned: "
-            "loss, log loss, accuracy, metric.",
-        ),
-    ] = None,
-    log_every: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ROWS",
-            help="Rows of a window of --log. Default: about 20 windows, of 100 rows or more.",
-        ),
-    ] = None,
-    report: ReportFile = None,
-    progress: Annotated[
-        bool | None,
-        typer.Option(
-            "--progress/--no-progress",
-            help="Lines at 1, 2, 4, 8, ... rows on stderr, or nothing. Default: on a terminal a "
-            "bar where the number of rows is known, otherwise lines; elsewhere nothing.",
-        ),
-    ] = None,
+    checkpoint: Path | None = None,
+    every: str = "60s",
+    resume: bool = False,
+    log: Path | None = None,
+    log_every: int | None = None,
+    report: str | None = None,
+    progress: bool | None = None,
 ) -> None:
     """Train a model on the rows of a source, shuffled, or in order as a stream.
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from crossview.compiling import seconds_of_compiling, seconds_of_work
 
-__all__ = ["Clock", "StopWatch", "Took"]
-
 # a busy machine may take so many times the budget
 MOST_SLOWNESS = 2.0
 # workers disturb each other a little, on a machine that does nothing else
@@ -21,14 +19,9 @@ SECONDS_TO_LOAD = 0.1
 class Took(NamedTuple):
     """Seconds of a task.
 
-    Attributes
-    ----------
-    work : float
-        Of a processor, without compiling.
-    passed : float
-        By the clock on the wall, without compiling.
-    compiled : float
-        Of compiling.
+    work: of a processor, without compiling.
+    passed: by the clock on the wall, without compiling.
+    compiled: of compiling.
     """
 
     work: float
@@ -39,8 +32,6 @@ class Took(NamedTuple):
 class StopWatch:
     """Watch that starts when it is made, in the thread that works.
 
-    Examples
-    --------
     >>> from crossview.comparing.budget.clock import StopWatch
     >>> StopWatch().read().compiled
     0.0
@@ -64,20 +55,10 @@ class Clock:
     one: a busy machine changes how long a comparison takes, and not what is compared, up to twice
     the budget.  Compiling does not count.
 
-    Parameters
-    ----------
-    budget : float
-        Seconds; infinity: no end.
-    start : float or None, default=None
-        By ``time.monotonic()``; None: now.
+    budget: seconds; infinity: no end.
+    start: by ``time.monotonic()``; None: now.
+    compiled: seconds by which compiling has put off the end.
 
-    Attributes
-    ----------
-    compiled : float
-        Seconds by which compiling has put off the end.
-
-    Examples
-    --------
     >>> from crossview.comparing.budget.clock import Clock, Took
     >>> clock = Clock(60.0)
     >>> clock.add(Took(1.0, 1.5), 2)

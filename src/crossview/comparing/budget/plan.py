@@ -14,8 +14,6 @@ from crossview.comparing.candidates import quadratic_cost
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import HALVING, Tuning
 
-__all__ = ["LEVELS", "Cost", "Plan", "guess_seconds", "in_words", "make_plan"]
-
 # what a learner may spend on choosing its setting, from all to least
 LEVELS = (
     Tuning(),
@@ -47,19 +45,9 @@ SHORT = 0.02
 def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     """Return about what a row takes in a fit, before anything was fitted.
 
-    Parameters
-    ----------
-    learner : Learner
-        The entry.
-    fold : Fold
-        Some rows.
-    n_classes : int
-        How many classes there are; 0: a number is predicted.
-
-    Returns
-    -------
-    seconds : float
-        By the effort of the learner, the numbers in a row and the classes.
+    fold: some rows.
+    n_classes: how many classes there are; 0: a number is predicted.
+    Returns seconds: by the effort of the learner, the numbers in a row and the classes.
     """
     X = learner.select_view(fold.X_train)
     n_rows = len(fold.y_train)
@@ -75,23 +63,14 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
 class Cost:
     """Seconds that a learner takes for one fold: a guess, corrected by what its tasks took.
 
-    Attributes
-    ----------
-    by_row : float
-        Seconds of a fit for each row, as guessed.
-    n_settings : int
-        How many settings there are.
-    n_splits : int
-        How many splits of the training rows it is tuned on, if nothing is left out.
-    n_inner, n_train : int
-        Rows that learn in one of them, and in the whole training part.
-    n_refined : int
-        Passes that are made to try further settings, from the best one on.
-    baseline : bool
-        Whether it is compared in any case, if need be after learning from fewer rows.
-    took, guessed : dict of int to float
-        Seconds that its tasks took so far, and should have taken by the guess; by the rows of their
-        largest fit.
+    by_row: seconds of a fit for each row, as guessed.
+    n_settings: how many settings there are.
+    n_splits: how many splits of the training rows it is tuned on, if nothing is left out.
+    n_inner, n_train: rows that learn in one of them, and in the whole training part.
+    n_refined: passes that are made to try further settings, from the best one on.
+    baseline: whether it is compared in any case, if need be after learning from fewer rows.
+    took, guessed: seconds that its tasks took so far, and should have taken by the guess; by the
+      rows of their largest fit.
     """
 
     by_row: float
@@ -118,12 +97,8 @@ class Cost:
     def add(self, n_rows: float, took: float, guessed: float) -> None:
         """Handle what a task took.
 
-        Parameters
-        ----------
-        n_rows : float
-            Of its largest fit.
-        took, guessed : float
-            Its seconds, and those by the guess.
+        n_rows: of its largest fit.
+        took, guessed: its seconds, and those by the guess.
         """
         n = round(n_rows)
         self.took[n] = self.took.get(n, 0.0) + took
@@ -180,15 +155,8 @@ class Cost:
     def last_level(self, seconds: float) -> int:
         """Return the position of the last level that is worth trying to save time.
 
-        Parameters
-        ----------
-        seconds : float
-            For a fold; a baseline that takes no longer learns from all rows.
-
-        Returns
-        -------
-        position : int
-            Of the cheapest level, for all other learners.
+        seconds: for a fold; a baseline that takes no longer learns from all rows.
+        Returns position: of the cheapest level, for all other learners.
         """
         costs = [self.fold(level) for level in self.levels]
         positions = range(len(costs))
@@ -207,14 +175,9 @@ class Cost:
 class Plan:
     """Level of tuning of each learner for the folds that are left.
 
-    Attributes
-    ----------
-    tuning : dict of str to Tuning
-        By the name of the learner.
-    dropped : set of str
-        Learners that take too long.
-    seconds : float
-        What is left to do takes about this long, on all workers.
+    tuning: by the name of the learner.
+    dropped: learners that take too long.
+    seconds: what is left to do takes about this long, on all workers.
     """
 
     tuning: dict[str, Tuning]
@@ -235,24 +198,12 @@ def make_plan(
     time.  A guess leaves out those alone that take far too long.  The time that is left goes to
     tuning: the learner that takes longest gives first.
 
-    Parameters
-    ----------
-    costs : mapping of str to Cost
-        Of each learner, those that are worth most first.
-    n_folds : int
-        How many folds are still to do.
-    seconds : float
-        What all workers have together.
-    begun : mapping of str to float, default=None
-        Seconds that a learner takes besides, for what it has begun, unless it is dropped.
+    costs: of each learner, those that are worth most first.
+    n_folds: how many folds are still to do.
+    seconds: what all workers have together.
+    begun: seconds that a learner takes besides, for what it has begun, unless it is dropped.
+    Returns plan: the levels, and the learners that are dropped.
 
-    Returns
-    -------
-    plan : Plan
-        The levels, and the learners that are dropped.
-
-    Examples
-    --------
     >>> from crossview.comparing.budget.plan import Cost, make_plan
     >>> cheap = Cost(1e-6, 5, 3, 5000, 8000)
     >>> slow = Cost(1e-2, 9, 1, 5000, 8000)

@@ -17,8 +17,6 @@ from crossview.comparing.folds.tuning import Tuning, can_refine
 from crossview.comparing.ranking import LeftOut
 from crossview.comparing.run import Run
 
-__all__ = ["Planner"]
-
 # of the time of all workers; the rest is for tasks that take longer than expected
 EFFICIENCY = 0.75
 # of the budget: when the first fold has taken as much, it begins with no further learner
@@ -30,29 +28,15 @@ LEAST_OF_LATER = 0.2
 class Planner:
     """Planner of what each learner may spend: by a guess, corrected by what its tasks took.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared.
-    n_folds : int
-        How many folds there are.
-    n_workers : int
-        How many tasks run at a time.
-    clock : Clock
-        What is left of the budget.
-
-    Attributes
-    ----------
-    plan : Plan
-        For the folds to come.
-    costs : dict of str to Cost
-        Of each learner, by its name, those that bring most first; empty where there is no budget.
-    took : dict of str to float
-        Seconds that the tasks of each took.
-    done : float
-        Seconds that all tasks took.
-    encoding : float
-        Seconds that encoding a fold takes, beside the workers.
+    n_folds: how many folds there are.
+    n_workers: how many tasks run at a time.
+    clock: what is left of the budget.
+    plan: for the folds to come.
+    costs: of each learner, by its name, those that bring most first; empty where there is no
+      budget.
+    took: seconds that the tasks of each took.
+    done: seconds that all tasks took.
+    encoding: seconds that encoding a fold takes, beside the workers.
     """
 
     def __init__(self, run: Run, n_folds: int, n_workers: int, clock: Clock) -> None:
@@ -110,16 +94,8 @@ class Planner:
     def add(self, name: str, took: Took, guessed: float, n_rows: float) -> None:
         """Handle a task that is done.
 
-        Parameters
-        ----------
-        name : str
-            The learner.
-        took : Took
-            What it took.
-        guessed : float
-            What it should have taken by the guess.
-        n_rows : float
-            Of its largest fit.
+        guessed: what it should have taken by the guess.
+        n_rows: of its largest fit.
         """
         self.clock.add(took, self.n_workers)
         self.done += took.work
@@ -161,15 +137,8 @@ class Planner:
     def that_fit(self, reserved: float) -> list[str]:
         """Return the dropped learners for which there is time after all, in their order.
 
-        Parameters
-        ----------
-        reserved : float
-            Seconds of all workers for something else.
-
-        Returns
-        -------
-        names : list of str
-            Each fits, with what fits before it, if it spends the least on its setting.
+        reserved: seconds of all workers for something else.
+        Returns names: each fits, with what fits before it, if it spends the least on its setting.
         """
         seconds, found = self._seconds_left(self.n_folds) - reserved, []
         for name, cost in self.costs.items():
@@ -182,18 +151,9 @@ class Planner:
     def gives_up(self, name: str, begins: bool) -> bool:
         """Leave a learner out of the first fold if there is no time for it.
 
-        Parameters
-        ----------
-        name : str
-            The learner.
-        begins : bool
-            Whether it has not begun, or has chosen its setting; then what it took says how long it
-            will take.
-
-        Returns
-        -------
-        bool
-            Whether it is left out.  Baselines are not, nor is the first one of the others.
+        begins: whether it has not begun, or has chosen its setting; then what it took says how long
+          it will take.
+        Returns: whether it is left out.  Baselines are not, nor is the first one of the others.
         """
         cost = self.costs.get(name)
         others = {one for one, cost in self.costs.items() if not cost.baseline and one != name}
@@ -236,12 +196,8 @@ class Planner:
     def replan(self, finished: int, begun: Mapping[str, float]) -> None:
         """Plan the folds that are left, by what those before took.
 
-        Parameters
-        ----------
-        finished : int
-            Folds that have begun.
-        begun : mapping of str to float
-            Seconds that the learners have still to take for them.
+        finished: folds that have begun.
+        begun: seconds that the learners have still to take for them.
         """
         left = self.n_folds - finished
         if not self.costs:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 
-__all__ = ["give_back"]
-
 # of glibc's malloc.h
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 # bytes: larger arrays have pages of their own, and more than so much is not kept at the end
@@ -19,8 +17,6 @@ def give_back() -> None:
     Otherwise its threshold for that grows to 32 MB with the arrays that are freed, and between fits
     of different sizes half of the memory of a process is holes.
 
-    Examples
-    --------
     >>> from crossview.comparing.folds.allocator import give_back
     >>> give_back()
     """

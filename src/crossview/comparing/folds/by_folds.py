@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,9 @@ from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leaks import LeakCheck
-from crossview.errors import InputError
+from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
 from crossview.scoring.collector import numbers_of
-
-__all__ = ["CompareOptions", "compare_folds"]
 
 
 @dataclasses.dataclass
@@ -70,21 +69,8 @@ def compare_folds(
 ) -> Comparison:
     """Compare by folds that are the same for every learner.
 
-    Parameters
-    ----------
-    run : Run
-        What is predicted, and how; its learners are chosen here.
-    source : LabeledSource
-        The rows.
-    options : CompareOptions
-        What is asked for.
-    resources : Resources
-        Workers, observer and clock.
-
-    Returns
-    -------
-    Comparison
-        The answer.
+    run: what is predicted, and how; its learners are chosen here.
+    resources: workers, observer and clock.
     """
     # more threads would wait for the workers' processors, and change the last digits of sums
     with threadpool_limits(1):
@@ -162,14 +148,25 @@ def _compare_folds(
         seconds = planner.curve(learner.name) / planner.n_workers
         if options.curve and whole and planner.allows(seconds, planner.n_folds):
             resources.observer.say(f"learning curve of {learner.name}")
-            final.curve = learning_curve(refit)
+            with _noting(final, learner.name, "no learning curve"):
+                final.curve = learning_curve(refit)
         elif options.curve:
             final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
         if options.ablate:
             resources.observer.say(f"{learner.name} without each view")
-            final.ablation = ablate(refit)
+            with _noting(final, learner.name, "not fitted without each view"):
+                final.ablation = ablate(refit)
     final.seconds = time.monotonic() - begin
     return final
+
+
+@contextmanager
+def _noting(final: Comparison, model: str, what: str) -> Iterator[None]:
+    """Note what is left out where a model diverges with fewer rows or views."""
+    try:
+        yield
+    except DivergedError as error:
+        final.left_out.append(LeftOut(model, f"{what}: {error}", 0.0, failed=True))
 
 
 def _load(

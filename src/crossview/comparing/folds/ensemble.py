@@ -20,8 +20,6 @@ from crossview.scoring.diagnostics import make_scored
 from crossview.scoring.metrics import decide
 from crossview.scoring.problems import Classification, Scored
 
-__all__ = ["blend_folds", "can_blend", "ensemble_row", "score_blend"]
-
 # with one there is nothing to blend
 FEWEST_MODELS, FEWEST_FOLDS = 2, 2
 
@@ -44,27 +42,11 @@ def blend_folds(
     turn.  The folds of a repetition are by themselves, since those of another one have the same
     rows.
 
-    Parameters
-    ----------
-    run : Run
-        What is predicted.
-    data : Data
-        The rows.
-    scores : mapping of str to mapping of int to FoldScore
-        Of the models that may be members, by fold.
-    folds : sequence of int
-        Folds that all of them have finished.
-    cv : int
-        Folds of a repetition.
-
-    Returns
-    -------
-    scores : list of FoldScore
-        Of the ensemble.
-    blend : Blend
-        Of all folds; members are positions in ``scores``.
-    threshold : float or None
-        The best of all folds if the blended probabilities are right; of the second class.
+    scores: of the models that may be members, by fold.
+    folds: folds that all of them have finished.
+    cv: folds of a repetition.
+    Returns scores: of the ensemble; blend: of all folds; members are positions in ``scores``;
+      threshold: the best of all folds if the blended probabilities are right; of the second class.
     """
     if len(scores) < FEWEST_MODELS or len(folds) < FEWEST_FOLDS:
         return None
@@ -88,21 +70,9 @@ def score_blend(
 ) -> FoldScore:
     """Return the scores of a blend of these models on a fold that it was not fitted to.
 
-    Parameters
-    ----------
-    run, data, scores
-        As for `blend_folds`.
-    f : int
-        The fold.
-    blend : Blend
-        Weights of the models.
-    threshold : float or None
-        A probability of the second class.
-
-    Returns
-    -------
-    score : FoldScore
-        Of the ensemble.
+    run, data, scores: as for `blend_folds`.
+    blend: weights of the models.
+    threshold: a probability of the second class.
     """
     return _Blending(run, data, scores, [f]).score(f, blend, threshold)
 
@@ -220,21 +190,10 @@ def ensemble_row(
 ) -> ComparisonRow:
     """Return the row of the ensemble with what it consists of.
 
-    Parameters
-    ----------
-    row : ComparisonRow
-        Its scores.
-    blend : Blend
-        Of all folds.
-    threshold : float or None
-        Of all folds, of the positive class.
-    rows : sequence of ComparisonRow
-        All models that were blended, in the order of the blend.
-
-    Returns
-    -------
-    row : ComparisonRow
-        With members, the largest weight first, each in the setting that most folds chose.
+    blend: of all folds.
+    threshold: of all folds, of the positive class.
+    rows: all models that were blended, in the order of the blend.
+    Returns row: with members, the largest weight first, each in the setting that most folds chose.
     """
     members, seconds = [], 0.0
     for k, weight in zip(blend.members.tolist(), blend.weights.tolist(), strict=True):
@@ -246,7 +205,6 @@ def ensemble_row(
     return replace(
         row,
         members=sorted(members, key=lambda one: -one.weight),
-        intercept=blend.intercept.tolist(),
         threshold=np.nan if threshold is None else threshold,
         rows_per_second=1.0 / seconds,
         predicted_per_second=1.0 / sum(1.0 / rows[k].predicted_per_second for k in blend.members),

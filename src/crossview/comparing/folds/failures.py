@@ -1,4 +1,4 @@
-"""Failures of baselines, which are code of others and must not end a comparison."""
+"""Failures that must not end a comparison: of baselines, and of learners that diverge."""
 
 from __future__ import annotations
 
@@ -8,28 +8,21 @@ from typing import Any, NamedTuple
 
 from crossview.catalog.learner import Learner
 from crossview.comparing.ranking import LeftOut
-
-__all__ = ["Failure", "Failures", "or_failure"]
+from crossview.errors import DivergedError
 
 
 class Failure(NamedTuple):
-    """The error that a baseline raised, in one line."""
+    """The error that a learner raised, in one line."""
 
     error: str
 
 
 def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the task with a `Failure` as its result where a baseline raises an error.
+    """Return the task with a `Failure` as its result where a learner fails.
 
-    Parameters
-    ----------
-    task : callable
-        Its second argument is the learner.
-
-    Returns
-    -------
-    task : callable
-        Errors of learners of this package are raised as before.
+    task: its second argument is the learner.
+    Returns task: of baselines every error is a failure, of learners of this package a
+    `DivergedError`.
     """
 
     @wraps(task)
@@ -37,29 +30,24 @@ def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return task(run, learner, *rest)
         except Exception as error:
+            words = " ".join(str(error).split("\n\n")[0].split())
+            if isinstance(error, DivergedError):
+                return Failure(words)
             if not learner.baseline:
                 raise
-            words = " ".join(str(error).split("\n\n")[0].split())
             return Failure(f"{type(error).__name__}: {words}")
 
     return guarded
 
 
 class Failures(dict[str, str]):
-    """The error of each baseline that failed, by its name."""
+    """The error of each learner that failed, by its name."""
 
     def drop(self, results: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-        """Yield results with their keys, but nothing of a baseline that failed.
+        """Yield results with their keys, but nothing of a learner that failed.
 
-        Parameters
-        ----------
-        results : iterable of (key, result)
-            The name of the learner is the last part of the key.
-
-        Yields
-        ------
-        key, result
-            Those that are no failures.
+        results: the name of the learner is the last part of the key.
+        Yields: those that are no failures.
         """
         for key, result in results:
             if isinstance(result, Failure):

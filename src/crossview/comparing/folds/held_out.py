@@ -18,8 +18,6 @@ from crossview.scoring.collector import DiagnosticsCollector, cells_of_row
 from crossview.scoring.diagnostics import Diagnostics, ScoredRows, ViewNumbers, n_sampled
 from crossview.scoring.weights import ColumnNames
 
-__all__ = ["diagnose", "join_folds", "sample_rows"]
-
 # rows that show an encoder what is usual in a column
 ROWS_TO_ENCODE = 1000
 # log odds of a model that are blended
@@ -29,19 +27,9 @@ PREDICTIONS = 200_000
 def sample_rows(run: Run, n_rows: int, n_views: int) -> tuple[np.ndarray, np.ndarray]:
     """Return masks of the labeled rows for pictures and for the ensemble, by the seed of the run.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared.
-    n_rows, n_views : int
-        Labeled rows, and views.
-
-    Returns
-    -------
-    sampled : ndarray of bool of shape (n_rows,)
-        At most 20,000, fewer with many classes.
-    blended : ndarray of bool of shape (n_rows,)
-        These, and more: at most 200,000 by the number of classes.
+    n_rows, n_views: labeled rows, and views.
+    Returns sampled (n_rows,): at most 20,000, fewer with many classes; blended (n_rows,): these,
+      and more: at most 200,000 by the number of classes.
     """
     K = len(run.problem.classes)
     order = np.random.default_rng(run.seed).permutation(n_rows)
@@ -63,23 +51,10 @@ def diagnose(
 ) -> Diagnostics:
     """Return the diagnostics of a recommended model.
 
-    Parameters
-    ----------
-    run : Run
-        What was compared.
-    data : Data
-        All rows.
-    scores : mapping of str to mapping of int to FoldScore
-        By model and fold; rows of an earlier comparison have none.
-    models : sequence of str
-        The recommended one, then all of them, the best first.
-    views : list of ViewNumbers
-        The views of the training rows of the first fold.
-
-    Returns
-    -------
-    Diagnostics
-        Without curves, which a comparison in stream order has.
+    scores: by model and fold; rows of an earlier comparison have none.
+    models: the recommended one, then all of them, the best first.
+    views: the views of the training rows of the first fold.
+    Returns: without curves, which a comparison in stream order has.
     """
     found = Diagnostics(models[0], views, "the training rows of the first fold")
     if K := len(run.problem.classes):

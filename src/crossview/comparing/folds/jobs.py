@@ -14,9 +14,6 @@ from joblib.externals.loky.backend import resource_tracker
 
 from crossview.comparing.folds.worker import call_here, call_in_worker
 
-__all__ = ["Call", "Jobs"]
-
-
 # private and not read-only: a read-only array would be another type, for which loops compile anew
 MMAP_MODE = "c"
 T = TypeVar("T")
@@ -33,16 +30,9 @@ class Call(NamedTuple):
 class Jobs:
     """Runs tasks by the workers of joblib, and gives their results as they come.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        How many at a time; -1: one per core; None: one, or what `joblib.parallel_config` says.
-        With ``joblib.parallel_config("dask")`` the tasks run on a cluster.
-
-    Attributes
-    ----------
-    n_workers : int
-        How many tasks run at a time.
+    n_jobs: how many at a time; -1: one per core; None: one, or what `joblib.parallel_config` says.
+      With ``joblib.parallel_config("dask")`` the tasks run on a cluster.
+    n_workers: how many tasks run at a time.
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
@@ -52,16 +42,9 @@ class Jobs:
     def run(self, calls: Iterable[Call]) -> Iterator[tuple[Any, Any]]:
         """Make calls; the first ones start first.
 
-        Parameters
-        ----------
-        calls : iterable of Call
-            The tasks.  A task is asked for when a worker is free, by threads of joblib, for which
-            an error in the iterable is the end of the world.
-
-        Yields
-        ------
-        key, result
-            As soon as there is one.
+        calls: the tasks.  A task is asked for when a worker is free, by threads of joblib, for
+          which an error in the iterable is the end of the world.
+        Yields: as soon as there is one.
         """
         if self.n_workers == 1:
             for call in calls:
@@ -81,16 +64,9 @@ class Jobs:
 
         It is written once, for all tasks.
 
-        Parameters
-        ----------
-        data : object
-            Keep what is returned as long as there are tasks that need its arrays: then the file is
-            removed.
-
-        Returns
-        -------
-        data : object
-            A copy; the same object where there is one worker.
+        data: keep what is returned as long as there are tasks that need its arrays: then the file
+          is removed.
+        Returns data: a copy; the same object where there is one worker.
         """
         if self.n_workers == 1:
             return data

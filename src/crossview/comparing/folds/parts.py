@@ -18,37 +18,21 @@ from crossview.data.labeled_source import encode_parts
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["Data", "Fold", "drop_empty_columns", "kept_columns"]
-
 
 @dataclass
 class Data:
     """All rows and labels of a comparison.
 
-    Attributes
-    ----------
-    X : MultiView or pyarrow.Table
-        The rows.
-    y : ndarray of shape (n_labeled,)
-        The labels of the labeled rows.
-    labeled, unlabeled : ndarray of int
-        Positions of the rows with and without label.
-    encoder : transformer or None
-        Makes views of the columns.
-    layout : ViewLayout
-        The views.
-    with_unlabeled : bool, default=False
-        Whether some learner learns from the unlabeled rows.
-    weight : ndarray of shape (n_rows,) or None
-        How much each row counts in learning.
-    sampled : ndarray of bool of shape (n_labeled,) or None
-        Rows whose scores are kept for pictures.
-    blended : ndarray of bool of shape (n_labeled,) or None
-        Rows whose predictions are kept for the ensemble; those of ``sampled`` are among them.
-    splits : sequence of FoldRows
-        The folds; they are encoded when they are asked for.
-    jobs : Jobs
-        The workers, which share the rows of a fold.
+    y (n_labeled,): the labels of the labeled rows.
+    labeled, unlabeled: positions of the rows with and without label.
+    encoder: makes views of the columns.
+    with_unlabeled: whether some learner learns from the unlabeled rows.
+    weight (n_rows,): how much each row counts in learning.
+    sampled (n_labeled,): rows whose scores are kept for pictures.
+    blended (n_labeled,): rows whose predictions are kept for the ensemble; those of ``sampled`` are
+      among them.
+    splits: the folds; they are encoded when they are asked for.
+    jobs: the workers, which share the rows of a fold.
     """
 
     X: Any
@@ -216,18 +200,6 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
     No weight would be learned for them, and of hashed columns they are the most.  In their place
     each view gets one column, with the norm of what a row has there: so a row keeps its norm, and
     its scores are the same.  Dense rows, and rows in which most columns occur, stay as they are.
-
-    Parameters
-    ----------
-    parts : list of MultiView
-        Rows with the same views.
-    learned : MultiView
-        The rows to learn.
-
-    Returns
-    -------
-    parts : list of MultiView
-        The same rows.
     """
     layout, occurs = learned.layout, _occurring(learned)
     if occurs is None:
@@ -245,15 +217,8 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
 def kept_columns(learned: MultiView) -> dict[str, np.ndarray] | None:
     """Return which columns `drop_empty_columns` keeps; None where the rows stay as they are.
 
-    Parameters
-    ----------
-    learned : MultiView
-        The rows to learn.
-
-    Returns
-    -------
-    kept : dict of str to ndarray of int or None
-        Of each view the positions of its columns, and -1 for the one in the place of the others.
+    Returns kept: of each view the positions of its columns, and -1 for the one in the place of the
+      others.
     """
     layout, occurs = learned.layout, _occurring(learned)
     if occurs is None:

@@ -32,8 +32,6 @@ from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import signed_score
 
-__all__ = ["FoldComparison", "Resources"]
-
 # without two, nothing is known of the differences between folds
 FEWEST_FOLDS = 2
 # compiling for less than this is not worth a word, nor a machine that is less busy
@@ -43,14 +41,7 @@ MOST_SECONDS_TO_LOAD, MOST_TO_SAY = 3.0, 1.25
 class Resources(NamedTuple):
     """Workers, observer and clock of a comparison.
 
-    Attributes
-    ----------
-    jobs : Jobs
-        The workers.
-    observer : ComparisonObserver
-        Receives progress events.
-    clock : Clock
-        What is left of the budget.
+    clock: what is left of the budget.
     """
 
     jobs: Jobs
@@ -61,18 +52,9 @@ class Resources(NamedTuple):
 class Job(NamedTuple):
     """Key of a call to a worker: a part of one fold for one learner.
 
-    Attributes
-    ----------
-    kind : {"tune", "finish"}
-        Choose a setting, or train with it and score.
-    fold : int
-        Position of the fold.
-    seconds : float
-        What it takes, by the guess.
-    rows : float
-        Of its largest fit.
-    name : str
-        The learner.
+    kind {"tune", "finish"}: choose a setting, or train with it and score.
+    seconds: what it takes, by the guess.
+    rows: of its largest fit.
     """
 
     kind: str
@@ -86,14 +68,9 @@ class Job(NamedTuple):
 class OpenFold:
     """A fold that has begun and is not finished.
 
-    Attributes
-    ----------
-    rows : Fold
-        Its rows; they are kept as long as there are tasks for them.
-    parts : dict of str to int
-        In how many tasks the settings of each learner are tried.
-    found : dict of str to list of Chosen
-        The best setting of each of these tasks that is done.
+    rows: its rows; they are kept as long as there are tasks for them.
+    parts: in how many tasks the settings of each learner are tried.
+    found: the best setting of each of these tasks that is done.
     """
 
     rows: Fold
@@ -117,23 +94,10 @@ class FoldComparison:
     of a learner is chosen, it is trained and scored next.  The next fold begins before the queue is
     empty, so that no worker waits for the last job of a fold.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared, and how.
-    data : Data
-        The rows of all folds.
-    first : Fold or None
-        The rows of the first one, if it is encoded already; it is kept until it is used.
-    resources : Resources
-        Workers, observer and clock.
-
-    Attributes
-    ----------
-    scores : dict of str to dict of int to FoldScore
-        By the name of the learner, and the position of the fold.
-    planner : Planner
-        What the budget allows.
+    data: the rows of all folds.
+    first: the rows of the first one, if it is encoded already; it is kept until it is used.
+    resources: workers, observer and clock.
+    scores: by the name of the learner, and the position of the fold.
     """
 
     def __init__(self, run: Run, data: Data, first: Fold | None, resources: Resources) -> None:

@@ -12,8 +12,6 @@ from crossview.comparing.run import Run
 from crossview.errors import InputError
 from crossview.scoring.problems import Classification
 
-__all__ = ["FoldRows", "Protocol", "draw_rows", "split_rows"]
-
 # an inner validation with three folds up to this many rows, one split beyond
 MOST_ROWS_FOR_INNER_FOLDS = 50_000
 # of rows in the order of time, the last ones choose the parameters
@@ -26,17 +24,10 @@ Split = tuple[np.ndarray, np.ndarray]
 class Protocol:
     """Protocol of the folds.
 
-    Attributes
-    ----------
-    cv : int
-        Number of folds.
-    repeats : int
-        How often, each time shuffled anew.
-    groups : ndarray of shape (n_samples,) or None
-        Rows of the same group are never on both sides of a split.
-    in_order : bool
-        Whether the rows are in the order of time: those of a test fold come after all of its
-        training rows.
+    repeats: how often, each time shuffled anew.
+    groups (n_samples,): rows of the same group are never on both sides of a split.
+    in_order: whether the rows are in the order of time: those of a test fold come after all of its
+      training rows.
     """
 
     cv: int = 5
@@ -76,21 +67,10 @@ class FoldRows:
 def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) -> list[FoldRows]:
     """Return the folds, the same for every learner.
 
-    Parameters
-    ----------
-    run : Run
-        What is predicted, and the seed.
-    y : ndarray of shape (n_samples,)
-        The labels of the labeled rows.
-    protocol : Protocol
-        How to split.
-    unlabeled : int, default=0
-        Number of rows without label, for messages.
-
-    Returns
-    -------
-    folds : list of FoldRows
-        One for each fold of each repetition.
+    run: what is predicted, and the seed.
+    y (n_samples,): the labels of the labeled rows.
+    unlabeled: number of rows without label, for messages.
+    Returns folds: one for each fold of each repetition.
     """
     protocol.check()
     run.problem.check_folds(y, protocol.cv, unlabeled)
@@ -152,24 +132,12 @@ def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray) -> None:
 def draw_rows(problem: Any, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     """Draw about n rows: each class in proportion, but at least three of it, if it has them.
 
-    Parameters
-    ----------
-    problem : Problem
-        What is predicted; of numbers any n rows are drawn.
-    y : ndarray of shape (n_samples,)
-        The labels.
-    n : int
-        How many, up to rounding and rare classes.
-    seed : int
-        Seed of the draw.
+    problem: what is predicted; of numbers any n rows are drawn.
+    y (n_samples,): the labels.
+    n: how many, up to rounding and rare classes.
+    seed: seed of the draw.
+    Returns rows: their positions, sorted.
 
-    Returns
-    -------
-    rows : ndarray of int
-        Their positions, sorted.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.comparing.folds.splits import draw_rows
     >>> from crossview.scoring.problems import Classification

@@ -17,21 +17,10 @@ from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import Split, draw_rows
 from crossview.comparing.run import Run
 from crossview.compiling import seconds_of_work
-from crossview.errors import InputError
+from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
 from crossview.scoring.metrics import is_bounded, least_rows
 from crossview.scoring.problems import Classification, Scored, join
-
-__all__ = [
-    "Chosen",
-    "Tuner",
-    "Tuning",
-    "best_of",
-    "calibrates_in_pass",
-    "can_refine",
-    "make_model",
-    "paths",
-]
 
 # rows that choose the parameters of a learner that needs all rows in memory
 MOST_ROWS_AT_ONCE = 20_000
@@ -46,21 +35,13 @@ LEAST_GAIN = 0.002
 class Tuning(NamedTuple):
     """Effort that a learner may spend on tuning.
 
-    Attributes
-    ----------
-    splits : int or None
-        How many of the inner splits; None: all of them.
-    halving : bool
-        Whether all settings are tried on a quarter of the rows first, and the best quarter of
-        them on all rows.
-    share : float
-        Share of the training rows that choose the setting.
-    refined : bool
-        Whether further parameters are tried from the best setting on.
-    learned : float
-        Share of the training rows that the model learns from in the end.
-    middle : bool
-        Whether only the setting in the middle is tried, of two the first.
+    splits: how many of the inner splits; None: all of them.
+    halving: whether all settings are tried on a quarter of the rows first, and the best quarter of
+      them on all rows.
+    share: share of the training rows that choose the setting.
+    refined: whether further parameters are tried from the best setting on.
+    learned: share of the training rows that the model learns from in the end.
+    middle: whether only the setting in the middle is tried, of two the first.
     """
 
     splits: int | None = None
@@ -80,20 +61,11 @@ class Tuning(NamedTuple):
 class Chosen:
     """A setting, and what the held-out rows of the inner validation say of it.
 
-    Attributes
-    ----------
-    setting : dict
-        The parameters.
-    value : float
-        The metric on the held-out rows, higher is better.
-    order : int
-        Position among the settings that were tried; the first of equals is chosen.
-    threshold : float or None
-        The best one on the held-out rows.
-    held_out : Scored or None
-        Scores of the held-out rows, where they calibrate the learner.
-    y, weight : ndarray or None
-        Their labels and weights.
+    value: the metric on the held-out rows, higher is better.
+    order: position among the settings that were tried; the first of equals is chosen.
+    threshold: the best one on the held-out rows.
+    held_out: scores of the held-out rows, where they calibrate the learner.
+    y, weight: their labels and weights.
     """
 
     setting: dict[str, Any]
@@ -115,18 +87,9 @@ def paths(
 ) -> list[list[tuple[int, dict[str, Any]]]]:
     """Return the settings in groups that are fitted together, each group by itself.
 
-    Parameters
-    ----------
-    learner : Learner
-        The entry; those of one group differ in its
-        ``fitted_together`` only.
-    settings : sequence of (int, dict)
-        Settings, each with its position among all of them.
-
-    Returns
-    -------
-    groups : list of list of (int, dict)
-        One setting each, for most learners.
+    learner: the entry; those of one group differ in its ``fitted_together`` only.
+    settings: settings, each with its position among all of them.
+    Returns groups: one setting each, for most learners.
     """
     groups: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
     for order, setting in settings:
@@ -154,18 +117,9 @@ def can_refine(run: Run, learner: Learner, fold: Fold, name: str) -> bool:
 class Tuner:
     """The inner validation of one learner in one training part.
 
-    Parameters
-    ----------
-    run : Run
-        What is compared.
-    learner : Learner
-        The entry.
-    fold : Fold
-        The training part, with the rows that are learned and held out.
-    tuning : Tuning
-        What it may spend.
-    seconds : float
-        No setting is started after so much work, but one is always tried.
+    fold: the training part, with the rows that are learned and held out.
+    tuning: what it may spend.
+    seconds: no setting is started after so much work, but one is always tried.
     """
 
     def __init__(
@@ -182,6 +136,7 @@ class Tuner:
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
+        self.diverged: DivergedError | None = None
         # the rows of the inner splits, kept for the settings of the same share and encoding
         self._taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
@@ -192,7 +147,13 @@ class Tuner:
             some.sort(key=lambda one: (-one.value, one.order))
             best = some[: math.ceil(len(settings) / HALVING)]
             settings = [(one.order, one.setting) for one in sorted(best, key=lambda c: c.order)]
-        return best_of(self.evaluate(settings, self.inner, self.tuning.share))
+        return self._sound(best_of(self.evaluate(settings, self.inner, self.tuning.share)))
+
+    def _sound(self, chosen: Chosen) -> Chosen:
+        """Return the setting, unless its loss and so that of all others diverges."""
+        if self.diverged is not None and chosen.value == -math.inf:
+            raise self.diverged
+        return chosen
 
     def refine(self, chosen: Chosen) -> Chosen:
         """Return the setting after trying further parameters, one after the other.
@@ -227,7 +188,7 @@ class Tuner:
         whole = self.tuning.learned
         if self.tuning.share == whole:
             return chosen
-        return self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0]
+        return self._sound(self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0])
 
     def _unit(self, value: float) -> float:
         """Return the unit of a gain: 1, or the value where the metric has no bound."""
@@ -246,7 +207,12 @@ class Tuner:
             if found and seconds_of_work() > self.deadline:
                 break
             together = [setting for _, setting in path]
-            scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
+            try:
+                scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]
+            except DivergedError as error:  # the last choice, where all others do so as well
+                self.diverged = error
+                found += [Chosen(setting, -math.inf, order) for order, setting in path]
+                continue
             for position, (order, setting) in enumerate(path):
                 own = [of_split[position] for of_split in scored]
                 found.append(self._judge(order, setting, own, inner))

@@ -34,53 +34,27 @@ from crossview.scoring.diagnostics import (
 from crossview.scoring.drift import scores_of_views
 from crossview.scoring.problems import Classification, Scored, gives_probabilities
 
-__all__ = [
-    "FoldScore",
-    "finish_fold",
-    "fit_model",
-    "score_model",
-    "tune_settings",
-]
-
 
 @dataclass
 class FoldScore:
     """Scores of one learner on one fold.
 
-    Attributes
-    ----------
-    value : float
-        The metric on the test rows.
-    inner : float
-        The metric of the chosen setting on the held-out rows of the inner validation, higher is
-        better.
-    untuned : float
-        The metric where a score above 0 decides, if it depends on a threshold that was tuned;
-        otherwise NaN.
-    others : dict of str to float
-        The other metrics.
-    setting : dict
-        The chosen parameters.
-    threshold : float or None
-        Of the positive class.
-    confusion : ndarray or None
-        Rows of each class predicted as each class.
-    passes : int
-        Passes over the training rows.
-    learned : float
-        Share of the training rows that the model learned from.
-    rows_per_second, predicted_per_second : float
-        Of the fit on the training part, and of the scores of the test rows.
-    kept : ScoredRows or None
-        The scores of a sample of the test rows, by their positions among these.
-    experts : ExpertWeights or None
-        Of a stack.
-    blended : ndarray of int or None
-        Positions of test rows whose predictions are kept for the ensemble.
-    predictions : ndarray or None
-        Of these rows: the probabilities of the classes, scores, or numbers.
-    has_probabilities : bool
-        Whether the predictions are probabilities.
+    value: the metric on the test rows.
+    inner: the metric of the chosen setting on the held-out rows of the inner validation, higher is
+      better.
+    untuned: the metric where a score above 0 decides, if it depends on a threshold that was tuned;
+      otherwise NaN.
+    threshold: of the positive class.
+    confusion: rows of each class predicted as each class.
+    passes: passes over the training rows.
+    learned: share of the training rows that the model learned from.
+    rows_per_second, predicted_per_second: of the fit on the training part, and of the scores of the
+      test rows.
+    kept: the scores of a sample of the test rows, by their positions among these.
+    experts: of a stack.
+    blended: positions of test rows whose predictions are kept for the ensemble.
+    predictions: of these rows: the probabilities of the classes, scores, or numbers.
+    has_probabilities: whether the predictions are probabilities.
     """
 
     value: float

@@ -13,8 +13,6 @@ from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
 from crossview.lazily import load_scikit_learn
 
-__all__ = ["call_here", "call_in_worker"]
-
 # before what the tasks need: the process is one of loky, which ran nothing yet
 if current_process().name.startswith("LokyProcess"):
     load_scikit_learn()
@@ -25,20 +23,7 @@ def call_in_worker(
 ) -> tuple[Any, Any]:
     """Return a key, and what a function returns; a worker then gives back free memory.
 
-    Parameters
-    ----------
-    parent : int
-        Number of the process that asks.  If it is this one, it keeps its memory.
-    key : object
-        Key of the task.
-    function : callable
-        The task.
-    arguments : tuple
-        Its arguments.
-
-    Returns
-    -------
-    key, result
+    parent: number of the process that asks.  If it is this one, it keeps its memory.
     """
     result = call_here(key, function, arguments)
     if os.getpid() != parent:

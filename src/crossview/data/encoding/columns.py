@@ -17,21 +17,6 @@ from crossview.errors import InputError, closest_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "LARGEST",
-    "USER",
-    "Batch",
-    "Coded",
-    "Column",
-    "as_codes",
-    "as_matrix",
-    "as_numbers",
-    "kind_of",
-    "match_names",
-    "one_array",
-    "plain_kinds",
-]
-
 # the kind of the column of the personal view
 USER = "user"
 # beyond this, squares and differences overflow

@@ -14,8 +14,6 @@ from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import ONE, ZERO, Rows
 from crossview.kernels.text.names import FACTOR, GOLDEN, SHIFT
 
-__all__ = ["CONSTANT", "SlotNames", "cross_rows", "find_place", "mix", "place_names"]
-
 # the feature of the user himself: column c of a row is feature c + 1
 CONSTANT = ZERO
 HALF = np.uint64(32)

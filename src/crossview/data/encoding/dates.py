@@ -15,20 +15,6 @@ from crossview.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "ISO",
-    "PARTS",
-    "DateFormat",
-    "as_times",
-    "check_format",
-    "date_numbers",
-    "find_formats",
-    "is_date",
-    "is_text",
-    "portable_pattern",
-    "split_format",
-]
-
 ISO = "%Y-%m-%d"
 # tried on text, in this order; of two that fit, the first one is taken
 FORMATS = (ISO, "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y")

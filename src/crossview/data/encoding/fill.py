@@ -10,8 +10,6 @@ from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import ONE, TWO, ZERO
 from crossview.kernels.sorting import sort_lanes
 
-__all__ = ["Blocks", "Cells", "fill_rows", "slot_buffer"]
-
 # rows whose slots are sorted together
 LANES = 32
 

@@ -27,8 +27,6 @@ from crossview.saving.schema import Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SlotTables", "bytes_of", "hash_strings", "prefix_of", "same_strings", "split_name"]
-
 # between a column and what is hashed of it
 SEPARATORS = {"categorical": "=", "text": ":", "chars": "~"}
 

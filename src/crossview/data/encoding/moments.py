@@ -8,8 +8,6 @@ import numpy as np
 
 from crossview._jit import bind, borrowing
 
-__all__ = ["Moments", "SingleNumbers", "standardize_rows"]
-
 
 class Moments:
     """Count, mean and sum of squared deviations of each column.

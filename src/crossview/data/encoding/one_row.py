@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,14 +18,13 @@ from crossview.data.encoding.columns import LARGEST, Column, as_codes, as_number
 from crossview.data.encoding.dates import PARTS, as_times, date_numbers
 from crossview.data.encoding.document_frequency import weigh_rows
 from crossview.data.encoding.moments import SingleNumbers
+from crossview.data.encoding.row_fill import RowFill
 from crossview.data.encoding.text import SHAPE, characters_of, shape_numbers, word_analyzer
 from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
 from crossview.views import OneRow
 
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
-
-__all__ = ["MOST_KEPT", "SingleRows", "first_row"]
 
 # of Arrow's numbers
 LARGEST_INT = 1 << 63
@@ -35,6 +34,8 @@ MOST_KEPT = 1 << 16
 MOST_KEYS = 256
 # names of columns that are not used, and are told of
 MOST_TOLD = 20
+# types of cells that are read all at once
+PLAIN_NUMBERS, PLAIN_DATES = {float, int, type(None)}, {str, type(None)}
 
 
 def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
@@ -122,12 +123,7 @@ class _Hashed:
 class SingleRows:
     """Encoder of single rows, which shares the statistics of an encoder of tables.
 
-    Parameters
-    ----------
-    encoder : RowEncoder
-        The encoder of tables.
-    others : iterable of str
-        Columns of the tables that are in no view.
+    others: columns of the tables that are in no view.
     """
 
     def __init__(self, encoder: RowEncoder, others: Iterable[str]) -> None:
@@ -167,6 +163,10 @@ class SingleRows:
         self._flat = {name: at for name, at in self._places.items() if name not in self._groups}
         self._known: dict[Any, list[Any]] = {}
         self._single_numbers = SingleNumbers(encoder.moments)
+        # of rows without texts, dates and shapes
+        texts = any(column.kind == "text" for column in plan.hashed)
+        is_plain = plan.unused is None and not texts
+        self._fill = RowFill(plan, encoder.quantiles) if is_plain else None
         # of a row that has all numbers, and none of them 0
         self._whole_row: OneRow | None = None
         if not plan.hashed and not plan.n_bins:
@@ -208,13 +208,47 @@ class SingleRows:
             for one, own in zip(self._hashed, terms, strict=True):
                 if own:
                     one.learn(own)
-        positions = encoder.positions_one(numbers, learn=learn)
+        fill, raw, positions = self._fill, numbers, None
+        if learn or fill is None:
+            positions = encoder.positions_one(numbers, learn=learn)
         if numbers and (learn or encoder.standardizes):
             standardized = self._single_numbers.standardize(numbers, learn=learn)
             numbers = standardized if encoder.standardizes else numbers
         # 3. slots and words
-        slots = self._slots(terms, learn=learn)
-        return self._assemble(numbers, positions, slots), user
+        whole = self._whole_row
+        if whole is not None and 0.0 not in numbers and not math.isnan(sum(numbers)):
+            return OneRow(whole.layout, whole.columns, numbers, whole.present), user
+        if fill is not None:
+            pairs = zip(self._hashed, terms, strict=True)
+            of_row = [-1 if term is None else one.slot(term[0]) for one, term in pairs]
+            return fill.row(raw, numbers, positions or None, of_row), user
+        assert positions is not None
+        return self._assemble(numbers, positions, self._slots(terms, learn=learn)), user
+
+    def table(self, rows: Sequence[Any]) -> Any:
+        """Return rows as an Arrow table, of which the encoder makes what it makes of each.
+
+        Cells become numbers or strings here, as those of a single row do, so that a column may hold
+        several types.  `InputError` if a row cannot be read, or dates are of several types.
+        """
+        import pyarrow as pa
+
+        cells = [self._cells(x) for x in rows]
+        columns = {column.name: column for column in self._encoder.plan.columns}
+        found: dict[str, Any] = {}
+        for place, name in enumerate(self._names):
+            column, values = columns[name], [row[place] for row in cells]
+            if column.kind == "numeric":
+                found[name] = pa.array(_numbers_of(column, values), from_pandas=True)
+                continue
+            if column.kind == "date":
+                strings = [None if _is_missing(value) else value for value in values]
+                if not {*map(type, strings)} <= PLAIN_DATES:
+                    raise InputError("holds dates of several types", column=name)
+            else:
+                strings = [_string(column, value) for value in values]
+            found[name] = pa.array(strings, pa.string())
+        return pa.table(found)
 
     # --- cells -----------------------------------------------------------------------------
 
@@ -384,9 +418,6 @@ class SingleRows:
         slots: list[list[tuple[int, float]] | None],
     ) -> OneRow:
         """Return the row of what its columns became; see `fill_rows`."""
-        whole = self._whole_row
-        if whole is not None and 0.0 not in numbers and not math.isnan(sum(numbers)):
-            return OneRow(whole.layout, whole.columns, numbers, whole.present)
         columns: list[int] = []
         values: list[float] = []
         present: list[bool] = []
@@ -469,6 +500,19 @@ def _as_array(column: Column, value: Any) -> Any:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         what = f"{value!r:.60} is no value of a table: give a number, text, a date or None"
         raise InputError(what, column=column.name) from None
+
+
+def _numbers_of(column: Column, values: Sequence[Any]) -> np.ndarray:
+    """Return cells of a column as numbers, NaN where they are missing."""
+    if not {*map(type, values)} <= PLAIN_NUMBERS:
+        values = [None if _is_missing(value) else _number(column, value) for value in values]
+    try:
+        numbers = np.array(values, dtype=np.float64)  # NaN in place of None
+    except OverflowError:
+        numbers = np.array([np.inf])
+    if (np.abs(numbers) > LARGEST).any():
+        raise InputError(f"is too large: write a number up to {LARGEST:g}", column=column.name)
+    return numbers
 
 
 def _number(column: Column, value: Any) -> float:

@@ -30,8 +30,6 @@ from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
 
-__all__ = ["MORE_BITS", "MOST_BITS", "PERSONAL", "PersonalView", "merged_names"]
-
 PERSONAL = "personal"
 # users have more features than all of them share: 16 times the slots of another view
 MORE_BITS, MOST_BITS = 4, 28
@@ -47,18 +45,10 @@ class _Hashes(NamedTuple):
 class PersonalView:
     """The last view of a layout: slots for pairs of a user and a feature of the other views.
 
-    Parameters
-    ----------
-    column : Column
-        The column of the user.
-    shared : ViewLayout
-        The other views.
-    n_slots : int
-        Slots of the view, a power of two.
-    variance : float
-        Prior variance of what a user has of his own, by that of what all share.
-    remember_names : int
-        Names to store.
+    shared: the other views.
+    n_slots: slots of the view, a power of two.
+    variance: prior variance of what a user has of his own, by that of what all share.
+    remember_names: names to store.
     """
 
     def __init__(
@@ -234,17 +224,8 @@ class PersonalView:
 def merged_names(states: Sequence[Mapping[str, np.ndarray]], most: int) -> dict[str, np.ndarray]:
     """Return the names of several states of `PersonalView.state` as one: of each slot the first.
 
-    Parameters
-    ----------
-    states : sequence of mapping of str to ndarray
-        The states.
-    most : int
-        Names to keep.
-
-    Returns
-    -------
-    state : dict of str to ndarray
-        As from `PersonalView.state`.
+    most: names to keep.
+    Returns state: as from `PersonalView.state`.
     """
     found: dict[int, tuple[str, int]] = {}
     collisions: set[int] = set()

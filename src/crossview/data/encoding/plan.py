@@ -24,8 +24,6 @@ from crossview.data.encoding.text import SHAPE, shape_numbers
 from crossview.errors import InputError, closest_names
 from crossview.views import ViewLayout
 
-__all__ = ["Number", "Plan"]
-
 
 class Number(NamedTuple):
     """A number of each row: a column of numbers, a part of a date, or of the shape of a text.
@@ -54,19 +52,10 @@ def _numbers_of(column: Column) -> list[Number]:
 class Plan:
     """The columns that are encoded, and the layout of what they become.
 
-    Attributes
-    ----------
-    layout : ViewLayout
-        Names and widths of the views.
-    numbers : list of Number
-        The numbers of a row.
-    hashed : list of Column
-        The columns of categories and text.
-    user : Column or None
-        The column of the user, in a view that is made of all others (`PersonalView`).
-    unused : ndarray of bool of shape (n_columns,), or None
-        Columns of the output that no row has: a date or text is missing once, and not once for each
-        of its numbers.  None: there are none.
+    hashed: the columns of categories and text.
+    user: the column of the user, in a view that is made of all others (`PersonalView`).
+    unused (n_columns,): columns of the output that no row has: a date or text is missing once, and
+      not once for each of its numbers.  None: there are none.
     """
 
     def __init__(self, columns: list[Column], n_slots: int, n_bins: int) -> None:

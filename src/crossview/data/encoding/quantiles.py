@@ -10,8 +10,6 @@ import numpy as np
 
 from crossview.saving.schema import Array
 
-__all__ = ["LAST_PLACED", "Quantiles"]
-
 # the knots of a column are placed after this many values, ...
 FIRST_PLACED = 32
 # ... after each doubling, and for the last time after this many; a rank is then right to 1 %

@@ -20,8 +20,6 @@ from crossview.errors import InputError
 from crossview.saving.schema import Array, check_state
 from crossview.views import MultiView
 
-__all__ = ["RowEncoder"]
-
 
 class _Text(NamedTuple):
     """The words of one column, row by row, and whether each row has a text."""

@@ -7,8 +7,6 @@ import numpy as np
 from crossview._jit import borrowing
 from crossview.kernels.rows import ZERO, Rows, view_end
 
-__all__ = ["scale_rows"]
-
 
 @borrowing
 def scale_rows(

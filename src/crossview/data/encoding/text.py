@@ -15,16 +15,6 @@ from crossview.data.arrow import codes_of, integers, numbers_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "FORMS",
-    "SHAPE",
-    "characters_of",
-    "find_texts",
-    "shape_numbers",
-    "split_terms",
-    "word_analyzer",
-]
-
 # what a view may hold of a text
 FORMS = ("words", "chars", "shape")
 SHAPE = ("log length", "words", "digits", "capitals", "marks", "addresses")

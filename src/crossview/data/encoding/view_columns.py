@@ -18,21 +18,6 @@ from crossview.data.encoding.text import FORMS, find_texts
 from crossview.errors import InputError, closest_names
 from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
 
-__all__ = [
-    "KINDS",
-    "check_columns",
-    "check_per",
-    "columns_of_views",
-    "declared_kinds",
-    "match_ignored",
-    "plan_columns",
-    "specification",
-    "split_form",
-    "suggested_views",
-    "view_for",
-    "without_ignored",
-]
-
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
 
@@ -54,24 +39,13 @@ def plan_columns(
 ) -> list[Column]:
     """Return the columns of each view, and their kinds.
 
-    Parameters
-    ----------
-    X : pandas, polars or Arrow table, or ndarray
-        The first rows.
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    declared : mapping of str to sequence of str
-        Columns whose kind the user declares, by kind: names or globs; of dates also with a format.
-    ignored : sequence of str, default=()
-        Names of columns that are in no view.
-    recognize : collection of str, default=()
-        Kinds, "date" or "text", by which to look at the values of strings: the rows are all that
-        there are.
-
-    Returns
-    -------
-    columns : list of Column
-        View by view.
+    views: as for `ViewEncoder`.
+    declared: columns whose kind the user declares, by kind: names or globs; of dates also with a
+      format.
+    ignored: names of columns that are in no view.
+    recognize: kinds, "date" or "text", by which to look at the values of strings: the rows are all
+      that there are.
+    Returns columns: view by view.
     """
     left_out = set(ignored)
     names = [name for name in column_names(X) if name not in left_out]
@@ -159,19 +133,9 @@ def columns_of_views(
 ) -> dict[str, list[tuple[str, str]]]:
     """Return the columns of each view by name, and what it has of a text (`FORMS`; "": all words).
 
-    Parameters
-    ----------
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    names : list of str
-        The columns of the table.
-    texts : collection of str, default=()
-        The columns of text, which are views of their own where nobody names any.
-
-    Returns
-    -------
-    columns : dict of str to list of (str, str)
-        View by view.
+    views: as for `ViewEncoder`.
+    texts: the columns of text, which are views of their own where nobody names any.
+    Returns columns: view by view.
     """
     if views is None:
         if not names:
@@ -260,19 +224,9 @@ def check_per(per: str, ignored: Collection[str], names: Sequence[str]) -> None:
 def view_for(views: Mapping[str, Any] | None, names: Sequence[str], column: str) -> dict[str, Any]:
     """Return the views to add so that one has a column; none if one has it already.
 
-    Parameters
-    ----------
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    names : sequence of str
-        The columns that views may have.
-    column : str
-        The column.
-
-    Returns
-    -------
-    added : dict of str to columns
-        Where views follow from prefixes, these too.
+    views: as for `ViewEncoder`.
+    names: the columns that views may have.
+    Returns added: where views follow from prefixes, these too.
     """
     groups = columns_of_views(views, list(names))
     if any(column == name for group in groups.values() for name, _ in group):
@@ -287,19 +241,8 @@ def without_ignored(
 ) -> dict[str, Any] | None:
     """Return the views without the names and globs that only ignored columns have.
 
-    Parameters
-    ----------
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`.
-    ignored : sequence of str
-        Names of columns.
-    names : sequence of str
-        The columns of the table.
-
-    Returns
-    -------
-    views : dict of str to columns, or None
-        None where there were none.
+    views: as for `ViewEncoder`.
+    Returns views: None where there were none.
     """
     if views is None or not len(ignored):
         return None if views is None else dict(views)

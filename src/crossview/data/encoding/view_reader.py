@@ -16,9 +16,6 @@ from crossview.errors import InputError, type_of
 from crossview.views import MultiView, OneRow
 from crossview.views.one_row import finite_number
 
-__all__ = ["ViewReader"]
-
-
 # what the parts of a view look like where no pass over a file is needed
 _PARTS = {
     "svmlight": re.compile(r"\d{1,18}:\d{1,18}"),

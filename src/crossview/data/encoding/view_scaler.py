@@ -18,8 +18,6 @@ from crossview.errors import InputError, type_of
 from crossview.saving.schema import Array, check_header, check_state
 from crossview.views import MultiView, OneRow, ViewLayout, canonical_csr
 
-__all__ = ["ViewScaler"]
-
 # rows that are measured at a time, so that little memory is needed
 ROWS_AT_ONCE = 10_000
 

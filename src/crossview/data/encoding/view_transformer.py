@@ -13,8 +13,6 @@ from crossview.data.encoding.personal import MORE_BITS, merged_names
 from crossview.errors import InputError
 from crossview.kernels.merged import merged_moments, total
 
-__all__ = ["ViewTransformer"]
-
 State = Mapping[str, np.ndarray]
 # of the bins; the learners know columns by them
 KNOTS = ("n_values", "n_knots", "knots", "first_values")

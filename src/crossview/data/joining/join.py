@@ -20,8 +20,6 @@ from crossview.views import index_as_columns, row_index
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Join", "JoinedSource", "join_sources", "join_tables"]
-
 # of a batch, about
 CELLS = 4_000_000
 LEAST_ROWS = 1024

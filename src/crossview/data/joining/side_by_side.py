@@ -10,8 +10,6 @@ from crossview.data.arrow import pyarrow, to_arrow
 from crossview.errors import InputError
 from crossview.views import align_rows
 
-__all__ = ["side_by_side"]
-
 
 def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
     """Return frames of the same rows as one table, with columns ``view__column``.

@@ -17,8 +17,6 @@ from crossview.saving.model_header import read_label, read_tables
 from crossview.saving.pipelines import steps_of
 from crossview.views import MultiView, check_rows, is_mapping, row_index
 
-__all__ = ["label_of_model", "open_views"]
-
 
 def label_of_model(model: Any) -> str | None:
     """Return the column of the labels of a model or its file, where it says one."""

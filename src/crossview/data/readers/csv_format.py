@@ -12,8 +12,6 @@ from crossview.data.readers.duck import literal
 from crossview.data.readers.encodings import UTF_8, codec_name
 from crossview.errors import InputError
 
-__all__ = ["CsvFormat", "check_dialect", "hint_about"]
-
 # what a value looks like that is a number with the other decimal point
 # DuckDB's words
 _NO_NUMBER = re.compile(r"Could not convert string \"(.*)\" to '(?:DOUBLE|BIGINT|HUGEINT)'")

@@ -20,26 +20,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = [
-    "TIMES",
-    "check_select",
-    "connection",
-    "describe",
-    "empty_table",
-    "has_order",
-    "identifier",
-    "literal",
-    "load_remote",
-    "matching_files",
-    "named_files",
-    "quoted_path",
-    "read_batches",
-    "read_names",
-    "schema_of",
-    "sniff_csv",
-    "sniff_delimiter",
-]
-
 
 # of rows: a query may sort or join, and a file have many columns
 MEMORY_OF_ROWS = "2GB"

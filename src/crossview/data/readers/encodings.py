@@ -21,16 +21,6 @@ from crossview.data.arrow import one_line, pyarrow
 from crossview.errors import GuessWarning, InputError
 from crossview.saving.files import process_folder
 
-__all__ = [
-    "UTF_8",
-    "as_utf8",
-    "check_utf8",
-    "codec_name",
-    "find_encoding",
-    "is_utf8",
-    "said_delimiter",
-]
-
 UTF_8 = "utf-8"
 _CHUNK = 1 << 20
 _MARKS = {

@@ -14,8 +14,6 @@ from crossview.data.readers.duck import literal
 from crossview.errors import InputError
 from crossview.saving.files import is_pipe
 
-__all__ = ["find_format", "find_reader", "is_query"]
-
 # in the folder of a server
 SERVER_LOG = "log.sqlite"
 _COMPRESSIONS = {".gz", ".zst"}

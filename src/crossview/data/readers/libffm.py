@@ -14,8 +14,6 @@ from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.libffm import parse_libffm
 from crossview.kernels.text.rows import TextRows
 
-__all__ = ["LibffmSource"]
-
 MOST_FIELDS = 1 << 16
 _FIELD = re.compile(r"(\d{1,5})(?::(\d{1,18}):(\d{1,18}))?")
 

@@ -12,8 +12,6 @@ from crossview.data.source import open_rows
 from crossview.errors import InputError
 from crossview.views import MultiView
 
-__all__ = ["load_libffm", "load_svmlight", "load_vw"]
-
 _BATCH_ROWS = 1 << 16
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from crossview.data.arrow import check_text, pyarrow, to_arrow
 from crossview.data.source import Batch
 
-__all__ = ["MemorySource"]
-
 
 class MemorySource:
     """A data frame, through Arrow."""

@@ -10,8 +10,6 @@ from crossview.data.arrow import check_unique, pyarrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["columns_of_fields", "fields_as_columns"]
-
 
 def columns_of_fields(schema: pa.Schema, file: str | None) -> dict[str, str] | None:
     """Return each column that `fields_as_columns` makes, and the one it is from.

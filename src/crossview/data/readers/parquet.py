@@ -23,8 +23,6 @@ from crossview.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ParquetSource"]
-
 
 class ParquetSource:
     """Parquet files; text columns come as dictionaries, as they are stored."""

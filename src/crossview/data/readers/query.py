@@ -17,8 +17,6 @@ from crossview.data.readers.duck import (
 )
 from crossview.data.source import Batch
 
-__all__ = ["QuerySource"]
-
 
 class QuerySource:
     """Rows of a query that DuckDB runs: one SELECT, which only reads.

@@ -15,8 +15,6 @@ from crossview.data.server_log import ASSUMED, Log
 from crossview.errors import InputError
 from crossview.saving.model_header import read_label
 
-__all__ = ["ServedSource"]
-
 BATCH = 4096
 
 

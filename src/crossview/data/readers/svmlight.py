@@ -14,8 +14,6 @@ from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
 from crossview.kernels.text.svmlight import parse_svmlight
 
-__all__ = ["SvmlightSource"]
-
 _RANGE = re.compile(r"(\d{1,18})?(:)?(\d{1,18})?")
 NONE_SEEN = (2**62, -1)
 

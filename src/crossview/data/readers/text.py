@@ -51,8 +51,6 @@ from crossview.errors import GuessWarning, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CsvSource", "JsonSource"]
-
 
 # of the line that names the columns
 MOST_BYTES = 1 << 26

@@ -20,15 +20,6 @@ from crossview.kernels.text.rows import TextRows
 from crossview.labels import whole_labels
 from crossview.views import MultiView, ViewLayout
 
-__all__ = [
-    "FirstPass",
-    "Parser",
-    "Part",
-    "TextRowSource",
-    "column_lists",
-    "read_parts",
-]
-
 FIRST_ROOM = 1 << 16
 _SHOWN = 40
 

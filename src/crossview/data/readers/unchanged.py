@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 from crossview.data.readers.duck import matching_files
 from crossview.errors import InputError
 
-__all__ = ["UnchangedFiles"]
-
 ADVICE = "run again when nobody writes there, or on a copy"
 
 Batch = TypeVar("Batch", bound=Any)

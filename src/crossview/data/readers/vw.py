@@ -12,8 +12,6 @@ from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
 from crossview.kernels.text.vw import NO_SLOT, Namespaces, VwRows, parse_vw
 
-__all__ = ["VwSource"]
-
 # the view of features behind a bar without a name
 DEFAULT = "default"
 MOST_NAMESPACES, MOST_BYTES = 10_000, 1 << 12

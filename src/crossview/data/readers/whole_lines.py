@@ -16,8 +16,6 @@ from crossview.data.readers.encodings import check_utf8, is_utf8
 from crossview.errors import InputError
 from crossview.kernels.text.words import PADDING
 
-__all__ = ["whole_lines"]
-
 PART_BYTES = 1 << 22
 # a longer line is none of a text file
 MOST_BYTES_OF_A_LINE = 1 << 28

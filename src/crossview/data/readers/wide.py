@@ -14,8 +14,6 @@ from crossview.data.arrow import pyarrow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["WIDE", "fits_types", "read_wide"]
-
 # columns; with fewer, DuckDB is as fast
 WIDE = 2000
 # of the file, read at once; longer than DuckDB's longest line of 2 MB

@@ -10,15 +10,6 @@ import numpy as np
 from crossview.data.arrow import codes_of, integers, numbers_of
 from crossview.data.encoding.columns import LARGEST, Column, as_codes
 
-__all__ = [
-    "MOST_DISTINCT",
-    "MissingSummary",
-    "NumberSummary",
-    "Target",
-    "ValueSummary",
-    "is_identifier",
-]
-
 # different values of a column that are counted
 MOST_DISTINCT = 50_000
 # beyond, a label is no class

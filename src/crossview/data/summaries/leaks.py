@@ -17,13 +17,6 @@ from crossview.labels import has_label, places_of
 if TYPE_CHECKING:
     from crossview.data.labeled import LabeledBatch
 
-__all__ = [
-    "KNOWN_LATER",
-    "LeakCheck",
-    "explain_leak",
-    "find_leaks",
-]
-
 # a relation, a correlation or an agreement from which on a column is the label
 LEAKS = 0.98
 # of "is missing", which is seldom related so closely to an honest label

@@ -13,8 +13,6 @@ from crossview.data.encoding.dates import DAY, as_times
 from crossview.data.summaries.columns import MissingSummary, NumberSummary, Target, ValueSummary
 from crossview.errors import InputError
 
-__all__ = ["TableSummary"]
-
 # cells that are in memory together
 MOST_CELLS = 4_000_000
 

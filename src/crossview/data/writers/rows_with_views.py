@@ -18,8 +18,6 @@ from crossview.errors import InputError
 from crossview.saving.files import ROWS, check_writable, replacing
 from crossview.views import MultiView, ViewLayout, canonical_csr
 
-__all__ = ["RowWriter", "format_to_write", "views_as_read", "writing_rows"]
-
 _NAME = re.compile(r"[^\s|:]+")
 
 

@@ -24,8 +24,6 @@ from crossview.saving.files import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_table", "table_errors", "write_csv", "writing"]
-
 
 def check_table(
     path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()

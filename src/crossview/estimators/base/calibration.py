@@ -16,8 +16,6 @@ from crossview.labels import known_labels
 from crossview.portable.scoring import Calibration
 from crossview.saving.schema import MAX_FINITE, Array
 
-__all__ = ["Calibrator", "calibration_schema", "out_of_fold_scores", "portable_calibration"]
-
 # inner folds whose scores calibrate a batch learner
 FOLDS = 3
 
@@ -25,14 +23,9 @@ FOLDS = 3
 class Calibrator(StatePart):
     """The map from scores to probabilities: an array of the state, which online learners update.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    n_scores : int
-        Number of scores per row: 1 for two classes, otherwise one per class.
-    log_odds : bool
-        Whether the scores are log odds; without a calibration the others have no probabilities.
+    n_scores: number of scores per row: 1 for two classes, otherwise one per class.
+    log_odds: whether the scores are log odds; without a calibration the others have no
+      probabilities.
     """
 
     def __init__(self, state: State, n_scores: int, log_odds: bool) -> None:

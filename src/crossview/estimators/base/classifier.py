@@ -31,8 +31,6 @@ from crossview.labels import known_labels
 from crossview.portable.scoring import Calibration
 from crossview.views import check_rows
 
-__all__ = ["ViewClassifier", "check_probabilities"]
-
 
 def check_probabilities(learner: Any) -> bool:
     """Return True if scores map to probabilities; raise `AttributeError` if they do not."""
@@ -264,6 +262,27 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             return {}
         p = self.probabilities(self._joint_scores(self._read_one(x, learn=False)))
         return dict(zip(self.classes_.tolist(), p[0].tolist(), strict=True))
+
+    @available_if(check_probabilities)
+    def answer_one(self, x: Any) -> tuple[Any, dict[Any, float]]:
+        """Return `predict_one` and `predict_proba_one` of a row, which is scored once.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            As for `learn_one`.  Unknown features are ignored.
+
+        Returns
+        -------
+        y : label or None
+        p : dict of label to float
+        """
+        road = ClassifierRoad.find(self, x)
+        if road is not None:
+            with road.lock:
+                if road.take(x):
+                    return road.answer()
+        return self.predict_one(x), self.predict_proba_one(x)
 
     @available_if(check_probabilities)
     def probabilities(self, scores: np.ndarray) -> np.ndarray:

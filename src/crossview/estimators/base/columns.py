@@ -22,8 +22,6 @@ from crossview.views import (
     warn_of_unused,
 )
 
-__all__ = ["Columns", "read_matrix"]
-
 CSR = (sp.csr_array, sp.csr_matrix)
 
 
@@ -31,16 +29,9 @@ CSR = (sp.csr_array, sp.csr_matrix)
 class Columns:
     """The columns of a learner: views, and the positions of the columns of X in the state.
 
-    Attributes
-    ----------
-    layout : ViewLayout
-        Names and widths of the views.
-    slots : ViewLayout
-        The columns of the state, wider than ``layout`` if there are spare ones.
-    positions : ndarray of int or None
-        Of each column of X its position in the state, -1: none.  None: the same.
-    named : NamedColumns or None
-        The names of the features, if the learner has learned rows that are mappings.
+    slots: the columns of the state, wider than ``layout`` if there are spare ones.
+    positions: of each column of X its position in the state, -1: none.  None: the same.
+    named: the names of the features, if the learner has learned rows that are mappings.
     """
 
     layout: ViewLayout

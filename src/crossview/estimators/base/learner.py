@@ -13,20 +13,19 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.batch import RowBuffers, entries_of, make_row, rows_at
+from crossview.batch import RowBuffers, entries_of, make_row, read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base.columns import Columns, read_matrix
 from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
+from crossview.estimators.validation import available_if
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Model, Scorer
 from crossview.saving.schema import MAX_COUNT, check_header, check_state
 from crossview.saving.touched import new_array
 from crossview.views import MultiView, OneRow, ViewLayout, as_views, check_rows
-
-__all__ = ["ColumnWeights", "ViewLearner", "scores_of_views_alone"]
 
 # entries times scores that are explained at a time, which bounds the memory
 ENTRIES_AT_ONCE = 1 << 17
@@ -60,6 +59,13 @@ class ViewLearner(BaseEstimator):
     _state: State
     # the parameters that were found right: the next batch comes with the same ones
     _checked: list[Any] | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Add the ranges of the parameters of the base classes to those that a class declares."""
+        super().__init_subclass__(**options)
+        declared = [vars(kind).get("_parameter_constraints", {}) for kind in cls.__mro__]
+        cls._parameter_constraints = {k: v for one in declared[::-1] for k, v in one.items()}
+
     # whether parameters were set that the learned state may not fit
     _params_changed = False
 
@@ -504,6 +510,47 @@ class ViewLearner(BaseEstimator):
         new.set_header(header)
         return new
 
+    # --- scores of views ----------------------------------------------------------------
+
+    @available_if(lambda self: hasattr(self, "_scores_of_views"))
+    def view_scores(self, X: Any) -> np.ndarray:
+        """Return the score of each view.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
+            One score per view (and class, for more than two); NaN where the view is missing.  Of a
+            linear classifier, additive trees and kernels: what the view says by itself, which the
+            joint score combines.  Of all others: the score as if all other views were missing, of a
+            regressor in the units of the target.
+        """
+        check_is_fitted(self, "_state")
+        rows = self._read(X, reset=False)
+        scores = self._scores_of_views(rows)
+        if len(rows.present):
+            scores[~rows.present] = np.nan
+        return scores[:, :, 0] if scores.shape[2] == 1 else scores
+
+    def _scores_alone(self, rows: Rows, only: Callable[[Rows, np.ndarray], Rows]) -> np.ndarray:
+        """Return the score of each view as if all others were missing.
+
+        ``only(rows, present)`` returns rows that have only the views that are present.
+        """
+        n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
+        present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
+        found = np.full((n, V, self._n_scores()), np.nan)
+        for v in range(V):
+            alone = np.zeros((n, V), dtype=np.bool_)
+            alone[:, v] = present[:, v]
+            joint = self._joint_scores(only(rows, alone))
+            found[present[:, v], v] = self._in_units(joint)[present[:, v]]
+        return found
+
     # --- weights and contributions of columns -------------------------------------------
 
     def column_weights(self) -> ColumnWeights:
@@ -577,24 +624,12 @@ class ViewLearner(BaseEstimator):
         return contributed
 
 
-def scores_of_views_alone(
-    learner: Any, X: Any, only: Callable[[Rows, np.ndarray], Rows]
-) -> np.ndarray:
-    """Return the score of each view as if all others were missing; NaN where it is missing.
-
-    ``only(rows, present)`` returns rows that have only the views that are present.
-    """
-    check_is_fitted(learner, "_state")
-    rows = learner._read(X, reset=False)
-    n, V = len(rows.indptr) - 1, len(rows.ptr) - 1
-    present = rows.present if len(rows.present) else np.ones((n, V), dtype=np.bool_)
-    found = np.full((n, V, learner._n_scores()), np.nan)
-    for v in range(V):
-        alone = np.zeros((n, V), dtype=np.bool_)
-        alone[:, v] = present[:, v]
-        joint = learner._joint_scores(only(rows, alone))
-        found[present[:, v], v] = learner._in_units(joint)[present[:, v]]
-    return found[:, :, 0] if found.shape[2] == 1 else found
+def rows_with_views(rows: Rows, present: np.ndarray) -> Rows:
+    """Return the rows with 0 in the views that are not present."""
+    row, column = entries_of(rows)
+    view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
+    data = read_only(np.where(present[row, view], rows.data, 0.0))
+    return rows._replace(data=data, present=read_only(present))
 
 
 def _blocks(rows: Rows, most: int) -> Iterator[np.ndarray]:

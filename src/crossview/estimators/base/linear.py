@@ -19,8 +19,6 @@ from crossview.estimators.documentation import with_parameters
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import ViewSum, split_by_view
 
-__all__ = ["LinearClassifier", "LinearOnlineClassifier"]
-
 
 class LinearClassifier(ViewClassifier):
     """Base class of the classifiers with a weight per column."""
@@ -43,24 +41,8 @@ class LinearClassifier(ViewClassifier):
 
     # --- predicting ----------------------------------------------------------------
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and per class, for more than two classes); NaN where the view
-            is missing.
-        """
-        check_is_fitted(self, "classes_")
-        scores, _, missing = self._scores(self._read(X, reset=False))
-        scores[missing] = np.nan
-        return scores[:, :, 0] if scores.shape[2] == 1 else scores
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores(rows)[0]
 
     @property
     def coef_(self) -> np.ndarray:

@@ -12,8 +12,6 @@ import numpy as np
 from crossview.errors import InputError, closest_names
 from crossview.views import ALL, ViewLayout
 
-__all__ = ["NamedColumns", "NamedRow", "features_by_view"]
-
 
 class NamedRow(NamedTuple):
     """A row that was given as a mapping."""
@@ -32,10 +30,7 @@ class NamedColumns:
     Views are consecutive blocks of ``slots``, each with spare columns.  When a block is full, its
     size doubles and the blocks after it move, so that adding n features costs O(n).
 
-    Parameters
-    ----------
-    views : sequence of str
-        Views known from the start; later rows may add others.
+    views: views known from the start; later rows may add others.
     """
 
     def __init__(self, views: list[str]) -> None:

@@ -9,9 +9,8 @@ import numpy as np
 
 from crossview.batch import make_rows, whole_matrix
 from crossview.errors import InputError
-from crossview.estimators.base.learner import ViewLearner, scores_of_views_alone
-
-__all__ = ["NestedLearners", "named_entries"]
+from crossview.estimators.base.learner import ViewLearner
+from crossview.kernels.rows import Rows
 
 
 def named_entries(given: Any, what: str = "experts") -> Iterator[tuple[str, Any, str | None]]:
@@ -86,20 +85,7 @@ class NestedLearners(ViewLearner):
         entries = entries if isinstance(entries, list | tuple) else []
         return [entry for entry in entries if isinstance(entry, list | tuple) and len(entry) > 1]
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of the target for a
-            regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(
-            self, X, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(
+            rows, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
         )

@@ -9,15 +9,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from crossview.batch import read_only, rows_at
-from crossview.errors import InputError
+from crossview.errors import DivergedError, InputError
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
 from crossview.estimators.base.road import ClassifierRoad
 from crossview.estimators.targets import check_label, class_codes, row_weights
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
 from crossview.views import check_rows
-
-__all__ = ["OnlineClassifier", "check_learned", "fit_in_passes", "pass_over"]
 
 
 def pass_over(
@@ -44,7 +42,7 @@ def pass_over(
 def check_learned(nonfinite_row: int, *, alone: bool = False) -> None:
     """Raise an error if a pass has left out a row; all others were learned."""
     if nonfinite_row >= 0:
-        raise InputError(
+        raise DivergedError(
             "is too large or too small to be learned: its squared norm, or the step that it "
             "takes, is not finite"
             + ("" if alone else "; all other rows were learned")

@@ -18,10 +18,9 @@ from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.merged import merged_moments
 from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows
+from crossview.labels import has_label
 from crossview.saving.schema import MAX_FINITE, Array
 from crossview.views import check_rows
-
-__all__ = ["OnlineRegressor", "ViewRegressor"]
 
 
 class ViewRegressor(RegressorMixin, ViewLearner):
@@ -134,6 +133,10 @@ class OnlineRegressor(ViewRegressor):
             The message names the parameter that needs all rows in memory.
         """
 
+    def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
+        """Return the targets, none missing; NaN where a learner of unlabeled rows has none."""
+        return read_numbers(y, n_rows, type(self).__name__)
+
     # --- learning -------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -178,7 +181,7 @@ class OnlineRegressor(ViewRegressor):
         check_rows(X, y=y, sample_weight=sample_weight)
         try:
             rows = self._read(X, reset=first)
-            y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+            y = self._numbers(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
             if first:
                 self._start_state()
@@ -216,7 +219,8 @@ class OnlineRegressor(ViewRegressor):
                 return self
         self.check_one(y, sample_weight)
         first = not hasattr(self, "_state")
-        target, weight = np.array([float(y)]), row_weights(sample_weight, 1)
+        target = np.array([float(y) if has_label([y])[0] else np.nan])
+        weight = row_weights(sample_weight, 1)
         try:
             rows = self._read_one(x, learn=True)
             if first:
@@ -252,7 +256,7 @@ class OnlineRegressor(ViewRegressor):
         self.check_streams()
         if np.ndim(y):
             raise InputError(f"the target {y!r:.60} is no single number")
-        read_numbers([y], 1, type(self).__name__)
+        self._numbers([y], 1)
         row_weights(sample_weight, 1)
 
     def check_targets(self, y: Any, sample_weight: Any = None) -> None:
@@ -270,7 +274,7 @@ class OnlineRegressor(ViewRegressor):
         """
         self.check_params()
         self.check_streams()
-        row_weights(sample_weight, len(read_numbers(y, None, type(self).__name__)))
+        row_weights(sample_weight, len(self._numbers(y, None)))
 
     def _learn_in_order(
         self, rows: Rows, y: np.ndarray, weight: np.ndarray, *, alone: bool = False
@@ -278,7 +282,7 @@ class OnlineRegressor(ViewRegressor):
         """Make one pass, each target standardized by the rows up to it; return predictions."""
         units = self._state["units"]
         mean, scale, after = np.empty(len(y) + 1), np.empty(len(y) + 1), units.copy()
-        running_units(after, read_only(y), read_only(weight), mean, scale)
+        running_units(after, read_only(y), read_only(weight * ~np.isnan(y)), mean, scale)
         _check_units(mean[1:] + scale[1:], alone=alone)
         before = units.copy()
         units[:] = after  # in place: a stack shares them with its experts
@@ -295,19 +299,20 @@ class OnlineRegressor(ViewRegressor):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the targets of `fit`; return the standardized targets and the weights."""
-        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        y = self._numbers(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
         if not hasattr(self, "_state"):
             self._start_state()
             # moments of all rows; a warm start keeps the earlier ones
-            units = self._state["units"]
-            units[0] = weight.sum()
+            units, known = self._state["units"], ~np.isnan(y)
+            numbers, shares = (y, weight) if known.all() else (y[known], weight[known])
+            units[0] = shares.sum()
             if units[0] > 0.0:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    units[1] = np.average(y, weights=weight)
-                    units[2] = np.sum(weight * (y - units[1]) ** 2)
+                    units[1] = np.average(numbers, weights=shares)
+                    units[2] = np.sum(shares * (numbers - units[1]) ** 2)
                 if not np.isfinite(units).all():
-                    largest = np.abs(y) == np.abs(y[weight > 0.0]).max()
+                    largest = np.abs(y) == np.abs(numbers[shares > 0.0]).max()
                     _check_units(np.where(largest, np.inf, 0.0))
         mean, scale = units_of(*self._state["units"])
         return np.asarray((y - mean) / scale), weight

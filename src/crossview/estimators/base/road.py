@@ -28,8 +28,6 @@ from crossview.kernels.moments import running_units, units_of
 from crossview.labels import MAX_WEIGHT
 from crossview.views import OneRow
 
-__all__ = ["Bound", "ClassifierRoad", "NumberRoad", "OneExample", "Road"]
-
 Bound = Callable[[], Any]
 
 # lists of features whose columns are kept
@@ -64,17 +62,9 @@ class _Named(NamedTuple):
 class Road:
     """One row of a learner, and the loops that are bound to it.
 
-    Parameters
-    ----------
-    learner : learner
-        Fitted.
-    n_entries : int
-        Number of entries of a row.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (1, n_scores)
-        The scores of the row before it was learned, or those that predict.
+    learner: fitted.
+    n_entries: number of entries of a row.
+    scores (1, n_scores): the scores of the row before it was learned, or those that predict.
     """
 
     def __init__(self, learner: Any, n_entries: int) -> None:
@@ -247,10 +237,21 @@ class ClassifierRoad(Road):
 
     def predict(self) -> Any:
         """Return the class of the row that was taken."""
-        assert self.score is not None
         if self._threshold is not None:
-            return self.labels[int(self.probabilities()[self.labels[1]] > self._threshold)]
+            return self.answer()[0]
+        assert self.score is not None
         self.score()
+        return self._decide()
+
+    def answer(self) -> tuple[Any, dict[Any, float]]:
+        """Return the class and the probabilities of the row that was taken."""
+        p = self.probabilities()
+        if self._threshold is not None:
+            return self.labels[int(p[self.labels[1]] > self._threshold)], p
+        return self._decide(), p
+
+    def _decide(self) -> Any:
+        """Return the class of the row that was scored."""
         if len(self.labels) > 2:
             return self.labels[int(self.scores.argmax())]
         return self.labels[int(len(self.labels) == 2 and self.scores[0, 0] > 0.0)]

@@ -12,8 +12,6 @@ from crossview.kernels.merged import total
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["Models", "Schema", "State", "StatePart"]
-
 State = dict[str, np.ndarray]
 Schema = dict[str, Array | np.ndarray]
 
@@ -21,16 +19,11 @@ Schema = dict[str, Array | np.ndarray]
 class Models(NamedTuple):
     """The states of models that learned different rows from the same start.
 
-    Attributes
-    ----------
-    states : sequence of dict
-        Of each model, as from ``get_state``.
-    shares : sequence of float
-        Of the rows; their sum is 1.
-    start : dict
-        What the models started from.
-    product : bool
-        Whether weights with a covariance are those of the product of Gaussians; else their mean.
+    states: of each model, as from ``get_state``.
+    shares: of the rows; their sum is 1.
+    start: what the models started from.
+    product: whether weights with a covariance are those of the product of Gaussians; else their
+      mean.
     """
 
     states: Sequence[Mapping[str, np.ndarray]]
@@ -65,11 +58,6 @@ class StatePart:
 
     A learner makes its parts from its parameters and columns whenever it needs them; all that is
     learned is in ``state``, the arrays of the learner by name, which the parts share.
-
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
     """
 
     def __init__(self, state: State) -> None:

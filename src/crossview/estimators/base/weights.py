@@ -22,28 +22,14 @@ from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
-__all__ = [
-    "DIAGONALS",
-    "CovarianceOptions",
-    "LinearWeights",
-    "WeightCovariance",
-    "check_memory",
-    "weights_with_class",
-]
-
 
 class LinearWeights(StatePart):
     """A weight per column, an intercept or one per view, and sums that give their averages.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner: ``W`` and ``b``; ``U`` and ``c``, empty without averaging; ``t``,
-        the number of rows; and ``lengths``, moments of the lengths of the rows.
-    n_columns, n_biases, n_scores : int
-        Number of columns, of intercepts per score, and of scores.
-    average : bool
-        Whether the averages are learned, too.
+    state: the arrays of the learner: ``W`` and ``b``; ``U`` and ``c``, empty without averaging;
+      ``t``, the number of rows; and ``lengths``, moments of the lengths of the rows.
+    n_columns, n_biases, n_scores: number of columns, of intercepts per score, and of scores.
+    average: whether the averages are learned, too.
     """
 
     def __init__(
@@ -188,20 +174,11 @@ class CovarianceOptions(NamedTuple):
 class WeightCovariance(StatePart):
     """The covariance of the weights, whose form may change while they learn.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner; those of the covariance begin with "S.".
-    slots : ViewLayout
-        The columns of the state.
-    per_view : bool
-        Whether each view has its own covariance; otherwise there is one for all columns.
-    options : CovarianceOptions
-        The parameters.
-    weights : LinearWeights
-        The weights that have the covariance.
-    grows : bool
-        Whether columns may be added.
+    state: the arrays of the learner; those of the covariance begin with "S.".
+    slots: the columns of the state.
+    per_view: whether each view has its own covariance; otherwise there is one for all columns.
+    weights: the weights that have the covariance.
+    grows: whether columns may be added.
     """
 
     def __init__(

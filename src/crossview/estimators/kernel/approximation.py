@@ -14,25 +14,14 @@ from crossview.kernels.rows import Rows
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["ViewApproximation", "approximation_schema", "view_matrices"]
-
 
 class ViewApproximation:
     """A scikit-learn transformer per view, `RBFSampler` or `Nystroem`.
 
-    Parameters
-    ----------
-    method : {"fourier", "nystroem"}
-        The approximation.
-    function : KernelFunction
-        The kernel to approximate.
-    gammas : ndarray of shape (n_views,)
-        γ of each view.
-
-    Attributes
-    ----------
-    transformers_ : list of transformer
-        One per view.
+    method {"fourier", "nystroem"}: the approximation.
+    function: the kernel to approximate.
+    gammas (n_views,): γ of each view.
+    transformers_: one per view.
     """
 
     transformers_: list[Any]

@@ -14,7 +14,7 @@ from crossview.kernels import gram
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
 
-__all__ = ["later_gammas", "view_gammas"]
+__all__ = ["later_gammas", "value_of_view", "view_gammas"]
 
 # number of rows for the median of the pairwise distances
 ROWS_FOR_MEDIAN = 500
@@ -24,7 +24,8 @@ def view_gammas(gamma: Any, rows: Rows, names: Sequence[str]) -> np.ndarray:
     """Return γ of each view; "median" and "scale" estimate it from the rows that have the view."""
     found = []
     for v, view in enumerate(views_of(rows)):
-        rule, first, end = _of_view(gamma, names[v]), int(rows.ptr[v]), int(rows.ptr[v + 1])
+        rule = value_of_view("gamma", gamma, names[v])
+        first, end = int(rows.ptr[v]), int(rows.ptr[v + 1])
         if isinstance(rule, str):
             if len(rows.present):
                 view = take_rows(view, np.flatnonzero(rows.present[:, v]))
@@ -46,12 +47,13 @@ def later_gammas(gamma: Any, names: Sequence[str], widths: Sequence[int]) -> np.
     )
 
 
-def _of_view(gamma: Any, name: str) -> Any:
-    if not isinstance(gamma, Mapping):
-        return gamma
-    if name not in gamma:
-        raise InputError(f"gamma= has no value for view {name!r}; give one for each view")
-    return gamma[name]
+def value_of_view(parameter: str, given: Any, name: str) -> Any:
+    """Return the value of a parameter that is one for all views, or a mapping with one for each."""
+    if not isinstance(given, Mapping):
+        return given
+    if name not in given:
+        raise InputError(f"{parameter}= has no value for view {name!r}; give one for each view")
+    return given[name]
 
 
 def _gamma_of_rows(rule: str, view: ViewRows, first: int, end: int) -> float:

@@ -21,8 +21,6 @@ from crossview.portable.scoring import Cosines, Supports, Table, ViewTerm, split
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["STEPS_AT_ONCE", "FeatureWeights", "sparse_lists"]
-
 # steps between two updates of the progress bar, and rows per block of features in memory
 STEPS_AT_ONCE = 4096
 
@@ -148,11 +146,12 @@ class FeatureWeights(KernelModel):
         out += self.constant * self.state["bias"]
         score_views(features, read_only(self.state["W"]), out, np.empty(out.shape[:2]))
 
-    def portable(self, scale: float) -> list[ViewTerm]:
-        """Return the sums of each view times ``scale``, for other programs."""
+    def portable(self, scales: np.ndarray) -> list[ViewTerm]:
+        """Return the sums of each view times its scale, for other programs."""
         ptr, nothing = self.views.ptr, np.zeros(self.n_scores)
-        W, bias = scale * self.state["W"], scale * self.constant * self.state["bias"]
+        W, bias = self.state["W"], scales[:, None] * self.constant * self.state["bias"]
         if self.options.approximation is None:
+            W = np.repeat(scales, self.views.widths)[:, None] * W
             return [
                 ViewTerm(table, bias[v], nothing) for v, table in enumerate(split_by_view(W, ptr))
             ]
@@ -162,7 +161,7 @@ class FeatureWeights(KernelModel):
                 terms.append(ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing))
                 continue
             maps, shift = self.state[f"map{v}"], self.state[f"shift{v}"]
-            weights = W[at : at + len(shift)]
+            weights = scales[v] * W[at : at + len(shift)]
             at += len(shift)
             term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), bias[v], nothing)
             if self.options.approximation == "fourier":

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
-from crossview.estimators.documentation import document_parameters
+import numpy as np
+
+from crossview.algorithms.kernel.schedule import REGRESSION_SCHEDULES
+from crossview.algorithms.kernel.step import Settings
+from crossview.batch import read_only
+from crossview.errors import InputError
+from crossview.estimators.base.regressor import OnlineRegressor
+from crossview.estimators.documentation import document_parameters, with_parameters
+from crossview.estimators.kernel.classifier import KernelClassifier
 from crossview.estimators.kernel.learner import KernelLearner
 from crossview.estimators.kernel.parameters import KERNEL, KERNEL_ATTRIBUTES
+from crossview.estimators.targets import one_per_row, read_numbers
+from crossview.estimators.validation import Interval, StrOptions
+from crossview.labels import has_label
 
-__all__ = ["KeCoClassifier"]
+__all__ = ["KeCoClassifier", "KeCoRegressor"]
 
 
 @document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)
-class KeCoClassifier(KernelLearner):
+class KeCoClassifier(KernelClassifier):
     """Kernel-based online co-agreement (KeCo): semi-supervised kernel SVMs, one per view.
 
     Each view n has a kernel SVM, trained by stochastic subgradient steps (Pegasos).  At step t it
@@ -58,6 +70,7 @@ class KeCoClassifier(KernelLearner):
 
     See Also
     --------
+    KeCoRegressor : The same for numbers.
     PegasosClassifier : The same without learning from unlabeled rows.
     KernelSearchCV : Grid search for ``lam`` and ``gamma`` with shared kernel values.
 
@@ -95,3 +108,116 @@ class KeCoClassifier(KernelLearner):
     """
 
     learns_unlabeled: ClassVar[bool] = True
+
+
+@document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)
+@with_parameters
+class KeCoRegressor(KernelLearner, OnlineRegressor):
+    """KeCo for numbers: kernel ridge regression, one per view, that agree on unlabeled rows.
+
+    Minimizes ``sum_n λ/2 |w_n|² + mean_labeled sum_n ½ (y - ŷ_n)² + μ mean_unlabeled
+    sum_{u<v} ½ (ŷ_u - ŷ_v)²`` for the standardized target y and ``ŷ_n = w_n·φ_n(x)``:
+    co-regularized least squares (Brefeld et al. 2006), by stochastic steps of size 1/(λ t) as those
+    of `KeCoClassifier`.  A step is implicit: its row is scored after it, so no step size diverges.
+    The prediction is the mean of the views.  With ``disagreement=0`` each view is a kernel ridge
+    regression.
+
+    Unlabeled rows help where each view has much of its own that the others have not, and what they
+    share predicts the target; otherwise they pull the views together and do harm.  So compare with
+    ``disagreement=0``, as ``crossview compare`` does.
+
+    Parameters
+    ----------
+    schedule : {"alternating", "uniform", "stream"}, default="alternating"
+        How `fit` draws the rows, with replacement.  "alternating": labeled and unlabeled rows in
+        turn.  "uniform": any row; then the means of the objective are those of all rows, and the
+        unlabeled ones have the more weight the more there are.  "stream": no draws; each row once,
+        in order, as in `partial_fit`.
+    disagreement : float, default=1.0
+        Weight μ of the disagreement of the views on unlabeled rows, in [0, inf).  A higher value
+        makes the views more alike.  Typical values: 0.1 to 10.
+    unlabeled_ratio : float, default=1.0
+        Maximum number of unlabeled rows per labeled row that a stream learns, in [0, inf]; it skips
+        the others.  A higher value gives the disagreement more weight.
+
+    Attributes
+    ----------
+    n_support_, dual_coef_, coef_, intercept_, gamma_, n_steps_, layout_, n_features_in_,
+    feature_names_in_
+
+    Raises
+    ------
+    InputError
+        Parameters contradict each other, ``budget`` is set for a `fit` that draws rows, or no row
+        has a target.
+
+    Warns
+    -----
+    UserWarning
+        Some rows are unlabeled and there is only one view.
+
+    See Also
+    --------
+    KeCoClassifier : The same for classes.
+
+    Notes
+    -----
+    Rows without a target have NaN or None.  A row of sample weight c counts c times; one of weight
+    0 is skipped.  A missing view is neither scored nor updated; on an unlabeled row the views that
+    are there have to agree.
+
+    References
+    ----------
+    L. van de Wiel, T. Heskes, E. Levin, "KeCo: Kernel-based Online Co-agreement Algorithm", BNAIC
+    2015, section 5.  U. Brefeld, T. Gärtner, T. Scheffer, S. Wrobel, "Efficient co-regularised
+    least squares regression", ICML 2006.  P. Toulis, E. Airoldi, "Asymptotic and finite-sample
+    properties of estimators based on stochastic gradients", Ann. Statist. 45 (2017) (implicit
+    steps).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from crossview import KeCoRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.normal(size=(400, 2))  # five more numbers are of one view only
+    >>> parts = [np.hstack([shared, rng.normal(size=(400, 5))]) for _ in range(2)]
+    >>> X = np.hstack([part @ rng.normal(size=(7, 20)) for part in parts])
+    >>> y = np.where(np.arange(400) < 10, shared[:, 0], np.nan)  # ten have a target
+    >>> model = KeCoRegressor([20, 20], kernel="linear", random_state=0)
+    >>> round(model.fit(X, y).score(X, shared[:, 0]), 2)
+    0.99
+    >>> round(model.set_params(disagreement=0).fit(X, y).score(X, shared[:, 0]), 2)
+    0.96
+    """
+
+    learns_unlabeled: ClassVar[bool] = True
+    squared: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict] = {
+        **KernelLearner._parameter_constraints,
+        "schedule": [StrOptions(set(REGRESSION_SCHEDULES))],
+        "disagreement": [Interval(Real, 0, None, closed="left")],
+    }
+
+    disagreement: float = 1.0
+    schedule: str = "alternating"
+    unlabeled_ratio: float = 1.0
+
+    def _settings(self, *, drawn: bool) -> Settings:
+        lam, mu = read_only(self._lams()), float(self.disagreement)
+        return Settings(lam, float(self.fit_intercept), True, False, True, mu)
+
+    def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
+        name = type(self).__name__
+        y = one_per_row(y, n_rows, name).astype(object)
+        missing = ~has_label(y)
+        y[missing] = 0.0
+        return np.where(missing, np.nan, read_numbers(y, n_rows, name))
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._check_budget()
+        rows = self._read(X, reset=True)
+        targets, weight = self._first_targets(y, sample_weight, rows)
+        if np.isnan(targets).all():
+            raise InputError("y has no target; a regressor needs rows that have one")
+        self._learn_all(rows, targets[:, None], weight)

@@ -10,19 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.kernel.quota import Stream
-from crossview.algorithms.kernel.schedule import SCHEDULES
 from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
-from crossview.estimators.base import Columns, ColumnWeights, OnlineClassifier, State, StatePart
+from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, ViewLearner
 from crossview.estimators.base.online import check_learned
 from crossview.estimators.documentation import with_parameters
-from crossview.estimators.kernel.bandwidth import view_gammas
+from crossview.estimators.kernel.bandwidth import value_of_view, view_gammas
 from crossview.estimators.kernel.features import FeatureWeights
 from crossview.estimators.kernel.model import ModelOptions
 from crossview.estimators.kernel.progress import progress_bar
@@ -35,37 +33,34 @@ from crossview.estimators.kernel.values import (
     ViewKernels,
     without_overflowing_rows,
 )
-from crossview.estimators.targets import one_per_row, row_weights
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
-from crossview.labels import has_label
 from crossview.portable.scoring import ViewSum
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["KernelLearner", "draw_options", "read_training_set", "training_kernels"]
+__all__ = ["KernelLearner", "draw_options", "training_kernels"]
 
 
 @with_parameters
-class KernelLearner(OnlineClassifier):
+class KernelLearner(ViewLearner):
     """Base class of KeCo and Pegasos: `fit` on drawn rows, passes over a stream, scores.
 
     ``learns_unlabeled``: whether unlabeled rows are learned; otherwise they only count as steps.
+    ``squared``: whether it predicts numbers.
     """
 
     learns_unlabeled: ClassVar[bool]
+    squared: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict] = {
-        **OnlineClassifier._parameter_constraints,
+        **ViewLearner._parameter_constraints,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median", "scale"}), dict],
         "degree": [Interval(Real, 0, None, closed="neither")],
         "coef0": [Interval(Real, None, None, closed="neither")],
-        "lam": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 0, None, closed="neither"), dict],
         "n_iterations": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "schedule": [StrOptions(set(SCHEDULES))],
         "unlabeled_ratio": [Interval(Real, 0, None, closed="both")],
-        "include_self": ["boolean"],
-        "unlabeled": [str, Real, None],
         "random_views": [tuple, list, None],
         "budget": [Interval(Integral, 1, None, closed="left"), None],
         "maintenance": [StrOptions(set(MAINTENANCE))],
@@ -80,21 +75,17 @@ class KernelLearner(OnlineClassifier):
     gamma: Any = "median"
     degree: float = 3
     coef0: float = 1.0
-    lam: float = 1e-3
+    lam: Any = 1e-3
     n_iterations: int | str = "auto"
     schedule: str = "rounds"
     unlabeled_ratio: float = 1 / 3
-    include_self: bool = True
     average: bool = True
     fit_intercept: bool = True
     random_views: tuple[int, float] | None = None
-    unlabeled: Any = None
     budget: int | None = None
     maintenance: str = "removal"
     approximation: str | None = None
     n_components: int = 100
-    class_weight: Any = None
-    calibration: str = "sigmoid"
     cache_size: float = 200
     verbose: Any = False
     random_state: Any = None
@@ -152,6 +143,7 @@ class KernelLearner(OnlineClassifier):
             raise InputError("kernel='precomputed' needs all rows in memory; use fit")
 
     def _check_columns(self, slots: ViewLayout) -> None:
+        _view_lams(self.lam, slots.names)
         if self.approximation is not None and hasattr(self, "_state"):
             raise InputError(
                 "an approximation is fitted to the first rows and cannot add columns; "
@@ -184,74 +176,6 @@ class KernelLearner(OnlineClassifier):
             raise InputError("random_views= does not support rows that are mappings; give arrays")
         return super()._read_one(x, learn=learn)
 
-    def _has_no_label(self, y: Any) -> bool:
-        return bool(self._unlabeled(np.asarray([y], dtype=object))[0])
-
-    def _unlabeled(self, y: np.ndarray) -> np.ndarray:
-        """Return which rows have no label: NaN, None or the value of ``unlabeled``."""
-        missing = ~has_label(y)
-        if self.unlabeled is not None:
-            missing |= np.asarray(y == self.unlabeled, dtype=bool)
-        return missing
-
-    def _is_labeled(self, y: np.ndarray) -> np.ndarray:
-        return ~self._unlabeled(y)
-
-    def _labels(self, y: Any, n_rows: int | None) -> np.ndarray:
-        y = one_per_row(y, n_rows, type(self).__name__)
-        known = _plain(y[~self._unlabeled(y)])
-        if known.dtype.kind in "fc" and not np.isfinite(known).all():
-            raise InputError("a label is infinite; leave the row out, or label it")
-        if known.dtype.kind not in "iubUS":
-            check_classification_targets(known)
-        return y
-
-    def _first_targets(
-        self, y: Any, sample_weight: Any, rows: Rows
-    ) -> tuple[np.ndarray, np.ndarray]:
-        y = self._labels(y, len(rows.indptr) - 1)
-        classes = np.unique(_plain(y[~self._unlabeled(y)]))
-        if len(classes) < 2:
-            seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
-            raise InputError(f"y has {seen}; a classifier needs two or more classes")
-        self._set_classes(classes)
-        return self._targets(y, sample_weight, self.class_weight)
-
-    def _targets_of_codes(self, codes: np.ndarray) -> np.ndarray:
-        """Return labels (n, K), -1 and 1, from the targets of a classifier of labeled rows."""
-        K = self._n_scores()
-        return codes[:, None] if K == 1 else np.where(np.arange(K) == codes[:, None], 1.0, -1.0)
-
-    def _targets(
-        self, y: np.ndarray, sample_weight: Any, class_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return labels (n, K): -1 and 1, 0 in unlabeled rows; and the weights of the rows."""
-        known = np.flatnonzero(~self._unlabeled(y))
-        labels_known = _plain(y[known])
-        K = self._n_scores()
-        labels = np.zeros((len(y), K))
-        weight = row_weights(sample_weight, len(y))
-        unknown = ~np.isin(labels_known, self.classes_)
-        if unknown.any():
-            row = int(np.argmax(unknown))
-            raise InputError(
-                f"label {labels_known.tolist()[row]!r} is not among the classes "
-                f"{self.classes_.tolist()!r}{self._advice_on_new_classes}",
-                row=int(known[row]),
-            )
-        if len(known):
-            codes, factor = super()._targets(labels_known, 1.0, class_weight)
-            weight[known] *= factor
-            labels[known] = self._targets_of_codes(codes)
-        return labels, weight
-
-    def _calibration_targets(
-        self, target: np.ndarray, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        missing = ~target.any(axis=1)
-        codes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0] > 0.0
-        return np.where(missing, -1, codes), row_weights(sample_weight, len(target))
-
     # --- model ---------------------------------------------------------------------------
 
     @property
@@ -283,32 +207,13 @@ class KernelLearner(OnlineClassifier):
 
     # --- learning ------------------------------------------------------------------------
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if self.budget and self.schedule != "stream":
-            raise InputError(
-                "budget= is for streams; set schedule='stream', with which fit learns each row "
-                "once, or use partial_fit"
-            )
-        rows = self._read(X, reset=True)
-        labels, weight = self._first_targets(y, sample_weight, rows)
-        self._warn_of_one_view(labels)
-        random_state = check_random_state(self.random_state)
-        self._prepare(rows)
-        if self.schedule == "stream":
-            scores = np.zeros(labels.shape)
-            check_learned(self._learn(rows, np.arange(len(weight)), labels, weight, scores))
-            self._calibrate_in_pass(scores, labels, sample_weight)
-        else:
-            self._learn_draws(TrainingSet(rows, labels, weight), random_state)
-            self._calibrate_by_folds(X, y, sample_weight)
-
     def _warn_of_one_view(self, labels: np.ndarray) -> None:
-        if self.learns_unlabeled and len(self.layout_.names) == 1 and not labels.all():
+        if self.learns_unlabeled and len(self.layout_.names) == 1 and np.isnan(labels).any():
             warnings.warn(
                 "co-agreement needs two views, so the unlabeled rows have no effect; give "
                 "views=, or random_views=(2, 0.75)",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _prepare(self, rows: Rows) -> None:
@@ -322,25 +227,42 @@ class KernelLearner(OnlineClassifier):
             rows, int(self.n_components), lambda: check_random_state(self.random_state)
         )
 
-    def _settings(self, include_self: bool) -> Settings:
-        supervised = not self.learns_unlabeled
-        return Settings(float(self.lam), float(self.fit_intercept), include_self, supervised)
+    def _settings(self, *, drawn: bool) -> Settings:
+        """Return the constants of a pass over drawn rows, or over those of a stream."""
+        raise NotImplementedError
+
+    def _learn_all(self, rows: Rows, labels: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+        """Make the steps of `fit`; return the scores of a stream, before each row was learned."""
+        self._warn_of_one_view(labels)
+        random_state = check_random_state(self.random_state)
+        self._prepare(rows)
+        if self.schedule != "stream":
+            self._learn_draws(TrainingSet(rows, labels, weight), random_state)
+            return None
+        scores = np.zeros(labels.shape)
+        check_learned(self._learn(rows, np.arange(len(weight)), labels, weight, scores))
+        return scores
+
+    def _check_budget(self) -> None:
+        """Raise an error for a budget where `fit` draws rows."""
+        if self.budget and self.schedule != "stream":
+            raise InputError(
+                "budget= is for streams; set schedule='stream', with which fit learns each row "
+                "once, or use partial_fit"
+            )
 
     def _learn_draws(self, data: TrainingSet, random_state: np.random.RandomState) -> None:
         """Make steps over rows that are drawn with replacement."""
         weight = without_overflowing_rows(data.rows, data.weight)
         check_learned(int(np.flatnonzero(weight != data.weight).max(initial=-1)))
         unlabeled = self.learns_unlabeled or self.schedule != "rounds"
-        used = np.flatnonzero((weight > 0.0) & ((data.labels[:, 0] != 0.0) | unlabeled))
+        used = np.flatnonzero((weight > 0.0) & (~np.isnan(data.labels[:, 0]) | unlabeled))
         data = TrainingSet(rows_at(data.rows, used), data.labels[used], weight[used])
         model = self._model(self._state)
         model.hold(data.rows, used)
         with progress_bar(type(self).__name__, None, self.verbose) as advance:
             done = learn_drawn(model, data, draw_options(self), random_state, advance)
         self._state["t"][0] = done.steps
-
-    def _fold_params(self) -> dict[str, Any]:
-        return super()._fold_params() | {"n_iterations": max(1, self.n_steps_)}
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
@@ -350,13 +272,15 @@ class KernelLearner(OnlineClassifier):
         given, weight = weight, without_overflowing_rows(rows, weight)
         scores = scores.reshape(len(scores), -1)
         state, model, n = self._state, self._model(self._state), len(scores)
-        settings = self._settings(False)
+        settings = self._settings(drawn=False)
         with progress_bar(type(self).__name__, n, self.verbose) as advance:
             for lo in range(0, n, model.rows_at_once):
                 here = slice(lo, min(lo + model.rows_at_once, n))
                 part = rows_at(rows, np.arange(here.start, here.stop))
-                examples = Examples(read_only(y[here]), read_only(weight[here]), part.present)
-                stream = Stream(scores[here], state["turns"], float(self.unlabeled_ratio))
+                own = read_only(y[here].reshape(-1, scores.shape[1]))
+                examples = Examples(own, read_only(weight[here]), part.present)
+                ratio, by_trust = float(self.unlabeled_ratio), not self.squared
+                stream = Stream(scores[here], state["turns"], ratio, by_trust)
                 t = int(state["t"][0])
                 state["t"][0] = model.learn_block(part, examples, settings, stream, t)
                 advance(here.stop - here.start)
@@ -365,6 +289,14 @@ class KernelLearner(OnlineClassifier):
         return int(left_out.max(initial=-1))
 
     # --- scores --------------------------------------------------------------------------
+
+    def _lams(self) -> np.ndarray:
+        """Return λ of each view, (V,)."""
+        return _view_lams(self.lam, self._slots.names)
+
+    def _scales(self) -> np.ndarray:
+        """Return λ t of each view, (V,), by which its sums are divided."""
+        return self._lams() * max(int(self._state["t"][0]), 1)
 
     def _view_sums(self, rows: Rows) -> np.ndarray:
         """Return sum_j α z K of each view, (n, V, K); 0 if the view is missing."""
@@ -383,14 +315,14 @@ class KernelLearner(OnlineClassifier):
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         sums = self._view_sums(rows)
         out = np.zeros((len(sums), sums.shape[2]))
-        mean_scores(sums, rows.present, float(self.lam) * int(self._state["t"][0]), out)
+        mean_scores(sums, rows.present, self._lams(), int(self._state["t"][0]), out)
         return out
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         row, column = entries_of(rows)
         n_views = len(rows.ptr) - 1
         present = rows.present.sum(axis=1)[row] if len(rows.present) else n_views
-        scale = float(self.lam) * max(int(self._state["t"][0]), 1) * present
+        scale = np.repeat(self._scales(), self._slots.widths)[column] * present
         return (rows.data / scale)[:, None] * self._state["W"][column]
 
     def _portable_scorer(self) -> ViewSum:
@@ -398,9 +330,8 @@ class KernelLearner(OnlineClassifier):
             raise InputError(
                 f"{type(self).__name__} with random_views= has no portable form; give views="
             )
-        steps, K = int(self._state["t"][0]), self._n_scores()
-        terms = self._model(self._state).portable(1.0 / (float(self.lam) * max(steps, 1)))
-        nothing = np.zeros(K)
+        terms = self._model(self._state).portable(1.0 / self._scales())
+        nothing = np.zeros(self._n_scores())
         return ViewSum(terms, nothing, nothing, mean=True, skips_empty=False, view_scores="own")
 
     def view_scores(self, X: Any) -> np.ndarray:
@@ -414,12 +345,12 @@ class KernelLearner(OnlineClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, if there are more than two); NaN if the view is
-            missing.  The joint score is their mean.
+            One score per view (and class, if there are more than two), of a regressor its
+            prediction; NaN if the view is missing.  The joint score is their mean.
         """
         check_is_fitted(self, "_state")
         rows = self._read(X, reset=False)
-        scores = self._view_sums(rows) / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        scores = self._in_units(self._view_sums(rows) / self._scales()[:, None])
         if len(rows.present):
             scores[~rows.present] = np.nan
         return scores[:, :, 0] if scores.shape[2] == 1 else scores
@@ -469,7 +400,7 @@ class KernelLearner(OnlineClassifier):
         check_is_fitted(self, "_state")
         if self.kernel != "linear":
             raise AttributeError("coef_ is only available for kernel='linear'")
-        W = self._state["W"] / (float(self.lam) * max(int(self._state["t"][0]), 1))
+        W = self._state["W"] / np.repeat(self._scales(), self._slots.widths)[:, None]
         return self._columns.spread(W.T / self._slots.n_views).copy()
 
     @property
@@ -480,8 +411,7 @@ class KernelLearner(OnlineClassifier):
             sums = self._state["bias"]
         else:
             sums = np.stack([beta.sum(axis=1) for beta in self.dual_coef_.values()])
-        scale = float(self.lam) * max(int(self._state["t"][0]), 1)
-        return float(self.fit_intercept) * sums.mean(axis=0) / scale
+        return float(self.fit_intercept) * (sums / self._scales()[:, None]).mean(axis=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -493,15 +423,8 @@ def draw_options(learner: KernelLearner) -> DrawOptions:
     """Return the parameters with which ``learner.fit`` learns drawn rows."""
     given = learner.n_iterations
     steps = None if given == "auto" else int(given)
-    settings = learner._settings(learner.include_self)
+    settings = learner._settings(drawn=True)
     return DrawOptions(learner.schedule, steps, bool(learner.average), settings)
-
-
-def read_training_set(learner: KernelLearner, X: Any, y: Any) -> TrainingSet:
-    """Return the training set of ``learner.fit(X, y)`` without fitting."""
-    learner.check_params()
-    rows = learner._read(X, reset=True)
-    return TrainingSet(rows, *learner._first_targets(y, None, rows))
 
 
 def training_kernels(learner: KernelLearner, gamma: Any, rows: Rows) -> ViewKernels:
@@ -516,6 +439,10 @@ def _gammas(learner: KernelLearner, gamma: Any, rows: Rows) -> np.ndarray:
     return view_gammas(gamma, rows, names) if learner._options().has_gamma else np.ones(len(names))
 
 
-def _plain(labels: np.ndarray) -> np.ndarray:
-    """Return an object array of labels with the dtype of its values."""
-    return np.asarray(labels.tolist()) if labels.dtype.kind == "O" and len(labels) else labels
+def _view_lams(lam: Any, names: Sequence[str]) -> np.ndarray:
+    """Return λ of each view; `InputError` if one is missing or not above 0."""
+    found = [value_of_view("lam", lam, name) for name in names]
+    for name, value in zip(names, found, strict=True):
+        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
+            raise InputError(f"lam= has {value!r} for view {name!r}; give a number above 0")
+    return np.asarray(found, dtype=np.float64)

@@ -13,8 +13,6 @@ from crossview.portable.scoring import ViewTerm
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
-__all__ = ["KernelModel", "ModelOptions"]
-
 
 class ModelOptions(NamedTuple):
     """The parameters of a learner that determine its model."""
@@ -36,16 +34,7 @@ class ModelOptions(NamedTuple):
 class KernelModel(StatePart):
     """Base class of the models: the number of steps, and γ.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    views : ViewLayout
-        Views of the rows.
-    n_scores : int
-        Number of scores per row.
-    options : ModelOptions
-        The parameters.
+    n_scores: number of scores per row.
     """
 
     def __init__(
@@ -88,8 +77,8 @@ class KernelModel(StatePart):
                 later = later_gammas(self.options.gamma, self.views.names, self.views.widths)
             self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
 
-    def portable(self, scale: float) -> list[ViewTerm]:
-        """Return the sums of each view times ``scale``, for other programs."""
+    def portable(self, scales: np.ndarray) -> list[ViewTerm]:
+        """Return the sums of each view times its scale, for other programs."""
         raise NotImplementedError
 
     def _class_axes(self) -> dict[str, int]:

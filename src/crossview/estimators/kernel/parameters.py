@@ -3,8 +3,6 @@
 from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
 
-__all__ = ["KERNEL", "KERNEL_ATTRIBUTES"]
-
 KERNEL: dict[str, ParameterDoc] = {
     "views": (
         VIEWS["views"][0],
@@ -32,10 +30,11 @@ KERNEL: dict[str, ParameterDoc] = {
     "degree": ("float", 'Degree of "poly", in (0, inf).'),
     "coef0": ("float", 'Constant term of "poly".'),
     "lam": (
-        "float",
+        "float or dict of str to float",
         """
-        Regularization strength λ, in (0, inf).  A higher value gives a smoother score, and more
-        support vectors.  It is 1 / (n C) in terms of the C of a support vector machine on n rows.
+        Regularization strength λ of all views, in (0, inf); a dict gives it per view.  A higher
+        value gives a smoother score, and more support vectors.  It is 1 / (n C) in terms of the C
+        of a support vector machine on n rows.
         Typical values: 1e-4 to 0.1.
         """,
     ),

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from crossview.estimators.documentation import document_parameters
-from crossview.estimators.kernel.learner import KernelLearner
+from crossview.estimators.kernel.classifier import KernelClassifier
 from crossview.estimators.kernel.parameters import KERNEL, KERNEL_ATTRIBUTES
-
-__all__ = ["PegasosClassifier"]
 
 
 @document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)
-class PegasosClassifier(KernelLearner):
+class PegasosClassifier(KernelClassifier):
     """Pegasos: kernel SVMs, one per view, trained by stochastic subgradient steps.
 
     Minimizes ``λ/2 |w|² + mean_i max(0, 1 - y_i w·φ(x_i))`` for each view independently.  At step t

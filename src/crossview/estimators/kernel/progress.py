@@ -8,8 +8,6 @@ from typing import Any
 
 from crossview.errors import InputError
 
-__all__ = ["progress_bar"]
-
 
 @contextmanager
 def progress_bar(title: str, total: int | None, verbose: Any) -> Iterator[Callable[[int], None]]:

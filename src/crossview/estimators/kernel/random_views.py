@@ -15,19 +15,13 @@ from crossview.estimators.base import Columns
 from crossview.kernels.rows import Rows
 from crossview.views import ALL, MultiView, ViewLayout
 
-__all__ = ["RandomColumns"]
-
 
 @dataclass(frozen=True, eq=False)
 class RandomColumns(Columns):
     """Columns of which each view has some, drawn at random; a column may be in several views.
 
-    Attributes
-    ----------
-    subsets : tuple of ndarray of int
-        The columns of X of each view.
-    width : int
-        Number of columns of X.
+    subsets: the columns of X of each view.
+    width: number of columns of X.
     """
 
     subsets: tuple[np.ndarray, ...] = ()

@@ -16,12 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.kernel.held_out import area_under_curve
 from crossview.batch import views_of
 from crossview.errors import InputError
-from crossview.estimators.kernel.learner import (
-    KernelLearner,
-    draw_options,
-    read_training_set,
-    training_kernels,
-)
+from crossview.estimators.kernel.classifier import KernelClassifier, read_training_set
+from crossview.estimators.kernel.learner import KernelLearner, draw_options, training_kernels
 from crossview.estimators.kernel.model import ModelOptions
 from crossview.estimators.kernel.supports import SupportVectors
 from crossview.estimators.kernel.training import TrainingSet, learn_drawn
@@ -29,8 +25,6 @@ from crossview.estimators.kernel.values import KERNELS
 from crossview.kernels import gram
 from crossview.kernels.rows import Rows
 from crossview.views import check_rows
-
-__all__ = ["KernelSearchCV", "grams_of_gammas"]
 
 
 class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -135,7 +129,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 weight = np.zeros(len(data.weight))
                 weight[train] = data.weight[train]
                 part = data._replace(weight=weight)
-                scored = test[data.labels[test, 0] != 0.0]
+                scored = test[~np.isnan(data.labels[test, 0])]
                 for k, lam in enumerate(self.lams):
                     learner.set_params(lam=lam)
                     scores_there = _scores(learner, part, kernel, scored, seed + f)
@@ -150,7 +144,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _check_estimator(self) -> None:
         if self.scoring not in ("roc_auc", "accuracy"):
             raise InputError(f"scoring={self.scoring!r}; set 'roc_auc' or 'accuracy'")
-        if not isinstance(self.estimator, KernelLearner) or self.estimator.kernel not in KERNELS:
+        if not isinstance(self.estimator, KernelClassifier) or self.estimator.kernel not in KERNELS:
             raise InputError(
                 "estimator= is not a KeCoClassifier or PegasosClassifier with the kernel 'rbf', "
                 "'linear' or 'poly'"
@@ -252,8 +246,8 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _folds(cv: Any, labels: np.ndarray, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the folds, stratified by class, where the unlabeled rows are an additional class."""
-    labeled = labels[:, 0] != 0.0
-    kinds = labels[:, 0]
+    labeled = ~np.isnan(labels[:, 0])
+    kinds = np.where(labeled, labels[:, 0], 0.0)
     if labels.shape[1] > 1:
         kinds = np.where(labeled, labels.argmax(axis=1), -1)
     if isinstance(cv, Integral):

@@ -33,8 +33,6 @@ from crossview.portable.scoring import Supports, Table, ViewTerm
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["MAINTENANCE", "SupportVectors"]
-
 # rows per block of kernel values in memory
 ROWS_AT_ONCE = 256
 
@@ -158,8 +156,8 @@ class SupportVectors(KernelModel):
                 values = self.kernels.between(v, view, self.support_vectors(v))
             support_sums(values, read_only(self.state[f"beta{v}"]), out[:, v])
 
-    def portable(self, scale: float) -> list[ViewTerm]:
-        """Return the sums of each view times ``scale``, for other programs."""
+    def portable(self, scales: np.ndarray) -> list[ViewTerm]:
+        """Return the sums of each view times its scale, for other programs."""
         function = self.options.function
         if not isinstance(function.kernel, str) or self.precomputed:
             raise InputError(
@@ -179,7 +177,7 @@ class SupportVectors(KernelModel):
                     *(function.kernel, gamma, float(function.coef0), float(function.degree)),
                     *(self.constant, [one.tolist() for one in columns]),
                     [one.tolist() for one in np.split(data, cuts)],
-                    scale * beta.T,
+                    scales[v] * beta.T,
                 )
             terms.append(term)
         return terms

@@ -15,14 +15,12 @@ from crossview.estimators.kernel.features import FeatureWeights
 from crossview.estimators.kernel.supports import SupportVectors
 from crossview.kernels.rows import Rows
 
-__all__ = ["DrawOptions", "TrainingSet", "learn_drawn"]
-
 
 class TrainingSet(NamedTuple):
     """The rows, labels and weights that `fit` learns from."""
 
     rows: Rows
-    labels: np.ndarray  # (n, K): -1 and 1; 0 in an unlabeled row
+    labels: np.ndarray  # (n, K): -1 and 1, or a number; NaN in an unlabeled row
     weight: np.ndarray  # (n,)
 
 
@@ -48,19 +46,22 @@ def learn_drawn(
     """
     training = _Training(model, data.rows, options, advance)
     learner = Learner(training.fit, training.score)
-    drawn = _with_agreement(drawable(data.labels, data.weight), data.rows, options)
+    every = drawable(data.labels, data.weight, options.settings.squared)
+    drawn = _with_agreement(every, data.rows, options)
     learn(learner, drawn, options.schedule, options.steps, random_state)
     return training
 
 
 def _with_agreement(data: Drawable, rows: Rows, options: DrawOptions) -> Drawable:
-    """Leave out the unlabeled rows that no round learns: a row needs two views that agree."""
-    if options.schedule != "rounds":
+    """Leave out the unlabeled rows that change nothing: a row needs two views that agree."""
+    settings = options.settings
+    if options.schedule not in ("rounds", "alternating"):
         return data
     n_views = np.full(len(data.weight), len(rows.ptr) - 1)
     if len(rows.present):
         n_views = rows.present.sum(axis=1)
-    agree = (n_views[data.unknown] > 1) & (not options.settings.supervised)
+    learned = settings.disagreement > 0.0 if settings.squared else not settings.supervised
+    agree = (n_views[data.unknown] > 1) & learned
     return data._replace(unknown=data.unknown[agree])
 
 
@@ -96,8 +97,8 @@ class _Training:
         sums = np.zeros((len(wanted), self.n_views, self.n_scores))
         self.model.add_held_sums(wanted, sums)
         out = np.zeros((len(wanted), self.n_scores))
-        scale = self.options.settings.lam * self.steps
-        mean_scores(sums, self._present_in(wanted), scale, out)
+        lam = self.options.settings.lam
+        mean_scores(sums, self._present_in(wanted), lam, self.steps, out)
         return out
 
     def _present_in(self, rows: np.ndarray) -> np.ndarray:

@@ -14,8 +14,6 @@ from crossview.kernels import gram
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
 
-__all__ = ["KERNELS", "KernelFunction", "ViewKernels", "without_overflowing_rows"]
-
 KERNELS = {"linear": gram.LINEAR, "rbf": gram.RBF, "poly": gram.POLY}
 
 
@@ -32,16 +30,9 @@ class KernelFunction(NamedTuple):
 class ViewKernels:
     """The kernel of each view.
 
-    Parameters
-    ----------
-    function : KernelFunction
-        The kernel.
-    gammas : ndarray of shape (n_views,)
-        γ of each view.
-    ptr : ndarray of shape (n_views + 1,)
-        The first column of each view.
-    dense : bool
-        Whether a callable kernel receives dense arrays; otherwise CSR arrays.
+    gammas (n_views,): γ of each view.
+    ptr (n_views + 1,): the first column of each view.
+    dense: whether a callable kernel receives dense arrays; otherwise CSR arrays.
     """
 
     function: KernelFunction

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["EarlyStopping", "split_held_out"]
-
 
 def split_held_out(
     n: int,
@@ -44,16 +42,11 @@ def split_held_out(
 class EarlyStopping:
     """Early stopping: evaluates the held-out loss, and keeps the best parameters.
 
-    Parameters
-    ----------
-    held_out_loss : callable or None
-        Returns the held-out loss of the current parameters; None if no rows are held out.
-    copy_parameters : callable
-        Returns a copy of the current parameters.
-    tol : float
-        Relative decrease of the loss that counts as an improvement.
-    n_iter_no_change : int
-        Number of passes without improvement before stopping.
+    held_out_loss: returns the held-out loss of the current parameters; None if no rows are held
+      out.
+    copy_parameters: returns a copy of the current parameters.
+    tol: relative decrease of the loss that counts as an improvement.
+    n_iter_no_change: number of passes without improvement before stopping.
     """
 
     def __init__(

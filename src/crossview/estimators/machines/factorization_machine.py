@@ -1,11 +1,16 @@
-"""Factorization machines: pairwise interactions of columns."""
+"""Factorization machines: interactions of pairs of columns, or of more."""
 
 from __future__ import annotations
 
 from numbers import Integral
 from typing import ClassVar
 
-from crossview.algorithms.machines.state import ALL_PAIRS, CROSS_PAIRS
+from crossview.algorithms.machines.state import (
+    ALL_ORDERS,
+    ALL_PAIRS,
+    CROSS_ORDERS,
+    CROSS_PAIRS,
+)
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import parameters
@@ -16,11 +21,13 @@ from crossview.estimators.machines.learner import (
 )
 from crossview.estimators.validation import Interval, StrOptions
 
-__all__ = ["FactorizationMachineClassifier", "FactorizationMachineRegressor"]
+# a product of so many columns is rarely of any size
+MOST_ORDER = 10
 
 _CONSTRAINTS: dict[str, list] = {
     "n_factors": [Interval(Integral, 1, None, closed="left")],
     "cross_view_only": ["boolean"],
+    "order": [Interval(Integral, 2, MOST_ORDER, closed="both")],
     "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
 }
 
@@ -31,8 +38,11 @@ class _FactorizationMachine(MachineLearner):
 
     n_factors: int = 16
     cross_view_only: bool = False
+    order: int = 2
 
     def _model(self) -> int:
+        if self.order > 2:
+            return CROSS_ORDERS if self.cross_view_only else ALL_ORDERS
         return CROSS_PAIRS if self.cross_view_only else ALL_PAIRS
 
     def _check_combination(self) -> None:
@@ -59,6 +69,10 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     cross_view_only : bool, default=False
         Whether to use only the pairs of columns of different views, equation (27) of the
         paper, instead of all pairs.  ``optimizer="als"`` requires it.
+    order : int, default=2
+        The most columns that interact, in [2, 10].  Above 2 the score has the products of three,
+        four, ... columns as well, with the same factors (a higher-order factorization machine), and
+        the time per row grows in proportion.  With ``cross_view_only`` they are of different views.
 
     Attributes
     ----------
@@ -85,7 +99,8 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     References
     ----------
     B. Cao, H. Zhou, G. Li, P. S. Yu, "Multi-View Machines", WSDM 2016, equations (26)
-    and (27).  S. Rendle, "Factorization Machines", ICDM 2010.
+    and (27).  S. Rendle, "Factorization Machines", ICDM 2010.  M. Blondel, A. Fujino, N. Ueda,
+    M. Ishihata, "Higher-Order Factorization Machines", NeurIPS 2016 (``order``).
 
     Examples
     --------
@@ -101,7 +116,6 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineClassifier._parameter_constraints,
         **_CONSTRAINTS,
     }
 
@@ -118,6 +132,10 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     cross_view_only : bool, default=False
         Whether to use only the pairs of columns of different views, equation (27) of the
         paper, instead of all pairs.  ``optimizer="als"`` requires it.
+    order : int, default=2
+        The most columns that interact, in [2, 10].  Above 2 the score has the products of three,
+        four, ... columns as well, with the same factors (a higher-order factorization machine), and
+        the time per row grows in proportion.  With ``cross_view_only`` they are of different views.
 
     Attributes
     ----------
@@ -156,6 +174,5 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Interaction"]
-
 
 class Interaction(NamedTuple):
     """One interaction of the score: a product of columns, one per view, and its weight.

@@ -27,6 +27,7 @@ from crossview.algorithms.machines.scores import score_rows
 from crossview.algorithms.machines.state import (
     ALL_PAIRS,
     CROSS_PAIRS,
+    FACTORIZED,
     MULTI_VIEW,
     TENSOR,
     Examples,
@@ -34,7 +35,7 @@ from crossview.algorithms.machines.state import (
     Objective,
 )
 from crossview.batch import RowBuffers, read_only, rows_at
-from crossview.errors import InputError
+from crossview.errors import DivergedError, InputError
 from crossview.estimators.base import (
     ColumnWeights,
     OnlineClassifier,
@@ -43,7 +44,6 @@ from crossview.estimators.base import (
     StatePart,
     ViewLearner,
 )
-from crossview.estimators.base.learner import scores_of_views_alone
 from crossview.estimators.base.online import check_learned, pass_over
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.documentation import with_parameters
@@ -56,8 +56,6 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Machine as PortableMachine
 from crossview.portable.scoring import MachinePart, Table
 from crossview.views import ViewLayout
-
-__all__ = ["MachineClassifier", "MachineLearner", "MachineRegressor"]
 
 # as `crossview.portable.scoring.Machine` calls them
 MODELS = {
@@ -87,7 +85,6 @@ class MachineLearner(ViewLearner):
     """Base class of the machines: passes with early stopping and solvers, scores and state."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "penalty": [StrOptions(set(PENALTIES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -121,7 +118,7 @@ class MachineLearner(ViewLearner):
     # --- to be implemented by subclasses --------------------------------------
 
     def _model(self) -> int:
-        """Return MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR."""
+        """Return MULTI_VIEW, ..., ALL_ORDERS."""
         raise NotImplementedError
 
     def _loss(self) -> int:
@@ -260,7 +257,7 @@ class MachineLearner(ViewLearner):
     def _finish(self, stopping: EarlyStopping) -> None:
         """Restore the best parameters."""
         if stopping.diverged:
-            raise InputError(
+            raise DivergedError(
                 "the loss diverges; scale the columns of X (for example with "
                 f"StandardScaler), or lower learning_rate={self.learning_rate:g}"
             )
@@ -283,6 +280,11 @@ class MachineLearner(ViewLearner):
 
     def _portable_scorer(self) -> PortableMachine:
         machine, ptr = self._machine(), self._slots.ptr
+        if machine.model not in MODELS:
+            raise InputError(
+                f"order={machine.order}: products of more than two columns have no portable form; "
+                "train with order=2, or predict with crossview"
+            )
         K = machine.c.shape[1]
         parts = []
         for p, v in enumerate(machine.views.tolist()):
@@ -303,7 +305,7 @@ class MachineLearner(ViewLearner):
         machine, columns = self._machine(), list(self.view_columns().values())
         shape = machine.c.shape[1], int(self.n_features_in_)
         weights, sqnorms = np.zeros(shape), np.zeros(shape)
-        pairs = machine.model in (CROSS_PAIRS, ALL_PAIRS)
+        pairs = machine.model in FACTORIZED
         n_parts = np.diff(machine.ends.astype(np.intp), prepend=0)
         for a in range(shape[0]):
             tables, seen, terms_of_one = self._terms_of(a, 1)
@@ -324,23 +326,8 @@ class MachineLearner(ViewLearner):
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         return contributions.contributions(rows, self._frozen())
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view alone, as if all other views were missing.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, for more than two), in the units of
-            the target for a regressor; NaN where the view is missing.
-        """
-        return scores_of_views_alone(
-            self, X, lambda rows, alone: rows._replace(present=read_only(alone))
-        )
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, lambda rows, alone: rows._replace(present=read_only(alone)))
 
     # --- state ----------------------------------------------------------------
 
@@ -352,6 +339,7 @@ class MachineLearner(ViewLearner):
             self.optimizer == "adagrad",
             float(self.init_scale),
             getattr(self, "init", "signs") == "published",
+            int(getattr(self, "order", 2)),
         )
 
     def _parts(self, state: State) -> list[StatePart]:
@@ -497,7 +485,7 @@ class MachineLearner(ViewLearner):
             columns.append(seen)
         groups = np.split(np.arange(len(machine.views)), machine.ends[:-1].astype(np.intp))
         B = machine.B[:, 0, own].astype(np.float64)
-        found = terms(machine.model, tables, B, groups, machine.views, highest)
+        found = terms(machine.model, tables, B, groups, machine.views, highest, machine.order)
         return tables, columns, found
 
     def _interactions_of(
@@ -508,7 +496,7 @@ class MachineLearner(ViewLearner):
         names, views_of_parts = self.layout_.names, self._state["views"]
         found = []
         for parts, factors, constant in found_terms:
-            same = len(parts) == 2 and parts[0] == parts[1]
+            same = [p > 0 and parts[p] == parts[p - 1] for p in range(len(parts))]
             views = tuple(names[int(views_of_parts[p])] for p in parts)
             for chosen, weight in strongest(factors, constant, top, same):
                 named = tuple(int(columns[p][i]) for p, i in zip(parts, chosen, strict=True))
@@ -542,8 +530,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
     """Base class of the machines for classification."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineLearner._parameter_constraints,
-        "loss": [StrOptions({"logistic", "hinge", "squared"})],
+        "loss": [StrOptions({"logistic", "hinge", "squared"})]
     }
 
     loss: str = "logistic"
@@ -595,10 +582,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
 class MachineRegressor(MachineLearner, OnlineRegressor):
     """Base class of the machines for regression."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        **MachineLearner._parameter_constraints,
-        "loss": [StrOptions({"squared", "huber"})],
-    }
+    _parameter_constraints: ClassVar[dict] = {"loss": [StrOptions({"squared", "huber"})]}
 
     loss: str = "squared"
 

@@ -16,8 +16,6 @@ from crossview.estimators.machines.learner import (
 )
 from crossview.estimators.validation import Interval, StrOptions
 
-__all__ = ["MultiViewMachineClassifier", "MultiViewMachineRegressor"]
-
 _CONSTRAINTS: dict[str, list] = {
     "n_factors": [Interval(Integral, 1, None, closed="left")],
     "groups": ["array-like", None],
@@ -105,7 +103,6 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineClassifier._parameter_constraints,
         **_CONSTRAINTS,
     }
 
@@ -164,6 +161,5 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineRegressor._parameter_constraints,
         **_CONSTRAINTS,
     }

@@ -3,8 +3,6 @@
 from crossview.estimators import parameters
 from crossview.estimators.documentation import ParameterDoc
 
-__all__ = ["ATTRIBUTES", "CLASSIFIER", "FACTORIZED", "MULTI_VIEW", "REGRESSOR"]
-
 _MACHINE: dict[str, ParameterDoc] = {
     **parameters.VIEWS,
     **parameters.ONLINE,

@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state
 from crossview.algorithms import merging
 from crossview.algorithms.machines import init
 from crossview.algorithms.machines.state import (
-    ALL_PAIRS,
-    CROSS_PAIRS,
+    FACTORIZED,
     MULTI_VIEW,
     TENSOR,
     Machine,
@@ -28,8 +27,6 @@ from crossview.saving.schema import Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
-__all__ = ["Design", "MachineState", "as_machine", "part_slots", "resolve_groups"]
-
 # what follows from the parameters, the columns and the random numbers
 SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 
@@ -37,12 +34,13 @@ SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 class Design(NamedTuple):
     """The parameters of a learner that determine the shape and type of its state."""
 
-    model: int  # MULTI_VIEW, CROSS_PAIRS, ALL_PAIRS or TENSOR
+    model: int  # MULTI_VIEW, ..., ALL_ORDERS
     groups: list[list[int]]  # the views of each group
     n_factors: int
     adagrad: bool
     init_scale: float
     published_init: bool = False
+    order: int = 2
 
     @property
     def n_columns_of_class(self) -> int:
@@ -91,7 +89,7 @@ def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str])
 def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
     """Return the state for the learning loops."""
     # linear weights start at 0: those of a group of one part, unless it has pairs
-    pairs = design.model in (CROSS_PAIRS, ALL_PAIRS)
+    pairs = design.model in FACTORIZED
     sizes: list[float] = []
     for end in state["ends"].tolist():
         n_parts = end - len(sizes)
@@ -108,6 +106,7 @@ def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
         _keys(int(state["seed"][0]), len(state["B"])),
         read_only(np.array(sizes)),
         read_only(state["class_ids"]),
+        design.order,
     )
 
 
@@ -120,18 +119,9 @@ def _keys(seed: int, n_parts: int) -> np.ndarray:
 class MachineState(StatePart):
     """The arrays of a machine, in the layers and the precision of its optimizer.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the learner.
-    design : Design
-        The parameters.
-    ptr : ndarray of int
-        First column of each view, and the end.
-    n_scores : int
-        Number of scores per row.
-    random_state : int, RandomState or None
-        Seed of the initial weights.
+    ptr: first column of each view, and the end.
+    n_scores: number of scores per row.
+    random_state: seed of the initial weights.
     """
 
     def __init__(
@@ -319,10 +309,12 @@ def _with_class(
             if design.model in (MULTI_VIEW, TENSOR):
                 value[:] = before
                 value[of_first, 0] *= share
-            else:  # pairs scale by the square and keep their sign: a negative share starts anew
+            else:
+                # pairs scale by the square and keep their sign: a negative share starts anew, and
+                # any does of more columns, as each order scales in another way
                 value[:, :, 0] = before[:, :, 0]
                 value[:, 0, 0] *= share
-                if share > 0.0:
+                if share == 1.0 or (share > 0.0 and design.order == 2):
                     value[:, :, 1:] = before[:, :, 1:]
                     value[:, 0, 1:] *= np.sqrt(share)
     return new

@@ -11,8 +11,6 @@ from crossview.estimators.machines import parameters
 from crossview.estimators.machines.learner import MachineClassifier
 from crossview.estimators.validation import StrOptions
 
-__all__ = ["SupportTensorMachineClassifier"]
-
 
 @document_parameters(parameters.CLASSIFIER, attributes=parameters.ATTRIBUTES)
 @with_parameters
@@ -83,7 +81,6 @@ class SupportTensorMachineClassifier(MachineClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MachineClassifier._parameter_constraints,
         "loss": [StrOptions({"hinge", "logistic"})],
         "optimizer": [StrOptions({"alternating", "adagrad", "sgd"})],
     }

@@ -41,8 +41,6 @@ from crossview.portable.scoring import Member
 from crossview.portable.scoring import Stack as PortableStack
 from crossview.views import ViewLayout
 
-__all__ = ["Stacking", "WeightHistory"]
-
 # rows that each expert learns before the next one does: they stay in the cache, and the
 # memory for what the experts predict is bounded
 ROWS_AT_ONCE = 4096

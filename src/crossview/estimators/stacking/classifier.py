@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -19,8 +19,6 @@ from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 from crossview.estimators.stacking.memory import MemoryState
-
-__all__ = ["OnlineStackingClassifier"]
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
@@ -121,9 +119,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         "memory": ["boolean"],
     }
 
-    stream_threshold_: float | None = None
+    stream_threshold_ = cast("float | None", None)  # an annotation would make it a parameter
     # of the rows that were learned last, in one batch
-    _scores_without_memory: np.ndarray | None = None
+    _scores_without_memory = cast("np.ndarray | None", None)
 
     memory: bool = False
     class_weight: Any = None

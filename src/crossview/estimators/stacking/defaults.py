@@ -31,8 +31,6 @@ from crossview.estimators.newton import OnlineNewtonClassifier, OnlineNewtonRegr
 from crossview.estimators.second_order import AROWClassifier
 from crossview.views import ViewLayout
 
-__all__ = ["EXPERT_CLASSES", "default_classifiers", "default_regressors", "view_expert"]
-
 # an expert: its name, its estimator, and its view; None for all views
 Entry = tuple[str, Any, str | None]
 

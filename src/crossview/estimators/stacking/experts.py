@@ -17,15 +17,6 @@ from crossview.estimators.base.online import pass_over
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = [
-    "Expert",
-    "Experts",
-    "experts_from_json",
-    "experts_to_json",
-    "own_layout",
-    "take_columns",
-]
-
 
 @dataclass
 class Expert:

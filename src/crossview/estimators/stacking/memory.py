@@ -17,8 +17,6 @@ from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
-__all__ = ["MemoryState"]
-
 PREFIX = "memory_"
 PER_COLUMN = ("input_of", "positive", "negative")
 

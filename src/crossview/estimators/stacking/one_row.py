@@ -16,8 +16,6 @@ from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.stacking.experts import Expert
 from crossview.views import ViewLayout
 
-__all__ = ["StackRow"]
-
 
 class _View(NamedTuple):
     """The part of a row that the experts on one view see."""
@@ -102,8 +100,7 @@ class StackRow:
         for view in self._views.values():
             there = bool(row.present[view.v])
             lo, hi = bisect_left(row.columns, view.first), bisect_left(row.columns, view.end)
-            columns = [column - view.first for column in row.columns[lo:hi]]
-            view.row.fill(columns, row.values[lo:hi], [there])
+            view.row.cut(row, lo, hi, view.first, there)
             view.weight[0] = self._weight[0] if there else 0.0
             self._missing[view.experts] = not there
         for call in self.bound:

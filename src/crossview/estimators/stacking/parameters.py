@@ -4,8 +4,6 @@ from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import ATTRIBUTES as SHARED
 from crossview.estimators.parameters import ONLINE, VIEWS
 
-__all__ = ["ATTRIBUTES", "STACK"]
-
 STACK: dict[str, ParameterDoc] = {
     **VIEWS,
     **{name: ONLINE[name] for name in ("class_weight", "random_state")},
@@ -65,7 +63,7 @@ ATTRIBUTES: dict[str, ParameterDoc] = {
     "uses_memory_": ("bool", "Whether the last labels and rows count for the next row."),
     "stream_threshold_": (
         "float or None",
-        "The probability above which ``classes_[1]`` is predicted where the stack follows a stream.",
+        "The threshold, of the probability of ``classes_[1]``, of a stack that follows a stream.",
     ),
     "weight_history_": (
         "WeightHistory",

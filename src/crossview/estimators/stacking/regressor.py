@@ -17,8 +17,6 @@ from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_regressors
 from crossview.views import ViewLayout
 
-__all__ = ["OnlineStackingRegressor"]
-
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
 @with_parameters

@@ -18,8 +18,6 @@ from crossview.estimators.base.calibration import calibration_schema
 from crossview.estimators.stacking.experts import Experts
 from crossview.saving.schema import MAX_COUNT, Array
 
-__all__ = ["StackState", "as_history", "as_stack", "keep_experts", "make_state"]
-
 _HISTORY = ("clock", "rows", "weights", "stacks")
 
 

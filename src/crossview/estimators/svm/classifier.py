@@ -35,8 +35,6 @@ from crossview.labels import choose_positive
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
-__all__ = ["MultiViewSVMPerf"]
-
 # of the learners of inner folds, which only calibrate
 TOL_OF_FOLDS = 0.01
 
@@ -231,7 +229,6 @@ class MultiViewSVMPerf(LinearClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **LinearClassifier._parameter_constraints,
         "measure": [StrOptions(set(MEASURES)), Measure, callable],
         "beta": [Interval(Real, 0, None, closed="neither")],
         "k": [

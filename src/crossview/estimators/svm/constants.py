@@ -12,25 +12,14 @@ from crossview.batch import whole_matrix
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
-__all__ = ["ConstantFeatures", "occurring_columns"]
-
 
 class ConstantFeatures:
     """A constant column at the end of each view; it is 0 in rows that lack the view.
 
     Columns that are empty in all rows are left out: their weight is 0.
 
-    Parameters
-    ----------
-    layout : ViewLayout
-        The views.
-    fit_intercept : bool
-        Whether to add the columns.
-
-    Attributes
-    ----------
-    value : float
-        Value of the columns: ``1 / sqrt(n_views)``, so that their squared norm is 1.
+    fit_intercept: whether to add the columns.
+    value: value of the columns: ``1 / sqrt(n_views)``, so that their squared norm is 1.
     """
 
     def __init__(self, layout: ViewLayout, fit_intercept: bool) -> None:

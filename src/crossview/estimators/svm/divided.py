@@ -23,8 +23,6 @@ from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.part import Labels, is_coupled
 
-__all__ = ["Parts", "fit_divided"]
-
 
 class Parts(Protocol):
     """The parts of the rows, in this process or on workers."""

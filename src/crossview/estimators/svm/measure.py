@@ -10,8 +10,6 @@ import numpy as np
 
 from crossview.errors import InputError
 
-__all__ = ["AT_K", "MEASURES", "WEIGHTED", "Measure"]
-
 MEASURES = (
     "f1",
     "fbeta",

@@ -14,8 +14,6 @@ from crossview.batch import whole_matrix
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.constants import ConstantFeatures, occurring_columns
 
-__all__ = ["Labels", "PartOfRows", "ScoredPart", "is_coupled", "labels_of", "part_of"]
-
 
 class Labels(NamedTuple):
     """The labels of a part, its weights, and the columns that occur in it."""

@@ -12,9 +12,6 @@ from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 from crossview.saving.schema import Array
 
-__all__ = ["FittedTree", "fit_bags", "gains_of", "trees_in", "trees_of", "trees_schema"]
-
-
 # bins of each feature: of 255 a fit takes twice as long, and the scores are the same
 MAX_BINS = 63
 # bags, and the rows up to which there are so many; of several classes each bag has many trees

@@ -39,18 +39,6 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import CodedFeature, Components, Statistics, Table
 from crossview.saving.schema import Array
 
-__all__ = [
-    "MOST_CODES",
-    "MOST_COMPONENTS",
-    "Features",
-    "LearnedFeatures",
-    "Targets",
-    "Wanted",
-    "column_shares",
-    "features_of",
-    "portable_features",
-]
-
 MOST_COMPONENTS = 1000
 # of a column of the matrix in a feature that is made of it
 LEAST_SHARE = 1e-9
@@ -269,14 +257,9 @@ class Wanted(NamedTuple):
 class Targets(NamedTuple):
     """Classes or numbers to predict, with the weights of their rows.
 
-    Attributes
-    ----------
-    y : ndarray of shape (n_rows,)
-        Codes of classes, or numbers.
-    n_classes : int
-        0: numbers.
-    weight : ndarray of shape (n_rows,)
-        Weights of the rows.
+    y (n_rows,): codes of classes, or numbers.
+    n_classes: 0: numbers.
+    weight (n_rows,): weights of the rows.
     """
 
     y: np.ndarray
@@ -300,23 +283,10 @@ class CategoryColumn(NamedTuple):
 class LearnedFeatures:
     """Features of the training rows, and how to make them of other rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        The rows.
-    categories : sequence of ndarray of int
-        Of each column of categories, the columns of the matrix that are its values.
-    targets : Targets
-        What is to be predicted.
-    wanted : Wanted
-        The parameters.
-    random_state : RandomState
-        For the order of the rows, and the components.
-
-    Attributes
-    ----------
-    features : Features
-        For new rows.
+    categories: of each column of categories, the columns of the matrix that are its values.
+    targets: what is to be predicted.
+    random_state: for the order of the rows, and the components.
+    features: for new rows.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ from crossview.estimators.base import (
     ViewLearner,
     ViewRegressor,
 )
-from crossview.estimators.base.learner import scores_of_views_alone
+from crossview.estimators.base.learner import rows_with_views
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
 from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
@@ -45,8 +45,6 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
-
-__all__ = ["MultiViewTreesClassifier", "MultiViewTreesRegressor"]
 
 # numbers of a dense matrix that are scored at a time
 ENTRIES_AT_ONCE = 4_000_000
@@ -85,7 +83,6 @@ class TreesModel(ViewLearner):
     """Base class of both learners: features, trees, and their scores."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "additive": ["boolean"],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -189,35 +186,17 @@ class TreesModel(ViewLearner):
             tree_views=views,
         )
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            Of a classifier with ``additive``: what the trees of the view add, whose sum is the
-            score where no view is missing.  Otherwise the score of the view alone, as if all
-            others were missing, of a regressor in the units of the target.  NaN where the view is
-            missing.
-        """
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        """Return of additive trees what those of each view add; otherwise each view alone."""
         if not (self.additive and hasattr(self, "classes_")):
-            return scores_of_views_alone(self, X, _hide)
-        check_is_fitted(self, "_state")
-        rows, own = self._read(X, reset=False), self._trees_state(self._state)
+            return self._scores_alone(rows, rows_with_views)
+        own = self._trees_state(self._state)
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
         trees = own.trees()
         views = own.features().views(self._slots.ptr)[trees.feature[trees.roots]]
         outputs = read_only((views * K + trees.outputs).astype(np.uint32))
         baseline = np.tile(np.tile(self._state["baseline"] / V, V), (n, 1))
-        scores = self._add_scores(rows, trees._replace(outputs=outputs), baseline).reshape(n, V, K)
-        if len(rows.present):
-            scores[~rows.present] = np.nan
-        return scores[:, :, 0] if K == 1 else scores
+        return self._add_scores(rows, trees._replace(outputs=outputs), baseline).reshape(n, V, K)
 
     @property
     def n_iter_(self) -> int:
@@ -250,14 +229,6 @@ class TreesModel(ViewLearner):
             without = _without(rows, row[own], own)
             found[own] = self._joint_scores(rows_at(rows, row[own])) - self._joint_scores(without)
         return found
-
-
-def _hide(rows: Rows, present: np.ndarray) -> Rows:
-    """Return the rows with some views missing."""
-    row, column = entries_of(rows)
-    view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
-    data = np.where(present[row, view], rows.data, 0.0)
-    return rows._replace(data=read_only(data), present=read_only(present))
 
 
 def _without(rows: Rows, row: np.ndarray, entries: np.ndarray) -> Rows:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import VIEWS
 
-__all__ = ["PARAMETERS"]
-
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
     "additive": (
         "bool",

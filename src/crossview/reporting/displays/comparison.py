@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from crossview.reporting.displays.style import (
     short_name,
 )
 from crossview.scoring.results import metric_words
-
-__all__ = ["AnswerDisplay", "ComparisonDisplay", "brief_value", "coded_name", "metric_of_class"]
 
 # a row that is further away than so many times the middle one is drawn at the edge
 FAR = 2.5
@@ -89,19 +87,7 @@ class ComparisonDisplay(Display):
         self.alt = f"{metric} of {len(self.models)} models, the best first: {listed}."
 
     @classmethod
-    def of(cls, comparison: Comparison) -> ComparisonDisplay:
-        """Return the display of a comparison, which is not drawn yet.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            From `crossview.compare`.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-            For `plot`.
-        """
+    def _of_result(cls, comparison: Comparison) -> Self:
         c, sign = comparison, 1.0 if metric_of(comparison.metric).higher_is_better else -1.0
         intervals = []
         for row in c.rows:
@@ -187,10 +173,7 @@ class ComparisonDisplay(Display):
 class AnswerDisplay(Display):
     """The recommended model beside the best baseline and a constant answer, or beside others.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        From `crossview.compare`.
+    comparison: from `crossview.compare`.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -209,8 +192,7 @@ class AnswerDisplay(Display):
         self.alt = f"{c.metric}: {listed}."
 
     @classmethod
-    def of(cls, result: Comparison) -> AnswerDisplay:
-        """Return the display of a comparison, which is not drawn yet."""
+    def _of_result(cls, result: Comparison) -> Self:
         return cls(result)
 
     def _draw(self, ax: Any) -> None:

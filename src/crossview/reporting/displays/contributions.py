@@ -15,8 +15,6 @@ from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
 from crossview.scoring.drift import scores_of_views
 
-__all__ = ["Share", "ViewContributionDisplay", "display_of_shares", "shares_of_scores"]
-
 # shares that differ by less are about equal: more than two rounded ones can
 LEAST_DIFFERENCE = 0.02
 
@@ -31,6 +29,9 @@ class Share(NamedTuple):
 
 class ViewContributionDisplay(Display):
     """One bar per view: what is lost without it, or its share of the score.
+
+    Of a result: what the metric loses without each view, if that was measured (``ablate=True`` of
+    `crossview.compare`, ``views=True`` of `crossview.evaluate`); otherwise its share in the score.
 
     Parameters
     ----------
@@ -85,21 +86,7 @@ class ViewContributionDisplay(Display):
         return f"{value:.0%}" if self.is_share else f"{value + 0.0:+.3g}"
 
     @classmethod
-    def of(cls, result: Any) -> ViewContributionDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            What the metric loses without each view, if that was measured (``ablate=True`` of
-            `crossview.compare`, ``views=True`` of `crossview.evaluate`); otherwise the share of
-            each view in the score.
-
-        Returns
-        -------
-        display : ViewContributionDisplay
-            For `plot`.
-        """
+    def _of_result(cls, result: Any) -> Any:
         if isinstance(result, Comparison) and result.ablation:
             return cls._lost(
                 [one.view for one in result.ablation],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_regressor
@@ -19,8 +19,6 @@ from crossview.reporting.displays.style import (
     plain_log_ticks,
 )
 from crossview.scoring.diagnostics import Curve, ErrorCurve
-
-__all__ = ["CumulativeErrorDisplay"]
 
 # curves with a name and a color; more are drawn gray
 MOST_NAMED = 5
@@ -88,20 +86,7 @@ class CumulativeErrorDisplay(Display):
         return f"{value:.2%}" if self.is_share else f"{value:.4g}"
 
     @classmethod
-    def of(cls, result: Any) -> CumulativeErrorDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison or Trained
-            From `crossview.compare` with ``progressive=True``, or `crossview.train` with
-            an observer with ``history``.
-
-        Returns
-        -------
-        display : CumulativeErrorDisplay
-            For `plot`.
-        """
+    def _of_result(cls, result: Any) -> Self:
         kept = result.diagnostics
         if kept is None or not kept.errors:
             raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,8 +12,6 @@ from crossview.errors import InputError
 from crossview.evaluating.evaluation import Evaluation, Window
 from crossview.reporting.displays.style import COLORS, WIDTH, Display, plain_log_ticks, short_name
 from crossview.reporting.tables import benefit_of_rows
-
-__all__ = ["LearningCurveDisplay", "MetricOverTimeDisplay"]
 
 
 class LearningCurveDisplay(Display):
@@ -56,19 +54,7 @@ class LearningCurveDisplay(Display):
         self.alt = f"{metric} by the number of training rows: {points}."
 
     @classmethod
-    def of(cls, comparison: Comparison) -> LearningCurveDisplay:
-        """Return the display of a comparison, which is not drawn yet.
-
-        Parameters
-        ----------
-        comparison : Comparison
-            From `crossview.compare` by folds.
-
-        Returns
-        -------
-        display : LearningCurveDisplay
-            For `plot`.
-        """
+    def _of_result(cls, comparison: Comparison) -> Self:
         curve = comparison.curve
         if curve is None:
             raise InputError("the comparison has no learning curve; compare with curve=True")
@@ -113,15 +99,6 @@ class LearningCurveDisplay(Display):
 class MetricOverTimeDisplay(Display):
     """The metric of an evaluation by windows of time.
 
-    Parameters
-    ----------
-    windows : sequence of Window
-        In their order.
-    metric : str
-        The metric.
-
-    Examples
-    --------
     >>> from crossview.evaluating.evaluation import Estimate, Window
     >>> from crossview.reporting.displays.curves import MetricOverTimeDisplay
     >>> windows = [Window("May", 9, 0.1, Estimate(0.9, 0.8, 1.0), [])]
@@ -142,8 +119,7 @@ class MetricOverTimeDisplay(Display):
         self.alt = f"{metric} over time: {listed}."
 
     @classmethod
-    def of(cls, evaluation: Evaluation) -> MetricOverTimeDisplay:
-        """Return the display of an evaluation with windows, which is not drawn yet."""
+    def _of_result(cls, evaluation: Evaluation) -> Self:
         if not evaluation.windows:
             raise InputError("the evaluation has no windows; give time= or window=")
         return cls(evaluation.windows, evaluation.metric)

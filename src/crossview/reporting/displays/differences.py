@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from crossview.reporting.displays.style import (
 from crossview.scoring.diagnostics import Curve, mean_difference
 from crossview.scoring.drift import scores_of_views
 
-__all__ = ["ViewDifferenceDisplay"]
-
 # points in a picture; of more, every second or third one and so on is drawn
 MOST_POINTS = 600
 
@@ -29,6 +27,9 @@ class ViewDifferenceDisplay(Display):
     """The view difference of each row, and its running mean: figures 1 to 3 of Nguyen et al. 2012.
 
     The difference is ``|s_1 - s_2|``, of more than two views the mean over their pairs.
+
+    Of a result: along a stream, of `crossview.compare` with ``progressive=True`` or of
+    `crossview.train` with an observer with ``history``; otherwise those of rows held out.
 
     Parameters
     ----------
@@ -79,20 +80,7 @@ class ViewDifferenceDisplay(Display):
         self.alt = f"View difference against rows. Running mean at the end: {ends}."
 
     @classmethod
-    def of(cls, result: Any) -> ViewDifferenceDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            Along a stream: of `crossview.compare` with ``progressive=True``, or
-            `crossview.train` with an observer with ``history``.  Otherwise those of rows held out.
-
-        Returns
-        -------
-        display : ViewDifferenceDisplay
-            For `plot`.
-        """
+    def _of_result(cls, result: Any) -> Self:
         kept = result.diagnostics
         if kept is not None and kept.differences:
             return cls(kept.differences, is_stream=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from crossview.reporting.displays.style import (
 )
 from crossview.scoring.diagnostics import ExpertWeights, expert_weights
 
-__all__ = ["ExpertWeightsDisplay"]
-
 MOST_NAMED = 5
 
 
 class ExpertWeightsDisplay(Display):
     """The weights of the experts of a stack over the rows that it learned.
+
+    Of a comparison by folds: those of the first fold.
 
     Parameters
     ----------
@@ -83,19 +83,7 @@ class ExpertWeightsDisplay(Display):
         return cls(found).plot(ax)
 
     @classmethod
-    def of(cls, result: Any) -> ExpertWeightsDisplay:
-        """Return the display of a result, which is not drawn yet.
-
-        Parameters
-        ----------
-        result : Comparison, Trained or Evaluation
-            Of a stack; of a comparison by folds those of the first fold.
-
-        Returns
-        -------
-        display : ExpertWeightsDisplay
-            For `plot`.
-        """
+    def _of_result(cls, result: Any) -> Self:
         if result.diagnostics is None or result.diagnostics.experts is None:
             raise InputError("the result is of a model without experts; take model='stacking'")
         return cls(result.diagnostics.experts)

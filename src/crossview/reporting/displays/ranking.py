@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,16 +20,6 @@ from crossview.reporting.displays.style import (
 )
 from crossview.scoring.diagnostics import ScoredRows
 
-__all__ = [
-    "PrecisionRecall",
-    "Ranked",
-    "ReliabilityDisplay",
-    "Roc",
-    "TargetDisplay",
-    "ThresholdDisplay",
-    "ranked",
-]
-
 # points of a curve, of a cloud, and classes whose curves have names
 MOST_POINTS, MOST_DOTS, MOST_NAMED = 250, 500, 3
 # rows of a bin of a calibration curve, at least; bins at most
@@ -40,14 +30,7 @@ SIZE = (WIDTH, 3.6)
 class Ranked(NamedTuple):
     """Rows of several classes, and how they are ordered by each.
 
-    Attributes
-    ----------
-    scored : ScoredRows
-        The rows.
-    classes : list of str
-        Names of the classes.
-    positive : int or None
-        With two classes: the code of the one that curves are about.
+    positive: with two classes: the code of the one that curves are about.
     """
 
     scored: ScoredRows
@@ -89,8 +72,7 @@ class _Ranking(Display):
     is_roc = False
 
     @classmethod
-    def of(cls, result: Any) -> Any:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         return cls(ranked(result))
 
     def __init__(self, rows: Ranked) -> None:
@@ -162,25 +144,12 @@ class _Ranking(Display):
 
 
 class PrecisionRecall(_Ranking):
-    """Precision against recall, one curve per class.
-
-    Parameters
-    ----------
-    rows : Ranked
-        The rows.
-    """
+    """Precision against recall, one curve per class."""
 
 
 class Roc(_Ranking):
     """True against false positives, one curve per class.
 
-    Parameters
-    ----------
-    rows : Ranked
-        The rows.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
     >>> from crossview.reporting.displays.ranking import Ranked, Roc
@@ -195,15 +164,10 @@ class Roc(_Ranking):
 class ReliabilityDisplay(Display):
     """Share of positive rows per predicted probability.
 
-    Parameters
-    ----------
-    probability, share, rows : array-like of shape (n_bins,)
-        Mean probability of each bin, the share of its rows that are of the class, and how many.
-    what : str
-        The class, in words.
+    probability, share, rows (n_bins,): mean probability of each bin, the share of its rows that are
+      of the class, and how many.
+    what: the class, in words.
 
-    Examples
-    --------
     >>> from crossview.reporting.displays.ranking import ReliabilityDisplay
     >>> ReliabilityDisplay([0.2, 0.8], [0.25, 0.75], [40, 60], "yes").error.round(3)
     np.float64(0.05)
@@ -231,8 +195,7 @@ class ReliabilityDisplay(Display):
         self.alt = f"Share of rows of {what} by mean probability: {listed}."
 
     @classmethod
-    def of(cls, result: Any) -> ReliabilityDisplay:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         rows, what = ranked(result), "the predicted class"
         if rows.positive is not None:
             what = short_name(rows.classes[rows.positive])
@@ -262,18 +225,12 @@ class ReliabilityDisplay(Display):
 class ThresholdDisplay(Display):
     """Precision, recall and f1 by the threshold, and the threshold that was chosen.
 
-    Parameters
-    ----------
-    rows : Ranked
-        Rows of two classes, with probabilities.
-    threshold : float or None
-        The chosen one, as a probability of the positive class.  None: a score above 0 decides.
-    confusion : array-like of shape (2, 2), default=None
-        All rows per true and predicted class, so that the title says the same as their metrics.
-        None: those of ``rows`` that were predicted.
+    rows: rows of two classes, with probabilities.
+    threshold: the chosen one, as a probability of the positive class.  None: a score above 0
+      decides.
+    confusion (2, 2): all rows per true and predicted class, so that the title says the same as
+      their metrics. None: those of ``rows`` that were predicted.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
     >>> from crossview.reporting.displays.ranking import Ranked, ThresholdDisplay
@@ -288,8 +245,7 @@ class ThresholdDisplay(Display):
     size = SIZE
 
     @classmethod
-    def of(cls, result: Any) -> ThresholdDisplay:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         chosen = getattr(result, "recommended", result)
         return cls(ranked(result), chosen.threshold, getattr(chosen, "confusion", None))
 
@@ -359,13 +315,6 @@ class ThresholdDisplay(Display):
 class TargetDisplay(Display):
     """Predicted against true numbers.
 
-    Parameters
-    ----------
-    scored : ScoredRows
-        Rows with numbers.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
     >>> from crossview.reporting.displays.ranking import TargetDisplay
@@ -377,8 +326,7 @@ class TargetDisplay(Display):
     size = SIZE
 
     @classmethod
-    def of(cls, result: Any) -> TargetDisplay:
-        """Return the display of a result, which is not drawn yet."""
+    def _of_result(cls, result: Any) -> Self:
         kept = result.diagnostics
         if kept is None or kept.scored is None or result.task != "regression":
             raise InputError("the result kept no rows with predicted numbers")

@@ -10,27 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from crossview.errors import InputError
-
-__all__ = [
-    "COLORS",
-    "INK",
-    "LINE",
-    "MUTED",
-    "NOT_IN_XML",
-    "WIDTH",
-    "Display",
-    "add_key",
-    "draw_bars",
-    "label_ends",
-    "plain_log_ticks",
-    "short_name",
-    "styled",
-]
 
 INK, MUTED, LINE = "#1f2328", "#59636f", "#d1d9e1"
 COLORS = ("#0072b2", "#b04a00", "#00734f", "#93447a", "#7a5c00", "#4b5fa8")
@@ -86,12 +70,8 @@ def styled() -> Iterator[None]:
 class Display:
     """Base class of the displays: `plot` draws them on axes.
 
-    Attributes
-    ----------
-    title : str
-        What there is to see, in a sentence that the data made.
-    alt : str
-        The picture in words, for who does not see it.
+    title: what there is to see, in a sentence that the data made.
+    alt: the picture in words, for who does not see it.
     """
 
     title = ""
@@ -104,8 +84,28 @@ class Display:
         raise NotImplementedError
 
     @classmethod
-    def of(cls, result: Any) -> Any:
-        """Return the display of a result, which is not drawn yet."""
+    def of(cls, result: Any) -> Self:
+        """Return the display of a result, which is not drawn yet.
+
+        Parameters
+        ----------
+        result : Comparison, Trained or Evaluation
+            What `crossview.compare`, `crossview.train` or `crossview.evaluate` returned.
+
+        Returns
+        -------
+        display : Display
+            For `plot`.
+
+        Raises
+        ------
+        InputError
+            The result has not what is shown; the message names the option that measures it.
+        """
+        return cls._of_result(result)
+
+    @classmethod
+    def _of_result(cls, result: Any) -> Self:
         raise NotImplementedError
 
     @classmethod

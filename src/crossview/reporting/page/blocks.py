@@ -9,35 +9,21 @@ from typing import Any
 from crossview.errors import InputError
 from crossview.reporting.svg import svg_of
 
-__all__ = ["Block", "Page", "Section", "code", "figures", "fold", "group", "lines", "table", "text"]
-
 
 @dataclass(frozen=True)
 class Block:
     """A part of a section.
 
-    Attributes
-    ----------
-    kind : {"text", "lines", "table", "figure", "code", "fold"}
-        What it is.
-    title : str
-        Of a table or picture, in a sentence.
-    text : str
-        What it says; of a picture, how to read it.
-    lines : sequence of str
-        Points of a list.
-    header, rows : sequence
-        Of a table; a cell is text, or text and a share from 0 to 1 that shades it.
-    texts : int
-        So many first columns are text, and the others numbers.
-    long : bool
-        Whether each row ends with long text, which has no header and a line of its own.
-    marked, ends : frozenset of int
-        Rows in bold, and rows after which a line is drawn.
-    svg : str
-        The picture, as safe HTML.
-    blocks : list of Block
-        What a fold hides until it is opened.
+    kind {"text", "lines", "table", "figure", "code", "fold"}: what it is.
+    title: of a table or picture, in a sentence.
+    text: what it says; of a picture, how to read it.
+    lines: points of a list.
+    header, rows: of a table; a cell is text, or text and a share from 0 to 1 that shades it.
+    texts: so many first columns are text, and the others numbers.
+    long: whether each row ends with long text, which has no header and a line of its own.
+    marked, ends: rows in bold, and rows after which a line is drawn.
+    svg: the picture, as safe HTML.
+    blocks: what a fold hides until it is opened.
     """
 
     kind: str
@@ -58,18 +44,11 @@ class Block:
 class Section:
     """A part of a page of which the title is seen, until it is opened.
 
-    Attributes
-    ----------
-    key : str
-        Its anchor.
-    title : str
-        Its heading.
-    blocks : list of Block
-        What it shows; a section without blocks is left out.
-    finding : str
-        What is to be seen inside, in a few words.  Empty: the title of its first picture.
-    opened : bool
-        Whether it is shown without being opened.
+    key: its anchor.
+    title: its heading.
+    blocks: what it shows; a section without blocks is left out.
+    finding: what is to be seen inside, in a few words.  Empty: the title of its first picture.
+    opened: whether it is shown without being opened.
     """
 
     key: str
@@ -101,26 +80,15 @@ def group(blocks: Sequence[Block]) -> list[list[Block]]:
 class Page:
     """A page: the answer on the first screen, and all else in sections behind their titles.
 
-    Attributes
-    ----------
-    title : str
-        What it is about.
-    question, answer : str
-        Each a plain sentence.
-    facts : list of str
-        The most important numbers, in a few words each: 3,000 rows.
-    more : list of str
-        What else the answer says, a sentence each.
-    pictures : list of Block
-        The answer as pictures and tables.
-    actions : list of Block
-        What to do now.
-    doubts : list of str
-        What could be wrong, a sentence each.
-    detail : list of str
-        What else is known of it, for who wants to know how sure it is.
-    sections : list of Section
-        The rest.
+    title: what it is about.
+    question, answer: each a plain sentence.
+    facts: the most important numbers, in a few words each: 3,000 rows.
+    more: what else the answer says, a sentence each.
+    pictures: the answer as pictures and tables.
+    actions: what to do now.
+    doubts: what could be wrong, a sentence each.
+    detail: what else is known of it, for who wants to know how sure it is.
+    sections: the rest.
     """
 
     title: str

@@ -57,8 +57,6 @@ from crossview.reporting.tables import (
     view_notes,
 )
 
-__all__ = ["comparison_page"]
-
 # columns of a terminal in which the table has all columns
 WIDE = 200
 # views on the first screen

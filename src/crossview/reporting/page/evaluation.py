@@ -30,8 +30,6 @@ from crossview.reporting.page.training import model_section
 from crossview.reporting.tables import table_of_classes
 from crossview.scoring.results import metric_words
 
-__all__ = ["evaluation_page"]
-
 # classes that are shown beside the metrics; more in the section of the predictions only
 MOST_CLASSES_BESIDE = 10
 

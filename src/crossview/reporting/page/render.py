@@ -10,8 +10,6 @@ from importlib.metadata import version
 from crossview.reporting.displays.style import NOT_IN_XML
 from crossview.reporting.page.blocks import Page, group
 
-__all__ = ["render"]
-
 # where a name may go on in the next line: behind these, which divide its words
 MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
 # an option, which browsers would break behind its hyphens

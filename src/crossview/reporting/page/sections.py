@@ -31,19 +31,6 @@ from crossview.reporting.tables import table_of_classes
 from crossview.scoring.collector import MOST_CONTRIBUTING
 from crossview.scoring.diagnostics import Diagnostics
 
-__all__ = [
-    "Made",
-    "counted",
-    "how_often_right",
-    "kept_sections",
-    "made_section",
-    "of_table",
-    "sentence",
-    "sentences",
-    "share_blocks",
-    "words_of",
-]
-
 PACKAGES = ("crossview", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "duckdb")
 MOST_CLASSES_CROSSED, MOST_CLASSES_SHOWN, MOST_VIEWS = 20, 100, 100
 
@@ -52,18 +39,11 @@ MOST_CLASSES_CROSSED, MOST_CLASSES_SHOWN, MOST_VIEWS = 20, 100, 100
 class Made:
     """Provenance of a result: source, command and time, where known.
 
-    Attributes
-    ----------
-    command : list of str
-        The command line; empty from Python.
-    source, label : str or None
-        What was read, and the column that was predicted.
-    settings : dict of str to value
-        Options that were given.
-    commands : dict of str to str
-        What to do next: commands by the model of a comparison that they train.
-    said : list of str
-        What was said of the columns and rows as they were read.
+    command: the command line; empty from Python.
+    source, label: what was read, and the column that was predicted.
+    settings: options that were given.
+    commands: what to do next: commands by the model of a comparison that they train.
+    said: what was said of the columns and rows as they were read.
     """
 
     command: Sequence[str] = ()

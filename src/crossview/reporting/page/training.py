@@ -23,8 +23,6 @@ from crossview.reporting.tables import duration
 from crossview.saving.pipelines import steps
 from crossview.scoring.trained import Trained
 
-__all__ = ["model_section", "training_page"]
-
 
 def training_page(t: Trained, made: Made | None = None) -> Page:
     """Return a training as a page."""

@@ -12,8 +12,6 @@ from crossview.reporting.page.render import render
 from crossview.reporting.page.sections import Made
 from crossview.reporting.page.training import training_page
 
-__all__ = ["report_html"]
-
 
 def report_html(result: Any, made: Made | None = None, fitted: Any = None, info: Any = None) -> str:
     """Return a result as one HTML file."""

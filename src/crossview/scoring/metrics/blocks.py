@@ -17,8 +17,6 @@ from crossview.scoring.metrics.measure import (
 )
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
-__all__ = ["MOST_BLOCKS", "BlockTally"]
-
 # a full stream has 32 to 64: enough for Student's t, and long enough for errors that follow
 # each other to be in the same block
 MOST_BLOCKS = 64
@@ -40,7 +38,6 @@ class BlockTally:
     median of ``typical_scores``, of rows before the stream, in units of their interquartile range;
     without any around 0, in units of 1.
 
-    --------
     >>> import numpy as np
     >>> tally = BlockTally("accuracy", n_classes=2)
     >>> tally.update(np.array([0, 1, 1]), np.array([-1.0, 2.0, -0.5]))

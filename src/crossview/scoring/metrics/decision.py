@@ -12,18 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "accuracy",
-    "balanced_accuracy",
-    "cost",
-    "f1",
-    "f_beta",
-    "g_mean",
-    "macro_f1",
-    "precision",
-    "recall",
-]
-
 
 def accuracy(confusion: np.ndarray) -> np.ndarray:
     """Return the share of the rows that are predicted right."""

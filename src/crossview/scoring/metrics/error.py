@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["absolute_errors"]
-
 
 def absolute_errors(y: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return the absolute error of each row."""

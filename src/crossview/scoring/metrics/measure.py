@@ -11,21 +11,6 @@ import numpy as np
 from crossview.catalog.metrics import METRICS, check_metric, metric_of, parse_metric
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
-__all__ = [
-    "confusion_matrix",
-    "decide",
-    "hinge_losses",
-    "is_bounded",
-    "least_rows",
-    "mean_of_defined",
-    "measure",
-    "running_sum",
-    "signed_score",
-    "value_of_confusion",
-    "value_of_order",
-    "values_of_confusions",
-]
-
 
 def least_rows(name: str) -> int:
     """Return how many rows a metric needs: its k, where that is a number of rows."""
@@ -65,7 +50,6 @@ def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
     With several classes the margin is the score of the true class over the best wrong one.
 
-    --------
     >>> import numpy as np
     >>> hinge_losses(np.array([1, 0]), np.array([0.5, 0.5])).tolist()
     [0.5, 1.5]

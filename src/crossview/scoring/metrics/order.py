@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["average_precision", "prbep", "precision_at_k", "recall_at_k", "roc_auc"]
-
 
 def roc_auc(is_positive: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> float:
     """Return the area under the ROC curve."""

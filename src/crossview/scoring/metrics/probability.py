@@ -13,14 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = [
-    "CALIBRATION_BINS",
-    "brier_losses",
-    "count_in_bins",
-    "expected_calibration_error",
-    "log_losses",
-]
-
 # Guo et al. (2017) use 15 bins of equal width
 CALIBRATION_BINS = 15
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from crossview.saving.schema import MAX_COUNT, Array, check_state
 
-__all__ = ["COUNT", "Resumable", "counts_of_shape", "sum_of"]
-
 # a longer array is a histogram, of which only what is not 0 is kept
 LONG = 1000
 

@@ -22,8 +22,6 @@ from crossview.scoring.metrics.measure import (
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape, sum_of
 
-__all__ = ["ErrorTally", "Tally"]
-
 # of the histograms of the scores
 BINS = 1 << 14
 
@@ -42,7 +40,6 @@ class Tally(Resumable):
     two scores in the same bin count as equal.  All other metrics are exact.  Sums run row by row,
     so that they do not depend on how the stream is cut into batches.
 
-    --------
     >>> import numpy as np
     >>> tally = Tally(n_classes=2)
     >>> tally.update(np.array([0, 1, 1]), np.array([-1.0, 2.0, -0.5]))
@@ -135,7 +132,6 @@ class ErrorTally(Resumable):
     Memory does not grow with the stream.  Two tallies add up to that of both streams.  ``loss`` is
     the sum of the squared errors, and ``sums`` those of each metric, of errors or their squares.
 
-    --------
     >>> import numpy as np
     >>> tally = ErrorTally()
     >>> tally.update(np.array([1.0, 2.0]), np.array([1.0, 4.0]))

@@ -21,8 +21,6 @@ from crossview.scoring.metrics.measure import (
 )
 from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape
 
-__all__ = ["RunningThreshold", "best_threshold"]
-
 # of the log odds; they bound the error of a threshold, not the memory per row
 BINS = 1 << 12
 # rows that are counted one by one, which for more is slower than a histogram of them
@@ -46,7 +44,6 @@ def best_threshold(
     codes each row counts for both classes, by its probabilities: if these are right, the threshold
     varies less than with the classes, which are noisy.
 
-    --------
     >>> import numpy as np
     >>> best_threshold("f1", np.array([0, 0, 1, 1]), np.array([0.1, 0.3, 0.2, 0.4]))
     (0.15000000000000002, 0.8)
@@ -93,7 +90,6 @@ class RunningThreshold(Resumable):
     by a twentieth.  As long as one class has no row, it is None, and a score above 0 decides.
     Counts of two streams add up to those of both.
 
-    --------
     >>> import numpy as np
     >>> running = RunningThreshold("f1")
     >>> p = np.array([0.1, 0.4, 0.2, 0.3])

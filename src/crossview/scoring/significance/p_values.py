@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["SIGNIFICANT", "holm", "holm_of_pairs", "p_in_words"]
-
 # a p below this is significant
 SIGNIFICANT = 0.05
 
@@ -21,7 +19,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979).  None and NaN
     are no tests: they do not count, and stay as they are.
 
-    --------
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]
     """
@@ -40,7 +37,6 @@ def holm_of_pairs(p_values: np.ndarray) -> np.ndarray:
     Both are symmetric; the diagonal does not matter, and is then NaN.  For tests against the best
     model, too: the data choose it, so it is the one that chance favors.
 
-    --------
     >>> p = np.array([[np.nan, 0.01, 0.04], [0.01, np.nan, 0.03], [0.04, 0.03, np.nan]])
     >>> holm_of_pairs(p)[0].tolist()
     [nan, 0.03, 0.06]

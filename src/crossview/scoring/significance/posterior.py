@@ -15,13 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-__all__ = [
-    "Areas",
-    "Posterior",
-    "correlated_t_posterior",
-    "jackknife_posterior",
-]
-
 
 class Areas(NamedTuple):
     """Probabilities that a difference is below -rope, within the rope and above; they add up to 1.
@@ -109,7 +102,6 @@ def correlated_t_posterior(differences: Any, test_share: float) -> Posterior:
     fold by rows of its training part.  The scale is 0 where all differences are the same, NaN for
     fewer than two, and all is NaN if a difference is.
 
-    --------
     >>> difference = correlated_t_posterior([0.01, 0.02, 0.0, 0.03, 0.01], 1 / 5)
     >>> [round(area, 2) for area in difference.areas(rope=0.01)]
     [0.02, 0.3, 0.69]
@@ -141,8 +133,6 @@ def jackknife_posterior(difference: float, whole: float, without: Any, rows: Any
     F. M. T. A. Busing, E. Meijer, R. van der Leeden, "Delete-m Jackknife for Unequal m", Statistics
     and Computing 9, 1999.
 
-    Examples
-    --------
     >>> jackknife_posterior(2.0, 2.0, [2.5, 2.0, 1.5], [1, 1, 1])  # of the mean of 1, 2 and 3
     Posterior(location=2.0, scale=0.577..., degrees=2)
     """

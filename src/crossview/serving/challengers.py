@@ -1,0 +1,214 @@
+"""Challengers: models that learn the same labels as the one that is served, and are compared."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crossview.data.server_log import JOIN, LEAVE, PROMOTE, Event
+from crossview.errors import InputError
+from crossview.saving.schema import check_header
+from crossview.scoring.significance import ConfidenceSequence
+
+__all__ = ["FIRST_NAME", "Challenger", "Compared", "check_name", "contestants"]
+
+# the model that is served at first
+FIRST_NAME = "first"
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
+# differences of log loss are clipped to so much, which is e times another probability; those of
+# errors are never larger
+LARGEST_DIFFERENCE = 1.0
+# of numbers, so many labels say how large a squared error is, and so many times its mean is the
+# largest difference
+LABELS_OF_SCALE, LARGEST_RATIO = 100, 4.0
+_NUMBER = (int, float)
+_SCHEMA = {
+    "labels": int,
+    "served": _NUMBER,
+    "own": _NUMBER,
+    "bound": _NUMBER,
+    "n": int,
+    "total": _NUMBER,
+    "variation": _NUMBER,
+}
+
+
+@dataclass
+class Compared:
+    """The losses of two models on the same labels, each before it had learned the label.
+
+    Attributes
+    ----------
+    labels : int
+        How many labels there were.
+    served, own : float
+        Sums of the losses of the model that is served, and of the challenger.
+    sequence : ConfidenceSequence or None
+        Of the difference, served - own; None while the size of squared errors is not known.
+    """
+
+    labels: int = 0
+    served: float = 0.0
+    own: float = 0.0
+    sequence: ConfidenceSequence | None = None
+
+    def add(self, served: float, own: float, *, is_bounded: bool) -> None:
+        """Count the losses of a label."""
+        if self.sequence is None and is_bounded:
+            self.sequence = ConfidenceSequence(LARGEST_DIFFERENCE)
+        if self.sequence is None and self.labels >= LABELS_OF_SCALE:
+            mean = self.served / self.labels
+            self.sequence = ConfidenceSequence(LARGEST_RATIO * mean if mean > 0.0 else 1.0)
+        self.labels += 1
+        self.served += served
+        self.own += own
+        if self.sequence is not None:
+            self.sequence.add(served - own)
+
+    def summary(self) -> dict[str, Any]:
+        """Return mean losses, their difference with its interval, and what that says."""
+        n = self.labels or math.nan
+        found: dict[str, Any] = {
+            "labels": self.labels,
+            "loss_of_served": _finite(self.served / n),
+            "loss": _finite(self.own / n),
+            "difference": None,
+            "low": None,
+            "high": None,
+            "is": "not told apart",
+        }
+        if self.sequence is not None and self.sequence.n:
+            low, high = self.sequence.interval()
+            found |= {"difference": self.sequence.mean, "low": low, "high": high}
+            if low > 0.0 or high < 0.0:
+                found["is"] = "better" if low > 0.0 else "worse"
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a model file keeps."""
+        one = self.sequence or ConfidenceSequence(0.0)
+        return {
+            "labels": self.labels,
+            "served": self.served,
+            "own": self.own,
+            "bound": one.bound,
+            "n": one.n,
+            "total": one.total,
+            "variation": one.variation,
+        }
+
+    @classmethod
+    def from_json(cls, known: Any) -> Compared:
+        """Return what `to_json` gave."""
+        check_header(known, _SCHEMA, "a challenger")
+        made = cls(known["labels"], float(known["served"]), float(known["own"]))
+        if known["bound"]:
+            made.sequence = ConfidenceSequence(
+                float(known["bound"]),
+                n=known["n"],
+                total=float(known["total"]),
+                variation=float(known["variation"]),
+            )
+        return made
+
+
+@dataclass
+class Challenger:
+    """A model beside the one that is served.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    live : LiveModel
+        The model.
+    frozen : bool
+        Whether it learns nothing.
+    compared : Compared
+    is_logged : bool
+        Whether the log knows it; if not, only a replay has it.
+    """
+
+    name: str
+    live: Any
+    frozen: bool = False
+    compared: Compared = field(default_factory=Compared)
+    is_logged: bool = True
+
+    def meet(
+        self, rows: Sequence[Any], labels: Sequence[Any], before: int, served: Iterable[Any]
+    ) -> None:
+        """Predict rows before their labels, learn them, and compare with what is served.
+
+        Parameters
+        ----------
+        rows, labels : sequence
+            In the order of the log.
+        before : int
+            How many labels were learned before.
+        served : iterable of Answer or None
+            What the model that is served predicts before each label.
+        """
+        if self.frozen:
+            mine = self.live.predict(rows)
+        else:
+            mine = self.live.learn_rows(rows, labels, before, answered=True)
+        for one, other, label in zip(served, mine, labels, strict=True):
+            if one is None or other is None or isinstance(other, InputError):
+                continue
+            if one.prediction is None or other.prediction is None:
+                continue
+            scores = [self.live.score(answer, label) for answer in (one, other)]
+            is_class = self.live.classes is not None
+            if is_class and (one.probabilities is None or other.probabilities is None):
+                losses = [float(not score.correct) for score in scores]
+            else:
+                losses = [score.loss for score in scores]
+            self.compared.add(*losses, is_bounded=is_class)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        return {"name": self.name, "frozen": self.frozen, **self.compared.summary()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def check_name(name: str) -> None:
+    """Raise an error if a challenger cannot be called so."""
+    if not NAME.fullmatch(name) or name == FIRST_NAME:
+        raise InputError(
+            f"challenger {name!r:.70}: a name has 1 to 60 letters, digits, '_', '-' and '.', and "
+            f"{FIRST_NAME} is the model that was served first"
+        )
+
+
+def contestants(events: Iterable[Event]) -> tuple[str, Mapping[str, Event | None]]:
+    """Return the name of the model that is served after some events, and the challengers.
+
+    Parameters
+    ----------
+    events : iterable of Event
+        In their order.
+
+    Returns
+    -------
+    served : str
+        Its name.
+    challengers : mapping of str to Event or None
+        By name, with the event by which each has joined; None: the model that was served first.
+    """
+    served = FIRST_NAME
+    known: dict[str, Event | None] = {FIRST_NAME: None}
+    for event in events:
+        if event.kind == JOIN:
+            known[event.name] = event
+        elif event.kind == LEAVE:
+            del known[event.name]
+        elif event.kind == PROMOTE:
+            served = event.name
+    return served, {name: event for name, event in known.items() if name != served}

@@ -1,0 +1,214 @@
+"""Challengers: what they learn, how they are compared, and changing over while requests come."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+
+import crossview
+from command_line import run
+from contract.test_single_rows import learners_of_catalog, make_encoder, make_stream
+from crossview import InputError
+from crossview.scoring.significance import ConfidenceSequence
+from crossview.serving.challengers import Compared
+from crossview.serving.folder import Folder, replay
+from crossview.serving.live import LiveModel
+from live_servers import make_model, make_rows, serving
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A model that is served, one like it, one that knows nothing yet, and one of numbers."""
+    learners = {
+        "m": None,
+        "same": None,
+        "pa": crossview.PassiveAggressiveClassifier(),
+    }
+    for name, learner in learners.items():
+        crossview.save(make_model(learner), tmp_path / f"{name}.safetensors")
+    numbers = crossview.make_pipeline(
+        crossview.ViewEncoder(), crossview.MultiViewMachineRegressor()
+    )
+    numbers.learn_one({"user__age": 3.0}, 2.5)
+    crossview.save(numbers, tmp_path / "numbers.safetensors")
+    return tmp_path
+
+
+def join(server, file, name, status=200, **query):
+    more = "".join(f"&{key}={value}" for key, value in query.items())
+    kind = {"content-type": "application/octet-stream"}
+    content = file.read_bytes() if file else b"none"
+    answer = server.http.post(f"/challenger?name={name}{more}", content=content, headers=kind)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def learn(server, rows, labels):
+    pairs = [{"row": row, "label": label} for row, label in zip(rows, labels, strict=True)]
+    server.post("/learn", pairs)
+    return server.learned()
+
+
+def summaries(server):
+    return {one["name"]: one for one in server.get("/stats")["challengers"]}
+
+
+def test_challengers_learn_are_compared_and_take_over(files, capsys):
+    rows, labels = make_rows(300)
+    with serving(files / "d", files / "m.safetensors", snapshot_labels=45) as server:
+        learn(server, rows[:40], labels[:40])
+        assert join(server, files / "pa.safetensors", "pa") == {
+            "name": "pa",
+            "at": 40,
+            "serves": "first",
+        }
+        join(server, files / "same.safetensors", "frozen", frozen=1)
+        learn(server, rows[40:100], labels[40:100])
+    # what is known after a restart, and in a replay
+    assert replay(files / "d").different == []
+    pa = make_model(crossview.PassiveAggressiveClassifier())
+    first, frozen = (make_model() for _ in range(2))
+    for row, label in zip(rows[:40], labels, strict=False):
+        first.learn_one(row, label)
+    losses = []
+    for row, label in zip(rows[40:100], labels[40:100], strict=True):
+        # the encoder has seen the row, and the learner not its label
+        own = [model.named_steps for model in (first, pa)]
+        p = []
+        for steps in own:
+            encoder, learner = steps.values()
+            x = encoder.partial_fit_transform_one(row)
+            (own,) = learner.score_then_learn(x.as_views(), [label], return_proba=True)[1]
+            p.append(own[learner.classes_.tolist().index(label)])
+        losses.append([-np.log(value) for value in (*p, frozen.predict_proba_one(row)[label])])
+    losses = np.array(losses, dtype=float)
+    with serving(files / "d", snapshot_labels=45) as server:
+        found = summaries(server)
+        for name, own in (("pa", losses[:, 1]), ("frozen", losses[:, 2])):
+            assert found[name]["labels"] == 60
+            assert found[name]["loss_of_served"] == pytest.approx(losses[:, 0].mean())
+            assert found[name]["loss"] == pytest.approx(own.mean())
+            sequence = ConfidenceSequence(1.0)
+            for difference in losses[:, 0] - own:
+                sequence.add(difference)
+            assert (found[name]["low"], found[name]["high"]) == pytest.approx(sequence.interval())
+            line = f'crossview_challenger_low{{challenger="{name}"}} {found[name]["low"]}'
+            assert line in server.http.get("/metrics").text
+        # it takes over while requests come, and none fails
+        statuses, stop = [], threading.Event()
+
+        def ask():
+            while not stop.is_set():
+                answer = server.http.post("/predict", json={"rows": rows[:3]})
+                statuses.append(answer.status_code)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert server.post("/promote", {"name": "pa"})["serves"] == "pa"
+        assert server.post("/predict", {"row": rows[0]})["probabilities"] == (
+            pa.predict_proba_one(rows[0])
+        )
+        stop.set()
+        asking.join()
+        assert {*statuses} == {200}
+        assert summaries(server)["first"]["labels"] == 0
+        learn(server, rows[100:200], labels[100:200])
+        assert summaries(server)["first"]["labels"] == 100
+        kind = {"content-type": "application/json"}
+        assert server.http.delete("/challenger?name=frozen", headers=kind).status_code == 200
+        learn(server, rows[200:210], labels[200:210])
+        assert {*summaries(server)} == {"first"}
+    for row, label in zip(rows[100:210], labels[100:210], strict=True):
+        pa.learn_one(row, label)
+    with serving(files / "d") as server:
+        assert server.get("/stats")["serves"] == "pa"
+        assert summaries(server)["first"]["labels"] == 110
+        found = server.post("/predict", {"rows": rows[:20]})["predictions"]
+        assert [one["probabilities"] for one in found] == [
+            pa.predict_proba_one(row) for row in rows[:20]
+        ]
+    again = replay(files / "d", output=files / "again.safetensors")
+    assert (again.labels, again.different, again.same[-1]) == (210, [], 210)
+    assert LiveModel.load(files / "again.safetensors").predict(rows[:1])[0].probabilities == (
+        pa.predict_proba_one(rows[0])
+    )
+    # another one that was never there: as if it had been, and the same bits of the others
+    other = replay(files / "d", challengers=[files / "same.safetensors"])
+    assert (other.different, other.same) == (again.different, again.same)
+    (own,) = other.challengers
+    assert (own["name"], own["labels"], own["is"]) == ("same", 210, "not told apart")
+    status, out, _ = run(
+        capsys, "replay", files / "d", "--frozen-challenger", files / "same.safetensors"
+    )
+    assert status == 0
+    assert out[-1].startswith("same, frozen: not told apart; loss ")
+    assert out[-1].endswith("over 210 labels")
+    # a damaged file of a challenger is no snapshot
+    newest = max((files / "d" / "snapshots").glob("*-first.safetensors"))
+    newest.write_bytes(newest.read_bytes()[:-9])
+    with serving(files / "d") as server:
+        assert "went on from an older one" in server.said[0]
+        assert summaries(server)["first"]["labels"] == 110
+
+
+def test_challengers_that_cannot_join_are_refused(files):
+    with serving(files / "d", files / "m.safetensors") as server:
+        assert "predicts numbers" in join(server, files / "numbers.safetensors", "n", 422)["error"]
+        assert "letters" in join(server, files / "pa.safetensors", "../pa", 422)["error"]
+        assert "letters" in join(server, files / "pa.safetensors", "first", 422)["error"]
+        assert "not a" in join(server, None, "pa", 422)["error"]
+        join(server, files / "pa.safetensors", "pa")
+        assert "there already" in join(server, files / "pa.safetensors", "pa", 409)["error"]
+        assert "no challenger" in server.post("/promote", {"name": "first"}, 404)["error"]
+        assert "no challenger" in server.http.delete("/challenger?name=none").json()["error"]
+        server.post("/promote", b"{}", 422)
+        assert server.post("/snapshot", {})["labels"] == 0
+    folder = Folder(files / "d")
+    log = folder.open(None)
+    live = folder.newest_model(log, print)
+    folder.let_join(log, live, files / "pa.safetensors", frozen=False)  # it is there
+    assert len(log.events()) == 1
+    for name, frozen, words in (
+        ("pa", True, "has joined already"),
+        ("numbers", False, "predicts numbers"),
+    ):
+        with pytest.raises(InputError, match=words):
+            folder.let_join(log, live, files / f"{name}.safetensors", frozen=frozen)
+    log.close()
+    with serving(files / "h", files / "m.safetensors", hash_rows=True) as server:
+        assert "log of slots" in join(server, files / "pa.safetensors", "pa", 422)["error"]
+
+
+@pytest.mark.parametrize("learner", learners_of_catalog())
+def test_answers_before_a_label_are_the_same_in_batches(learner):
+    rows, labels = make_stream(60)
+    rows = [json.loads(json.dumps(row, default=str)) for row in rows]
+    y = labels if is_classifier(learner) else [float(len(str(row))) for row in rows]
+    found = []
+    for together in (False, True):
+        live = LiveModel(
+            crossview.make_pipeline(
+                make_encoder(), learner.__class__(**learner.get_params(deep=False))
+            ),
+            {},
+        )
+        live.model_at = (lambda n: pytest.fail("it was restored")) if together else None
+        answers = live.learn_rows(rows[:20], y[:20], 0, answered=True)
+        answers += live.learn_rows(rows[20:], y[20:], 20, answered=True)
+        assert answers[0] is None
+        found.append(answers)
+    assert found[0] == found[1]
+
+
+def test_numbers_are_compared_by_squared_errors_of_a_size_that_is_learned_first():
+    compared, rng = Compared(), np.random.default_rng(0)
+    for _ in range(2000):
+        y, a, b = rng.normal(size=3)
+        compared.add((1e3 * (y - a)) ** 2, (1e3 * (y - 0.2 * b)) ** 2, is_bounded=False)
+    again = Compared.from_json(json.loads(json.dumps(compared.to_json())))
+    assert again == compared
+    assert compared.sequence.n == 1900
+    assert compared.summary()["is"] == "better"
+    assert 0.0 < compared.summary()["low"] < compared.summary()["difference"]
