@@ -150,14 +150,14 @@ def move_columns_with_pairs(x, j, entries, A, G, pairs, step):
 
 
 @borrowing
-def move_columns_with_orders(x, j, entries, A, G, pairs, E, step):
+def move_columns_with_orders(x, j, entries, first, buffers, slopes, step):
     """As `move_columns_with_pairs`, of interactions of more columns."""
-    values, n, stride = A
+    (values, n, stride), E, pairs = buffers.features, buffers.E, slopes.pairs
     for q in range(entries.lo, entries.hi):
         if x[q] != 0.0:
             a = (j[q - entries.offset] + entries.column_offset) * stride
             for f in range(n):
-                theta, G_f = values[a + f], np.float64(G[f])
+                theta, G_f = values[a + f], np.float64(slopes.sums[first + f])
                 if pairs[f] != 0.0:
                     G_f = pairs[f] * order_slope(E, f, x[q] * theta)
                 slope = x[q] * G_f + step.alpha * penalty_slope(step.penalty, theta)
@@ -198,8 +198,7 @@ def move_row(rows, i, offset, machine, buffers, slopes, steps):
                 G = slopes.sums[first : first + buffers.features.n]
                 move_columns_with_pairs(x, j, entries, buffers.features, G, slopes.pairs, step)
             elif machine.model == ALL_ORDERS:
-                G, E = slopes.sums[first : first + buffers.features.n], buffers.E
-                move_columns_with_orders(x, j, entries, buffers.features, G, slopes.pairs, E, step)
+                move_columns_with_orders(x, j, entries, first, buffers, slopes, step)
             else:
                 move_columns(x, j, entries, buffers.features, slopes.sums, first, step)
     for a in range(K):
