@@ -130,7 +130,8 @@ def test_the_views_agree_on_the_top_class_of_several():
 
 def test_a_row_without_co_agreement_is_counted_and_has_no_effect():
     X, y, _, present = problem(n=10)
-    memory = run(X, np.zeros(len(y)), np.array([4, 4, 5]), KECO, "rbf", present)
+    settings = KECO._replace(lam=lams([0.1] * len(X)))
+    memory = run(X, np.zeros(len(y)), np.array([4, 4, 5]), settings, "rbf", present)
     assert_array_equal(memory.alpha[:, 0, 4], 2.0)
     assert not memory.beta.any()
 
