@@ -241,11 +241,23 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
             self.__dict__.pop(name, None)
 
     def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
+        """Return the part of the state that is not arrays.
+
+        Returns
+        -------
+        dict
+            As JSON; both thresholds are in it.
+        """
         return {**super().get_header(), "stream_threshold": self.stream_threshold_}
 
     def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned."""
+        """Restore the part of the state that is not arrays.
+
+        Parameters
+        ----------
+        header : mapping
+            From `get_header`.
+        """
         super().set_header(header)
         self.set_threshold(header["threshold"], stream_threshold=header["stream_threshold"])
 
