@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.metrics import f1_score
 
 from crossview import InputError, MultiView, Scoring, ViewEncoder, compare, describe, train
 from crossview.saving.model_files import load
@@ -157,6 +158,43 @@ def test_rows_in_order_are_remembered_where_the_last_label_predicts_the_next_one
     np.testing.assert_array_equal(p, expected)
     random, said = trained(mixed, in_order=True)
     assert (random.learner.memory, said) == (True, [])
+
+
+def test_rows_without_their_last_labels_are_decided_by_a_threshold_of_their_own(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.zeros(6000, dtype=int)  # one of four rows, in runs
+    for t in range(1, 6000):
+        y[t] = rng.random() < (0.88 if y[t - 1] else 0.04)
+    table = pa.table({"x": y + rng.normal(size=6000), "y": y})
+    past, later = table[:4000], table[4000:].take(rng.permutation(2000))
+
+    def f1(model, rows):
+        X, truth = rows.drop(["y"]), rows["y"].to_numpy()
+        return f1_score(truth, model.predict(X))
+
+    given = {"model": "stacking", "in_order": True, "scoring": Scoring("f1", positive=1)}
+    file = tmp_path / "model.safetensors"
+    found = train(past, "y", output=file, **given)
+    without = train(past, "y", settings={"memory": False}, **given)
+    (note,) = [line for line in found.notes if "the last labels predict" in line]
+    assert f"has f1 {without.metric['value']:.4g} on these rows" in note
+    assert found.threshold == without.threshold == found.learner.threshold_
+    assert found.predicted_rows == without.predicted_rows
+    model = load(file)
+    stack = model[-1]
+    assert stack.threshold_ == found.threshold
+    assert stack.stream_threshold_ == found.learner.stream_threshold_ != found.threshold
+    mine = f1(model, later)
+    assert mine == f1(without.fitted, later)
+    stack.follow_stream()
+    assert stack.threshold_in_use == stack.stream_threshold_
+    stack.follow_stream(False).set_threshold(stack.stream_threshold_)  # as it would be
+    assert mine > f1(model, later) + 0.01
+    # a run in two parts is the same
+    parts = train(past[:2500], "y", **given)
+    parts = train(past[2500:], init=parts, in_order=True)
+    assert (parts.threshold, parts.notes) == (found.threshold, found.notes)
+    assert parts.learner.stream_threshold_ == found.learner.stream_threshold_
 
 
 def test_learners_of_a_stream_have_bins_and_others_none():
