@@ -102,7 +102,10 @@ def memory_note(learner: Any, metric: str = "", without: float | None = None) ->
         return []
     of_predict = "and the setting memory=False measures without them"
     if without is not None:
-        of_predict = f"and has {metric} {without:.4g} on these rows, by a threshold of its own"
+        of_predict = (
+            f"and has {metric} {without:.4g} on these rows, each by what it learned before it and "
+            "by a threshold of its own"
+        )
     return [
         f"the last labels predict the next one (by {learner.memory_gain_[0]:.2f} nats a row), and "
         "count in these scores, as if each label came before the next row; predict does not know "
