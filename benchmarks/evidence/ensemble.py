@@ -50,10 +50,21 @@ GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in 
 class Draw:
     """Rows of a set that learn, and others that score; all models on both."""
 
-    def __init__(self, X: Any, y: np.ndarray, options: dict, seed: int) -> None:
-        rng, n = np.random.default_rng(seed), len(y)
-        order = rng.permutation(n)
+    @staticmethod
+    def rows(y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that learn, and those that score."""
+        n = len(y)
+        order = np.random.default_rng(seed).permutation(n)
         learn = min(LEARN[seed % len(LEARN)], 2 * n // 3)
+        return np.sort(order[:learn]), np.sort(order[learn : learn + SCORE])
+
+    @classmethod
+    def is_possible(cls, y: np.ndarray, seed: int) -> bool:
+        """Return whether each fold of the rows that learn has all classes."""
+        return bool(np.unique(y[cls.rows(y, seed)[0]], return_counts=True)[1].min() >= CV)
+
+    def __init__(self, X: Any, y: np.ndarray, options: dict, seed: int) -> None:
+        n, (train, test) = len(y), self.rows(y, seed)
         encoder = crossview.ViewEncoder(**options)
         source = open_labeled(X, y, task="classification", unlabeled=True, encoder=encoder)
         problem = make_problem(
@@ -64,7 +75,6 @@ class Draw:
         )
         run = Run([], problem, seed, None, {})
         rows = source.load()
-        train, test = np.sort(order[:learn]), np.sort(order[learn : learn + SCORE])
         labels = np.asarray(rows.y)
         folds = split_rows(run, labels[train], Protocol(CV))
         splits = [FoldRows(train[f.train], train[f.test], f.inner) for f in folds]
@@ -78,7 +88,7 @@ class Draw:
             blended=everywhere,
             jobs=Jobs(1),
         )
-        run.learners = choose_learners(run, source.layout, learn, None)
+        run.learners = choose_learners(run, source.layout, len(train), None)
         found = FoldComparison(
             run, self.data, None, Resources(Jobs(1), ComparisonObserver(), Clock(math.inf))
         )
@@ -164,6 +174,7 @@ def ensemble(wanted: list[str]) -> list[Table]:
         draws = [
             remembered((name, k), points, X, np.asarray(y), options, k)
             for k in range(size(DRAWS, 1))
+            if Draw.is_possible(np.asarray(y), k)
         ]
         cells = [draw["scores"] for draw in draws]
         for draw, (theirs, top, *_) in zip(draws, cells, strict=True):

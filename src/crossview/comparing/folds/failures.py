@@ -30,9 +30,9 @@ def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return task(run, learner, *rest)
         except Exception as error:
+            if isinstance(error, DivergedError):  # its row is one of the training part
+                return Failure("a row " * (error.row is not None) + error.message)
             words = " ".join(str(error).split("\n\n")[0].split())
-            if isinstance(error, DivergedError):
-                return Failure(words)
             if not learner.baseline:
                 raise
             return Failure(f"{type(error).__name__}: {words}")
