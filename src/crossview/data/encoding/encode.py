@@ -791,6 +791,24 @@ class ViewEncoder(ViewTransformer):
                 found.append(Meaning(name, *split, slot, slot in collisions))
         return found
 
+    def slots_of_views(self) -> dict[str, tuple[slice, int]]:
+        """Return the hashed columns of each view, and the most ``hash_bits`` that it may have.
+
+        Returns
+        -------
+        dict of str to (slice, int)
+            Views without hashed columns are left out.
+        """
+        check_is_fitted(self, "layout_")
+        found = {}
+        for view in {column.view: None for column in self._rows.plan.hashed}:
+            block = self.layout_.block(view)
+            first = block.start + len(self._rows.plain_names(view))
+            found[view] = (slice(first, block.stop), MOST_BITS)
+        if self._personal is not None:
+            found[PERSONAL] = (self.layout_.block(PERSONAL), MOST_BITS - MORE_BITS)
+        return found
+
     def _explain_personal(self, slot: int) -> Meaning:
         """Return the meaning of a column of the personal view."""
         assert self._personal is not None
