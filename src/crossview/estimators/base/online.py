@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,7 +13,8 @@ from sklearn.utils import check_random_state
 from crossview.batch import read_only, rows_at
 from crossview.errors import DivergedError, InputError
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
-from crossview.estimators.base.road import ClassifierRoad
+from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.road import ClassifierRoad, NumberRoad
 from crossview.estimators.targets import check_label, class_codes, row_weights
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
@@ -72,16 +75,10 @@ def fit_in_passes(
     return scores[order], order
 
 
-class OnlineClassifier(ViewClassifier):
-    """Base class of the online classifiers: `partial_fit`, `learn_one`, `score_then_learn`.
+class OnlineLearner(ViewLearner):
+    """Base class of the online learners: single rows, and what a stream refuses."""
 
-    The calibration learns from the score of each row before the row is learned.
-    """
-
-    _advice_on_new_classes = (
-        "; name all labels that may occur in classes= of the first partial_fit, or let "
-        "partial_fit(..., new_classes=True) add those that come"
-    )
+    _road_kind: ClassVar[type[ClassifierRoad | NumberRoad]]
 
     # --- to be implemented by subclasses --------------------------------------------------
 
@@ -100,13 +97,113 @@ class OnlineClassifier(ViewClassifier):
             The message names the parameter that needs all rows in memory.
         """
 
+    def _check_target(self, y: Any) -> bool:
+        """Raise an error for a label or target that cannot be learned; False for a missing one."""
+        raise NotImplementedError
+
+    def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
+        """Learn a row that was checked; ``y`` is None where the label is missing."""
+        raise NotImplementedError
+
+    # --- learning ---------------------------------------------------------------------------
+
+    @contextmanager
+    def _forgetting_if(self, first: bool) -> Iterator[None]:
+        """Delete what was learned if the ``first`` rows are refused."""
+        try:
+            yield
+        except ValueError:
+            if first:
+                self._forget()
+            raise
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn from one row.
+
+        Parameters
+        ----------
+        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+            A mapping of views to mappings of features to numbers, a mapping of features to numbers
+            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
+            first row is a mapping, later rows may have new features and new views.
+        y : label or float
+            Its class, which may be new; for a regressor its target.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        road = self._road_kind.find(self, x)
+        if road is not None:
+            with road.lock:
+                wrong = road.learn_row(x, y, sample_weight)
+            if wrong is not None:
+                check_learned(wrong, alone=True)
+                return self
+        labeled = self.check_one(y, sample_weight)
+        with self._forgetting_if(not hasattr(self, "_state")):
+            self._learn_row(x, y if labeled else None, sample_weight)
+        return self
+
+    def check_one(self, y: Any, sample_weight: float = 1.0) -> bool:
+        """Raise an error if `learn_one` cannot learn this label or target.
+
+        Parameters
+        ----------
+        y : label or float
+            As for `learn_one`.
+        sample_weight : float, default=1.0
+            Weight of the row.
+
+        Returns
+        -------
+        labeled : bool
+            False for a missing label, from which a learner of unlabeled rows learns.
+
+        Raises
+        ------
+        InputError
+            The message says what is wrong with it.
+        """
+        # all checks come before a change: a row that cannot be learned leaves no trace
+        road = self.__dict__.get("_road")
+        if isinstance(road, self._road_kind) and road.knows(y, sample_weight):
+            return True
+        if not hasattr(self, "_state"):
+            self.check_params()
+        self.check_streams()
+        labeled = self._check_target(y)
+        row_weights(sample_weight, 1)
+        return labeled
+
+
+class OnlineClassifier(OnlineLearner, ViewClassifier):
+    """Base class of the online classifiers: `partial_fit`, `learn_one`, `score_then_learn`.
+
+    The calibration learns from the score of each row before the row is learned.
+    """
+
+    _road_kind = ClassifierRoad
+    _advice_on_new_classes = (
+        "; name all labels that may occur in classes= of the first partial_fit, or let "
+        "partial_fit(..., new_classes=True) add those that come"
+    )
+
     def _has_no_label(self, y: Any) -> bool:
         """Return whether a row is unlabeled; raise an error if the learner needs labels."""
         if not has_label([y])[0]:
             raise InputError("the label is missing (NaN or None); leave the row out, or label it")
         return False
 
-    # --- learning ---------------------------------------------------------------------------
+    def _check_target(self, y: Any) -> bool:
+        self._check_class_weight()
+        labeled = not self._has_no_label(y)
+        if labeled:
+            check_label(y, getattr(self, "classes_", None))
+        return labeled
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         scores, order = fit_in_passes(self, X, y, sample_weight)
@@ -161,7 +258,7 @@ class OnlineClassifier(ViewClassifier):
         first = not hasattr(self, "classes_")
         self._check_classes(False, None if first else classes)
         check_rows(X, y=y, sample_weight=sample_weight)
-        try:
+        with self._forgetting_if(first):
             rows = self._read(X, reset=first)
             y = self._labels(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
@@ -175,10 +272,6 @@ class OnlineClassifier(ViewClassifier):
             found, at = np.unique(labels, return_index=True)
             new = [label not in known for label in found.tolist()]
             starts = np.sort(labeled[at[new]]).tolist()
-        except ValueError:
-            if first:
-                self._forget()
-            raise
         # rows without a label have no effect before the first one
         nonfinite_row, begin = -1, 0 if known or not starts else starts[0]
         for lo, hi in pairwise([*dict.fromkeys([begin, *starts]), len(y)]):
@@ -224,17 +317,12 @@ class OnlineClassifier(ViewClassifier):
         first = not hasattr(self, "classes_")
         self._check_classes(first, classes)
         check_rows(X, y=y, sample_weight=sample_weight)
-        try:
+        with self._forgetting_if(first):
             rows = self._read(X, reset=first)
             y = self._labels(y, len(rows.indptr) - 1)
             if first:
                 self._set_classes(np.unique(np.asarray(classes)))
-            found = self._learn_rows(rows, y, sample_weight, return_proba)
-        except ValueError:
-            if first:
-                self._forget()
-            raise
-        scores, p, nonfinite_row = found
+            scores, p, nonfinite_row = self._learn_rows(rows, y, sample_weight, return_proba)
         check_learned(nonfinite_row)
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return (scores, p) if return_proba else scores
@@ -248,83 +336,16 @@ class OnlineClassifier(ViewClassifier):
         p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
         return scores, p, nonfinite_row
 
-    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn from one row.
-
-        Parameters
-        ----------
-        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
-            A mapping of views to mappings of features to numbers, a mapping of features to numbers
-            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
-            first row is a mapping, later rows may have new features and new views.
-        y : label
-            Its class, which may be new.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        road = ClassifierRoad.find(self, x)
-        if road is not None:
-            with road.lock:
-                wrong = road.learn_row(x, y, sample_weight)
-            if wrong is not None:
-                check_learned(wrong, alone=True)
-                return self
-        labeled = self.check_one(y, sample_weight)
-        first = not hasattr(self, "_state")
-        if first and not labeled:
-            return self  # an unlabeled row has no effect before the first label
-        try:
-            rows = self._read_one(x, learn=True)
-            if labeled:
-                self._add_class(y)
-            codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
-            scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
-            check_learned(nonfinite_row, alone=True)
-            self._calibrate_in_pass(scores, codes, sample_weight)
-        except ValueError:
-            if first:
-                self._forget()
-            raise
-        return self
-
-    def check_one(self, y: Any, sample_weight: float = 1.0) -> bool:
-        """Raise an error if `learn_one` cannot learn this label; return whether it is one.
-
-        Parameters
-        ----------
-        y : label
-            As for `learn_one`.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Returns
-        -------
-        labeled : bool
-            False for a missing label, from which a learner of unlabeled rows learns.
-
-        Raises
-        ------
-        InputError
-            The message says what is wrong with it.
-        """
-        # all checks come before a change: a row that cannot be learned leaves no trace
-        road = self.__dict__.get("_road")
-        if isinstance(road, ClassifierRoad) and road.knows(y, sample_weight):
-            return True
-        if not hasattr(self, "_state"):
-            self.check_params()
-        self.check_streams()
-        self._check_class_weight()
-        row_weights(sample_weight, 1)
-        labeled = not self._has_no_label(y)
-        if labeled:
-            check_label(y, getattr(self, "classes_", None))
-        return labeled
+    def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
+        if y is None and not hasattr(self, "_state"):
+            return  # an unlabeled row has no effect before the first label
+        rows = self._read_one(x, learn=True)
+        if y is not None:
+            self._add_class(y)
+        codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
+        scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
+        check_learned(nonfinite_row, alone=True)
+        self._calibrate_in_pass(scores, codes, sample_weight)
 
     def check_targets(
         self, y: Any, classes: Any = None, sample_weight: Any = None, *, new_classes: bool = False
