@@ -47,6 +47,14 @@ PARAMETERS = {
         *("calibration", "random_state"),
     )
 } | {
+    "forgetting": (
+        "float",
+        """
+        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
+        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
+        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
+        """,
+    ),
     "full_columns": (
         "int",
         """
@@ -482,13 +490,6 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
     the learner follows a stream that changes.  For few columns of
     numbers, random Fourier features make the score a smooth function of all of them.
 
-    Parameters
-    ----------
-    forgetting : float, default=0.999
-        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
-        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
-        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
-
     Attributes
     ----------
     classes_, coef_, intercept_, fourier_columns_, layout_, n_features_in_, feature_names_in_
@@ -550,13 +551,6 @@ class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
     that the past fades and the learner follows a stream that changes.  For few
     columns of numbers, random Fourier features make the prediction a smooth function of all of
     them.
-
-    Parameters
-    ----------
-    forgetting : float, default=0.999
-        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
-        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
-        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
 
     Attributes
     ----------

@@ -29,7 +29,6 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
     """Base class of the kernel classifiers: hinge loss, and labels for the unlabeled rows."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **KernelLearner._parameter_constraints,
         "schedule": [StrOptions(set(SCHEDULES))],
         "include_self": ["boolean"],
         "unlabeled": [str, Real, None],

@@ -194,7 +194,6 @@ class KeCoRegressor(KernelLearner, OnlineRegressor):
     squared: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict] = {
-        **KernelLearner._parameter_constraints,
         "schedule": [StrOptions(set(REGRESSION_SCHEDULES))],
         "disagreement": [Interval(Real, 0, None, closed="left")],
     }

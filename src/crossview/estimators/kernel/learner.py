@@ -53,7 +53,6 @@ class KernelLearner(ViewLearner):
     squared: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median", "scale"}), dict],
         "degree": [Interval(Real, 0, None, closed="neither")],
