@@ -15,7 +15,7 @@ from crossview.errors import DivergedError, InputError
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.base.road import ClassifierRoad, NumberRoad
-from crossview.estimators.targets import check_label, class_codes, row_weights
+from crossview.estimators.targets import check_label, class_codes, row_weights, several_classes
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
 from crossview.views import check_rows
@@ -402,11 +402,7 @@ class OnlineClassifier(OnlineLearner, ViewClassifier):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the labels of `fit`; return the encoded targets and the weights."""
         y = self._labels(y, len(rows.indptr) - 1)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise InputError(
-                f"y has one class, {classes.tolist()[0]!r}; a classifier needs two or more"
-            )
+        classes = several_classes(y)
         if not hasattr(self, "classes_"):
             self._set_classes(classes)
         return self._targets(y, sample_weight, self.class_weight)
