@@ -147,7 +147,7 @@ def check_seed(seed: int) -> None:
 
 
 def read_targets(y: Any, unlabeled: bool = False) -> np.ndarray:
-    """Return numbers that are in memory as float64; refuse what is missing or no number.
+    """Return targets in memory as float64; raise an error for one that is missing or no number.
 
     ``unlabeled`` allows missing ones, which are NaN.
     """

@@ -49,7 +49,7 @@ LEAST = 1e-15
 
 
 class Pruned(NamedTuple):
-    """What was dropped, and the loss before and after."""
+    """Result of pruning: how much was dropped, and the loss before and after."""
 
     n_members: int
     n_weights: int
@@ -442,7 +442,7 @@ def _without_members(scorer: Stack | Blend) -> Any:
 
 
 def _inputs(scorer: Stack | Blend, found: list[list[float] | None]) -> np.ndarray:
-    """Return what is weighed of a member in each row that it sees."""
+    """Return the values that the weight of a member multiplies, for each row that it sees."""
     p = np.array([one for one in found if one is not None], dtype=np.float64)
     if not len(p):
         return np.zeros((1, 1))

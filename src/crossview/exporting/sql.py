@@ -230,7 +230,7 @@ class _Query(Operations):
         return (category, names), self.unary("missing", [text])
 
     def _aliases(self, value: str, column: Column) -> list[str]:
-        """How the database may write a value that is no text."""
+        """Return other texts that the database may have for a value that is no text."""
         found = []
         if column.declared and re.fullmatch(r"-?[0-9]+", value):
             found.append(f"{value}.0")  # of a column of floats, 3.0 is 3

@@ -178,7 +178,7 @@ def _views_of_texts(names: list[str], texts: Collection[str]) -> dict[str, list[
 
 
 def split_form(item: Any, names: Collection[str]) -> tuple[Any, str]:
-    """Return the column or glob that an item of a view names, and what it has of a text."""
+    """Return the column or glob that an item of a view names, and its form of a text, if any."""
     found = _FORM.fullmatch(item) if isinstance(item, str) and item not in names else None
     return (item, "") if found is None else (found[2], found[1])
 

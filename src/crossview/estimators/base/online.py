@@ -391,7 +391,7 @@ class OnlineClassifier(OnlineLearner, ViewClassifier):
     def _calibration_targets(
         self, target: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, -1 where the label is missing, and weights, without those of classes."""
+        """Return codes, -1 where the label is missing, and weights without class weights."""
         weight = row_weights(sample_weight, len(target))
         return target if len(self.classes_) > 2 else (target > 0.0).view(np.int8), weight
 

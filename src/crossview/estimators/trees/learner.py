@@ -192,7 +192,7 @@ class TreesModel(ViewLearner):
         )
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
-        """Return of additive trees what those of each view add; otherwise each view alone."""
+        """Return sums of each view's trees if they are additive, else scores of each view alone."""
         if not (self.additive and hasattr(self, "classes_")):
             return self._scores_alone(rows, rows_with_views)
         own = self._trees_state(self._state)
