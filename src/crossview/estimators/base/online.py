@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from crossview.batch import read_only, rows_at
-from crossview.errors import DivergedError, InputError
+from crossview.errors import InputError
+from crossview.estimators.base import single_rows
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
-from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.base.road import ClassifierRoad, NumberRoad
+from crossview.estimators.base.road import ClassifierRoad
+from crossview.estimators.base.single_rows import check_learned, forgetting_if
 from crossview.estimators.targets import check_label, class_codes, row_weights, several_classes
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
@@ -42,18 +41,6 @@ def pass_over(
     return scores, nonfinite_row
 
 
-def check_learned(nonfinite_row: int, *, alone: bool = False) -> None:
-    """Raise an error if a pass has left out a row; all others were learned."""
-    if nonfinite_row >= 0:
-        raise DivergedError(
-            "is too large or too small to be learned: its squared norm, or the step that it "
-            "takes, is not finite"
-            + ("" if alone else "; all other rows were learned")
-            + ". Scale the columns, or leave the row out",
-            row=None if alone else int(nonfinite_row),
-        )
-
-
 def fit_in_passes(
     learner: Any, X: Any, y: Any, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -75,112 +62,7 @@ def fit_in_passes(
     return scores[order], order
 
 
-class OnlineLearner(ViewLearner):
-    """Base class of the online learners: single rows, and what a stream refuses."""
-
-    _road_kind: ClassVar[type[ClassifierRoad | NumberRoad]]
-
-    # --- to be implemented by subclasses --------------------------------------------------
-
-    def _learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> int:
-        """Make one pass over the rows; see `pass_over`."""
-        raise NotImplementedError
-
-    def check_streams(self) -> None:
-        """Raise an error if these parameters do not allow `partial_fit`.
-
-        Raises
-        ------
-        InputError
-            The message names the parameter that needs all rows in memory.
-        """
-
-    def _check_target(self, y: Any) -> bool:
-        """Raise an error for a label or target that cannot be learned; False for a missing one."""
-        raise NotImplementedError
-
-    def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
-        """Learn a row that was checked; ``y`` is None where the label is missing."""
-        raise NotImplementedError
-
-    # --- learning ---------------------------------------------------------------------------
-
-    @contextmanager
-    def _forgetting_if(self, first: bool) -> Iterator[None]:
-        """Delete what was learned if the ``first`` rows are refused."""
-        try:
-            yield
-        except ValueError:
-            if first:
-                self._forget()
-            raise
-
-    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn from one row.
-
-        Parameters
-        ----------
-        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
-            A mapping of views to mappings of features to numbers, a mapping of features to numbers
-            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
-            first row is a mapping, later rows may have new features and new views.
-        y : label or float
-            Its class, which may be new; for a regressor its target.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        road = self._road_kind.find(self, x)
-        if road is not None:
-            with road.lock:
-                wrong = road.learn_row(x, y, sample_weight)
-            if wrong is not None:
-                check_learned(wrong, alone=True)
-                return self
-        labeled = self.check_one(y, sample_weight)
-        with self._forgetting_if(not hasattr(self, "_state")):
-            self._learn_row(x, y if labeled else None, sample_weight)
-        return self
-
-    def check_one(self, y: Any, sample_weight: float = 1.0) -> bool:
-        """Raise an error if `learn_one` cannot learn this label or target.
-
-        Parameters
-        ----------
-        y : label or float
-            As for `learn_one`.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Returns
-        -------
-        labeled : bool
-            False for a missing label, from which a learner of unlabeled rows learns.
-
-        Raises
-        ------
-        InputError
-            The message says what is wrong with it.
-        """
-        # all checks come before a change: a row that cannot be learned leaves no trace
-        road = self.__dict__.get("_road")
-        if isinstance(road, self._road_kind) and road.knows(y, sample_weight):
-            return True
-        if not hasattr(self, "_state"):
-            self.check_params()
-        self.check_streams()
-        labeled = self._check_target(y)
-        row_weights(sample_weight, 1)
-        return labeled
-
-
-class OnlineClassifier(OnlineLearner, ViewClassifier):
+class OnlineClassifier(ViewClassifier):
     """Base class of the online classifiers: `partial_fit`, `learn_one`, `score_then_learn`.
 
     The calibration learns from the score of each row before the row is learned.
@@ -192,6 +74,16 @@ class OnlineClassifier(OnlineLearner, ViewClassifier):
         "partial_fit(..., new_classes=True) add those that come"
     )
 
+    check_streams = single_rows.check_streams
+    learn_one = single_rows.learn_one
+    check_one = single_rows.check_one
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        """Make one pass over the rows; see `pass_over`."""
+        raise NotImplementedError
+
     def _has_no_label(self, y: Any) -> bool:
         """Return whether a row is unlabeled; raise an error if the learner needs labels."""
         if not has_label([y])[0]:
@@ -199,6 +91,7 @@ class OnlineClassifier(OnlineLearner, ViewClassifier):
         return False
 
     def _check_target(self, y: Any) -> bool:
+        """Raise an error for a label that cannot be learned; return False for a missing one."""
         self._check_class_weight()
         labeled = not self._has_no_label(y)
         if labeled:
@@ -258,7 +151,7 @@ class OnlineClassifier(OnlineLearner, ViewClassifier):
         first = not hasattr(self, "classes_")
         self._check_classes(False, None if first else classes)
         check_rows(X, y=y, sample_weight=sample_weight)
-        with self._forgetting_if(first):
+        with forgetting_if(self, first):
             rows = self._read(X, reset=first)
             y = self._labels(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
@@ -317,7 +210,7 @@ class OnlineClassifier(OnlineLearner, ViewClassifier):
         first = not hasattr(self, "classes_")
         self._check_classes(first, classes)
         check_rows(X, y=y, sample_weight=sample_weight)
-        with self._forgetting_if(first):
+        with forgetting_if(self, first):
             rows = self._read(X, reset=first)
             y = self._labels(y, len(rows.indptr) - 1)
             if first:
@@ -337,6 +230,7 @@ class OnlineClassifier(OnlineLearner, ViewClassifier):
         return scores, p, nonfinite_row
 
     def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
+        """Learn a row that was checked; ``y`` is None where the label is missing."""
         if y is None and not hasattr(self, "_state"):
             return  # an unlabeled row has no effect before the first label
         rows = self._read_one(x, learn=True)

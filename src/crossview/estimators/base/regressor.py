@@ -10,14 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import read_only
 from crossview.errors import InputError
+from crossview.estimators.base import single_rows
 from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.base.online import (
-    OnlineLearner,
-    check_learned,
-    fit_in_passes,
-    pass_over,
-)
+from crossview.estimators.base.online import fit_in_passes, pass_over
 from crossview.estimators.base.road import NumberRoad
+from crossview.estimators.base.single_rows import check_learned, forgetting_if
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.merged import merged_moments
@@ -112,7 +109,7 @@ class Units(StatePart):
         return {"units": merged_moments(models.of("units"), models.start["units"])}
 
 
-class OnlineRegressor(OnlineLearner, ViewRegressor):
+class OnlineRegressor(ViewRegressor):
     """Base class of the online regressors.
 
     The learner standardizes the targets, and returns predictions in their original units.
@@ -121,6 +118,15 @@ class OnlineRegressor(OnlineLearner, ViewRegressor):
     """
 
     _road_kind = NumberRoad
+    check_streams = single_rows.check_streams
+    learn_one = single_rows.learn_one
+    check_one = single_rows.check_one
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        """Make one pass over the rows; see `pass_over`."""
+        raise NotImplementedError
 
     def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
         """Return the targets, none missing; NaN where a learner of unlabeled rows has none."""
@@ -168,7 +174,7 @@ class OnlineRegressor(OnlineLearner, ViewRegressor):
         self.check_streams()
         first = not hasattr(self, "_state")
         check_rows(X, y=y, sample_weight=sample_weight)
-        with self._forgetting_if(first):
+        with forgetting_if(self, first):
             rows = self._read(X, reset=first)
             y = self._numbers(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
