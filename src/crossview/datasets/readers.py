@@ -261,9 +261,9 @@ def _spambase(files: Files) -> Rows:
     return Rows(columns | _columns("runs", values[:, 54:57]), values[:, 57].astype(int))
 
 
-_MATLAB = dict.fromkeys(("cora", "bbcsport", "reuters_1200", "movies"), _mat)
-_MATLAB |= dict.fromkeys(("msrc_v5", "wikipedia", "100leaves"), _dense_mat)
-# the reader of all others is the function of their name
-READERS: dict[str, Callable[[Files], Rows]] = {
-    name: _MATLAB.get(name) or globals()[f"_{name}"] for name in PUBLIC
+_MATLAB: dict[str, Callable[[Files], Rows]] = {
+    **dict.fromkeys(("cora", "bbcsport", "reuters_1200", "movies"), _mat),
+    **dict.fromkeys(("msrc_v5", "wikipedia", "100leaves"), _dense_mat),
 }
+# the reader of all others is the function of their name
+READERS = {name: _MATLAB.get(name) or globals()[f"_{name}"] for name in PUBLIC}
