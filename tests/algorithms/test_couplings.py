@@ -14,12 +14,12 @@ SLACKS = {"PA": HARD, "PA-I": LINEAR, "PA-II": QUADRATIC}
 KINDS = {"squared": couplings.SQUARED, "absolute": couplings.ABSOLUTE}
 
 
-def step(kind, variant, gamma, C, m, n, *, forward=False):
+def step(kind, variant, gamma, C, m, n, *, forward=False, relative=False):
     m, n = (np.array(values, dtype=float) for values in (m, n))
     V = len(m)
     steps = ViewSteps(m, n, np.zeros(V), *scratch(V))
     before = n.copy()
-    coupled_step(Coupling(KINDS[kind], gamma, forward), SLACKS[variant], C, V, steps)
+    coupled_step(Coupling(KINDS[kind], gamma, forward, relative), SLACKS[variant], C, V, steps)
     np.testing.assert_array_equal(n, before)
     return steps.P
 
@@ -106,6 +106,23 @@ def test_the_general_form_equals_the_closed_form_for_two_views(variant):
         absolute.two_view_step(SLACKS[variant], gamma, C, m, n, closed)
         absolute.step(SLACKS[variant], gamma, C, 2, ViewSteps(m, n, general, *scratch(2)))
         np.testing.assert_allclose(general * n, closed * n, atol=1e-11)
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("variant", SLACKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_relative_penalty_is_a_multiple_of_the_step_of_pa(kind, variant, forward):
+    """So longer rows, with the C of the same step, give the same step."""
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        m, n, C, g = problem(rng, rng.integers(2, 5))
+        gamma = g * reference.pa(0.0, n.mean(), C, variant)
+        expected = step(kind, variant, gamma, C, m, n, forward=forward)
+        given = {"forward": forward, "relative": True}
+        found = step(kind, variant, g, C, m, n, **given)
+        np.testing.assert_allclose(found * n, expected * n, rtol=1e-9, atol=1e-9)
+        longer = step(kind, variant, g, C / 64.0, m, 64.0 * n, **given)
+        np.testing.assert_allclose(64.0 * longer * n, found * n, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("V", [2, 3, 4])

@@ -20,6 +20,10 @@ All P_v add up to tau; a step that is *forward* is that of the dual with P_v >= 
 disagreement only says which views take how much of tau.  A view with P_v = 0 is one that no step
 moves, so the same solutions give it, with n_v as large as that.
 
+A penalty that is *relative* is g times the step of PA for a loss of 1 on a row with the mean n_v,
+which is at most C and at most 1 / n: gamma = g min(C, 1 / n) for PA-I.  So g has no unit, and the
+disagreement costs g times what the loss may cost, however long the rows are.
+
 A view that is missing or empty (n_v = 0) is skipped; means are over the other views.  With more
 than two classes m_v is the score of the true class minus that of the wrong class with the highest
 joint score, and n_v doubles.
@@ -55,6 +59,7 @@ class Coupling(NamedTuple):
     kind: int  # one of the numbers above
     gamma: float = 0.0
     forward: bool = False  # whether no view may move away from its label
+    relative: bool = False  # whether gamma is a multiple of the step of PA
 
 
 class ViewSteps(NamedTuple):
@@ -75,9 +80,13 @@ def coupled_step(coupling, slack, C, V, steps):
     if coupling.kind == INDEPENDENT:
         independent.step(slack, C, V, m, n, P)
         return
-    total = 0.0
+    total = norms = 0.0
     for v in range(V):
         total += m[v]
+        norms += n[v]
+    if coupling.relative:
+        gamma = coupling.gamma * pa.step(slack, 0.0, norms / V, C)
+        coupling = Coupling(coupling.kind, gamma, coupling.forward, False)
     if total >= V:  # no joint loss
         for v in range(V):
             P[v] = 0.0
