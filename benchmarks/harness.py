@@ -1,4 +1,4 @@
-"""What all benchmarks use: sizes, times in turn, processes, tables and findings of them."""
+"""What all benchmarks use: sizes, times in turn, processes, tables, pictures and findings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Benchmark:
 
     name: str
     room: str
-    run: Callable[..., Iterable[Table]]
+    run: Callable[..., Iterable[Table | Picture]]
     page: str
     sets: tuple[str, ...]
     findings: Callable[[list[Table]], list[str]] | None
@@ -243,6 +243,29 @@ class Table:
         for title, header, rows in re.findall(pattern, text, re.MULTILINE):
             cells = [[c.strip() for c in row[2:-2].split(" | ")] for row in rows.splitlines()]
             yield Table(header.split(" | "), cells, title)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of a page: its file, and what is drawn, which knows its title and its words."""
+
+    file: str
+    display: Any
+
+    def drawn(self, folder: Path) -> str:
+        """Write the file into the folder; return what shows it on a page beside the folder."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        figure = self.display.plot(titled=False).figure_
+        folder.mkdir(parents=True, exist_ok=True)
+        metadata = {"Date": None, "Creator": None}
+        figure.savefig(folder / f"{self.file}.svg", metadata=metadata, format="svg")
+        pyplot.close(figure)
+        image = f"![{self.display.alt}]({folder.name}/{self.file}.svg)"
+        return f"{image}\n\n*{self.display.title}*"
 
 
 def mean_and_error(values: Any) -> str:
