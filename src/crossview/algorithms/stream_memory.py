@@ -149,8 +149,12 @@ def keep(M):
     """Keep rates and means before the next label."""
     k = np.int64(M.labels.gate[label_memory.N])
     at = k % PAST
-    M.past_rates[at] = M.labels.rates
-    M.past_means[at] = M.means
+    for i in range(M.labels.rates.shape[0]):
+        for c in range(M.labels.rates.shape[1]):
+            M.past_rates[at, i, c] = M.labels.rates[i, c]
+    for i in range(M.means.shape[0]):
+        for q in range(M.n_inputs[0]):
+            M.past_means[at, i, q] = M.means[i, q]
     M.past_labels[at, 0] = k
     M.past_labels[at, 1] = M.labels.gate[label_memory.LAST]
 
