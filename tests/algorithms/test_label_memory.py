@@ -211,7 +211,7 @@ def test_rows_of_a_table_are_decided_by_a_threshold_of_their_own(tmp_path):
     assert learner.uses_memory_
     assert trained.metric_without_memory < trained.metric["value"]
     (line,) = [one for one in trained.notes if "last labels" in one]
-    assert f"has f1 {trained.metric_without_memory:.4g} on these rows" in line
+    assert f"had f1 {trained.metric_without_memory:.4g} without them on these rows" in line
     assert learner.threshold_in_use == learner.threshold_ != learner.stream_threshold_
     pipeline, held_out = trained.fitted, table.drop_columns(["y"])
     above = pipeline.predict_proba(held_out)[:, 1] > learner.threshold_

@@ -103,8 +103,9 @@ def memory_note(learner: Any, metric: str = "", without: float | None = None) ->
     of_predict = "and the setting memory=False measures without them"
     if without is not None:
         of_predict = (
-            f"and has {metric} {without:.4g} on these rows, each by what it learned before it and "
-            "by a threshold of its own"
+            f"and had {metric} {without:.4g} without them on these rows, by a threshold of its "
+            "own, while it learned each row after it; evaluate says how it does on later rows, of "
+            "which it learns none"
         )
     return [
         f"the last labels predict the next one (by {learner.memory_gain_[0]:.2f} nats a row), and "
