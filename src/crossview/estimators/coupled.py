@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import couplings, rules
 from crossview.algorithms.couplings import Coupling
@@ -14,6 +15,8 @@ from crossview.algorithms.online import Examples, learn, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
 from crossview.estimators.base.road import Bound, OneExample
+from crossview.estimators.base.state import State, StatePart
+from crossview.estimators.base.weights import ViewWeights
 from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
@@ -84,10 +87,14 @@ class MultiViewPAClassifier(CovarianceClassifier):
         directions that earlier rows covered cost more, as in `PAMClassifier`; this is slower, and
         often much more accurate on correlated columns.  The effect of ``disagreement`` then
         scales with ``x_v'S_v x_v`` in place of the squared norm.
+    view_weights : {"equal", "learned"}, default="equal"
+        Weights β_v of the views in the joint score, of mean 1.  "learned": exponentiated gradient
+        on the joint loss ``max(0, 1 - mean β_v m_v)``, so that better views dominate; no less than
+        0.1.  It helps where a view says little, and costs a little where all views are good.
 
     Attributes
     ----------
-    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
+    view_weights_, covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
     feature_names_in_
 
     See Also
@@ -98,7 +105,8 @@ class MultiViewPAClassifier(CovarianceClassifier):
     Notes
     -----
     The joint score is the mean of the scores of the views that are present, or their sum for
-    "independent" and "concatenated".  The sample weight of a row multiplies C.  With more than
+    "independent" and "concatenated".  Learned weights of the views are in ``coef_``,
+    ``intercept_`` and the scores of the views: that of view v is ``β_v w_v·x_v``.  The sample weight of a row multiplies C.  With more than
     two classes the margin is the score of the true class minus the score of the wrong class that
     has the highest joint score.
 
@@ -132,6 +140,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
         "coupling": [StrOptions(set(COUPLINGS))],
         "update": [StrOptions({"forward", "exact", "published"})],
         "geometry": [StrOptions({"euclidean", "mahalanobis"})],
+        "view_weights": [StrOptions({"equal", "learned"})],
     }
 
     views: Any = field(default=None, kw_only=False)
@@ -141,6 +150,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
     coupling: str = "squared"
     update: str = "forward"
     geometry: str = "euclidean"
+    view_weights: str = "equal"
     forgetting: float = 1.0
 
     # --- parameters ------------------------------------------------------------------
@@ -157,6 +167,14 @@ class MultiViewPAClassifier(CovarianceClassifier):
                 f"{PUBLISHED}: set coupling='absolute' and variant='PA-I', and give two views"
             )
 
+        if self.view_weights == "learned" and self.coupling == "concatenated":
+            raise InputError(
+                "view_weights='learned' with coupling='concatenated', which has one weight vector "
+                "for all columns; set another coupling"
+            )
+        if self.view_weights == "learned" and self.update == "published":
+            raise InputError(f"{PUBLISHED}, in which views count the same: set view_weights='equal'")
+
     def _check_columns(self, slots: ViewLayout) -> None:
         super()._check_columns(slots)
         if self.update == "published" and slots.n_views != 2:
@@ -168,7 +186,17 @@ class MultiViewPAClassifier(CovarianceClassifier):
     def _per_view(self) -> bool:
         return bool(self.coupling != "concatenated")
 
+    def _parts(self, state: State) -> list[StatePart]:
+        own = [ViewWeights(state, self._slots.n_views)] if self.view_weights == "learned" else []
+        return [*super()._parts(state), *own]
+
     # --- learning and scoring ----------------------------------------------------------
+
+    @property
+    def view_weights_(self) -> np.ndarray:
+        """Weight β_v of each view in the joint score, (n_views,), of mean 1."""
+        check_is_fitted(self, "classes_")
+        return self._state.get("beta", np.ones(self._slots.n_views)).copy()
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray

@@ -432,8 +432,7 @@ class NewtonLearner(ViewLearner):
     # --- state -------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        n, K = self._slots.n_columns, self._n_scores()
-        weights = LinearWeights(state, n, 1, K, average=False)
+        weights = LinearWeights(state, self._slots, 1, self._n_scores(), average=False)
         return [weights, self._newton(state), *super()._parts(state)]
 
     def _newton(self, state: State) -> NewtonState:

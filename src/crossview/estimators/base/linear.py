@@ -79,7 +79,7 @@ class LinearClassifier(ViewClassifier):
         """Return the weights, and what they are averaged by."""
         n_biases = self._slots.n_views if self._per_view() else 1
         return LinearWeights(
-            state, self._slots.n_columns, n_biases, self._n_scores(), bool(self.average)
+            state, self._slots, n_biases, self._n_scores(), bool(self.average)
         )
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
@@ -146,7 +146,8 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     def _averaged(self) -> Averaged:
         """Return the weights for scores."""
-        return Averaged(*(read_only(self._state[name]) for name in Averaged._fields))
+        beta = self._state.get("beta", np.ones(self._slots.n_views))
+        return Averaged(*(read_only(self._state[name]) for name in "WbUct"), read_only(beta))
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._weights(state), *super()._parts(state)]
