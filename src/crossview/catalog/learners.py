@@ -34,7 +34,7 @@ HIGH_RATE = (0.3, 1.0)
 # the default first: with few labels many settings are equally good
 LAM = (0.001, 0.01, 0.1, 0.0001)
 # of views that have to agree on unlabeled rows; much of it harms where they share little
-AGREEMENT = (0.1, 1.0, 10.0)
+AGREEMENT = (0.01, 0.1, 1.0)
 # prices of a row, of its loss and of disagreement in it
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
@@ -51,7 +51,7 @@ BINNED: dict[str, tuple] = {"bins": (10,)}
 
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
-COUPLED = ("C", "disagreement", "forgetting", "update", *WEIGHTS, *COVARIANCE)
+COUPLED = ("C", "disagreement", "forgetting", "update", "view_weights", *WEIGHTS, *COVARIANCE)
 MACHINE = (
     *("alpha", "deterministic", "forgetting", "init_scale", "learning_rate", "loss"),
     "penalty",

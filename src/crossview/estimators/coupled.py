@@ -94,8 +94,8 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     Attributes
     ----------
-    view_weights_, covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
-    feature_names_in_
+    view_weights_, covariance_form_, variance_, classes_, coef_, intercept_, layout_,
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -106,15 +106,17 @@ class MultiViewPAClassifier(CovarianceClassifier):
     -----
     The joint score is the mean of the scores of the views that are present, or their sum for
     "independent" and "concatenated".  Learned weights of the views are in ``coef_``,
-    ``intercept_`` and the scores of the views: that of view v is ``β_v w_v·x_v``.  The sample weight of a row multiplies C.  With more than
-    two classes the margin is the score of the true class minus the score of the wrong class that
-    has the highest joint score.
+    ``intercept_`` and the scores of the views: that of view v is ``β_v w_v·x_v``.  The sample
+    weight of a row multiplies C.  With more than two classes the margin is the score of the true
+    class minus the score of the wrong class that has the highest joint score.
 
     References
     ----------
     T. T. Nguyen, K. Chang, S. C. Hui, "Two-View Online Learning", PAKDD 2012,
     :doi:`10.1007/978-3-642-30217-6_7`.  The paper treats two views, two
-    classes, absolute disagreement and PA-I; all else extends it.
+    classes, absolute disagreement and PA-I; all else extends it.  J. Kivinen, M. K. Warmuth,
+    "Exponentiated gradient versus gradient descent for linear predictors", Information and
+    Computation 132 (1997).
 
     Examples
     --------
@@ -173,7 +175,9 @@ class MultiViewPAClassifier(CovarianceClassifier):
                 "for all columns; set another coupling"
             )
         if self.view_weights == "learned" and self.update == "published":
-            raise InputError(f"{PUBLISHED}, in which views count the same: set view_weights='equal'")
+            raise InputError(
+                f"{PUBLISHED}, in which views count the same: set view_weights='equal'"
+            )
 
     def _check_columns(self, slots: ViewLayout) -> None:
         super()._check_columns(slots)

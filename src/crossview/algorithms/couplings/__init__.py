@@ -17,9 +17,9 @@ constraint for PA.  tau is the Lagrange multiplier of the margin constraint, at 
 The geometry enters only through n_v.
 
 The disagreement may cost more than the loss, and then moves a view away from its label: P_v < 0.
-With beta = 1 all P_v add up to tau; a step that is *forward* is that of the dual with P_v >= 0, in which the
-disagreement only says which views take how much of tau.  A view with P_v = 0 is one that no step
-moves, so the same solutions give it, with n_v as large as that.
+All P_v add up to tau (times the mean of beta); a step that is *forward* is that of the dual with
+P_v >= 0, in which the disagreement only says which views take how much of tau.  A view with P_v = 0
+is one that no step moves, so the same solutions give it, with n_v as large as that.
 
 A view that is missing or empty (n_v = 0) is skipped; means are over the other views.  With more
 than two classes m_v is the score of the true class minus that of the wrong class with the highest
