@@ -36,7 +36,7 @@ def learn_weights(y, weight, count, buffers, beta, sums):
         buffers.steps.m[a] = m
         total += beta[buffers.v[a]] * m
         weights += beta[buffers.v[a]]
-    if not total < count:
+    if not -MOST_GRADIENT < total < count:  # there is no loss, or it is not finite
         return
     largest = 0.0
     for a in range(count):
