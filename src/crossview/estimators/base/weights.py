@@ -108,11 +108,9 @@ class LinearWeights(StatePart):
 
     def arrays(self) -> online.Weights:
         """Return the arrays for the learning loops, with a class axis."""
-        names = online.Weights._fields[:-2]
-        beta, sums = np.ones(self.biases[0]), np.empty(0)  # all views have the weight 1
-        if "beta" in self.state:
-            beta, sums = self.state["beta"], self.state["beta_sums"]
-        return online.Weights(*(self.state[name] for name in names), beta, sums)
+        equal = {"beta": np.ones(self.biases[0]), "beta_sums": np.empty(0)}
+        state = equal | self.state
+        return online.Weights(*(state[name] for name in online.Weights._fields))
 
     def for_loops(self) -> online.Weights:
         """Return the arrays for the learning loops: without the class axis for two classes."""
