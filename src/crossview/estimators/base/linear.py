@@ -144,8 +144,8 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     def _averaged(self) -> Averaged:
         """Return the weights for scores."""
-        beta = self._state.get("beta", np.ones(self._slots.n_views))
-        return Averaged(*(read_only(self._state[name]) for name in "WbUct"), read_only(beta))
+        state = {"beta": np.ones(self._slots.n_views)} | self._state
+        return Averaged(*(read_only(state[name]) for name in Averaged._fields))
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._weights(state), *super()._parts(state)]
