@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
@@ -26,6 +27,8 @@ def with_noise(rows: data.Rows) -> data.Rows:
     noise = np.random.default_rng(0).normal(size=(len(rows.y), 50))
     X = ViewEncoder(**rows.options).fit_transform(rows.X) if hasattr(rows.X, "iloc") else rows.X
     views = {name: X[name] for name in X.layout.names}
+    if any(map(sp.issparse, views.values())):  # else the matrix of all views is dense
+        noise = sp.csr_array(noise)
     return data.Rows(MultiView({**views, "noise": noise}), rows.y)
 
 
