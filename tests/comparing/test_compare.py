@@ -280,6 +280,23 @@ def test_missing_views_are_compared_as_they_are():
     assert all(math.isfinite(row.value) for row in answer.rows)
 
 
+def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
+    X, y = make_views()
+    y = y.astype(object)
+    y[[3, 50, 90]], y[7], y[11] = "rare", "odd", None
+    options = {"grid": ONE, "models": ["arow", "logistic-regression", "ensemble"]}
+    answer = thorough(X, y, **options)
+    kept = [i for i in range(150) if i not in (3, 7, 11, 50, 90)]
+    without = thorough(X[kept], y[kept].astype(str), **options)
+    assert [row.scores for row in answer.rows] == [row.scores for row in without.rows]
+    assert (answer.rare_classes, answer.n_scored, answer.unlabeled) == (["odd", "rare"], 145, 1)
+    assert answer.warnings[0].startswith("classes with too few rows for 5 folds are left out of")
+    assert "4 row(s): 'odd' (1), 'rare' (3); train learns them; cv=3 has" in answer.warnings[0]
+    # of the four classes that train sees, none has a threshold
+    assert not {"--threshold", "--positive"}.intersection(answer.train_options)
+    assert thorough(X, y, cv=3, **options).rare_classes == ["odd"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -65,6 +65,7 @@ def make_answer(
         positive=run.problem.positive_label,
         positive_by=run.problem.positive_by,
         class_rows=run.problem.class_rows,
+        rare_classes=list(run.problem.left_out),
         threshold=run.problem.threshold,
         threshold_for=run.problem.tuned_for,
         classes=run.problem.classes.tolist(),

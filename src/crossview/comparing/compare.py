@@ -309,7 +309,13 @@ def compare(
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
     if progressive:
         source.settle_bins(streamed=True)
-    predicted = make_problem(source.task, source.classes, scoring, class_rows=source.class_rows)
+    predicted = make_problem(
+        source.task,
+        source.classes,
+        scoring,
+        class_rows=source.class_rows,
+        folds=None if progressive else cv,
+    )
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     run.given_metric = scoring.metric is not None or scoring.cost is not None

@@ -170,7 +170,7 @@ def _find_split(
     others = _possible_groups(source)
     rows, whole = _read(source.with_columns(others))
     y = rows.y
-    known = np.flatnonzero(has_label(y))
+    known = np.flatnonzero(problem.is_known(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
     if len(known) < FEWEST_ROWS:
         return finding

@@ -22,7 +22,7 @@ from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.held_out import diagnose, sample_rows
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
-from crossview.comparing.folds.splits import Protocol, split_rows
+from crossview.comparing.folds.splits import Protocol, rare_line, split_rows
 from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
 from crossview.comparing.ranking import ComparisonRow, LeftOut
 from crossview.comparing.run import Run
@@ -104,6 +104,8 @@ def _compare_folds(
         *(array for array in (protocol.groups, data.weight) if array is not None),
     )
     earlier = _earlier_rows(run, options.extend, known)
+    left_out = run.problem.left_out
+    rare = [rare_line(left_out, protocol.cv)] if left_out else []
     comparison = FoldComparison(run, data, first, resources)
     comparison.blends = options.blends and options.extend is None
     del first  # the comparison keeps it as long as it needs it
@@ -115,7 +117,7 @@ def _compare_folds(
             planned_folds=len(data.splits),
             seconds=time.monotonic() - begin,
             fingerprint=known,
-            warnings=[*options.split_lines, *leaks.found],
+            warnings=[*rare, *options.split_lines, *leaks.found],
             split_lines=options.split_lines,
             groups=options.groups,
         )
@@ -182,8 +184,8 @@ def _load(
         if len(protocol.groups) != len(y):
             raise InputError(f"{len(protocol.groups)} groups for {len(y)} rows")
         protocol = dataclasses.replace(protocol, groups=protocol.groups[labeled])
-    if len(unlabeled):
-        y = known_labels(y)
+    if len(labeled) < len(y):
+        y = known_labels(y[labeled])
     parts = (X, y, labeled, unlabeled, source.encoder, source.layout)
     return Data(*parts, weight=rows.weight), protocol
 
