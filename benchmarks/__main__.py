@@ -21,7 +21,7 @@ import subprocess
 import sys
 import warnings
 
-from benchmarks.harness import BENCHMARKS, QUICK, ROOT, Benchmark, Table, machine
+from benchmarks.harness import BENCHMARKS, QUICK, RESUME, ROOT, Benchmark, Table, machine
 
 ROOMS = ("speed", "evidence", "papers")
 
@@ -74,7 +74,12 @@ def main() -> int:
     parser.add_argument("sets", nargs="*", help="these data sets only")
     parser.add_argument("--write", action="store_true", help="into the page that cites it")
     parser.add_argument("--quick", action="store_true", help="small, to see that it works")
+    parser.add_argument(
+        "--resume", action="store_true", help="also take what earlier code has found, and say so"
+    )
     options = parser.parse_args()
+    if options.resume:
+        os.environ[RESUME] = "1"
     if options.quick:
         os.environ[QUICK] = "1"  # before the modules are imported
         if options.write:

@@ -22,7 +22,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 # the environment also tells processes and workers that are started
-QUICK = "CROSSVIEW_BENCHMARKS_QUICK"
+QUICK, RESUME = "CROSSVIEW_BENCHMARKS_QUICK", "CROSSVIEW_BENCHMARKS_RESUME"
 
 
 def size(full: Any, quick: Any) -> Any:
@@ -68,26 +68,36 @@ def benchmark(
 @functools.cache
 def version() -> str:
     """Return a hash of the package's code."""
-    files = sorted((ROOT / "src" / "crossview").rglob("*.py"))
+    return _hash(sorted((ROOT / "src" / "crossview").rglob("*.py")))
+
+
+def _hash(files: Iterable[Path]) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def remembered(key: Sequence[Any], function: Callable, *arguments: Any) -> Any:
     """Return what a function returns, of JSON; at once where a run of this code has found it.
 
-    So a long run may be stopped, and several processes may share it.
+    So a long run may be stopped, and several processes may share it.  With ``--resume`` what
+    another state of the package has found counts, too, and is said; not what another state of the
+    benchmark has.
     """
-    file = ROOT / ".benchmarks" / f"{function.__module__}-{version()}.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    known = {json.dumps(line["key"]): line["found"] for line in map(json.loads, lines)}
     if os.environ.get(QUICK):
         return function(*arguments)
-    if json.dumps([*key]) not in known:
-        known[json.dumps([*key])] = found = function(*arguments)
-        file.parent.mkdir(exist_ok=True)
-        with file.open("a") as out:
-            out.write(json.dumps({"key": [*key], "found": found}) + "\n")
-    return known[json.dumps([*key])]
+    name = f"{function.__module__}-{_hash([Path(function.__code__.co_filename)])}"
+    file = ROOT / ".benchmarks" / f"{name}-{version()}.jsonl"
+    earlier = sorted(file.parent.glob(f"{name}-*.jsonl"), key=lambda one: one.stat().st_mtime)
+    for one in [file, *reversed(earlier if os.environ.get(RESUME) else [])]:
+        for line in map(json.loads, one.read_text().splitlines() if one.exists() else []):
+            if line["key"] == [*key]:
+                if one != file:
+                    say("  ", *key, "by earlier code, of", time.ctime(one.stat().st_mtime))
+                return line["found"]
+    found = function(*arguments)
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a") as out:
+        out.write(json.dumps({"key": [*key], "found": found}) + "\n")
+    return found
 
 
 # --- times and processes ----------------------------------------------------------------

@@ -32,18 +32,28 @@ from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.comparing.verdict import CONSTANT
 from crossview.data.labeled_source import open_labeled
-from crossview.scoring.problems import make_problem
+from crossview.scoring.metrics import decide
+from crossview.scoring.problems import Scored, make_problem
 
 SETS = data.tables(
     *("a9a", "criteo_sample", "movielens_100k", "spambase", "svmguide1", "cora"),
     *("webkb_course", "internet_ads", "news20_w100", "reuters_1200", "ipinyou_sample"),
     *("sms_spam", "breast-cancer", "ionosphere", "bupa", "bbcsport", "msrc_v5"),
 )
+# by which a model may be chosen, besides the metric; sets, and a number of rows, for where few rows
+# are positive
+MEASURES = ("roc_auc", "average_precision", "log_loss")
+RARE = data.tables("a9a:1%", "a9a:3%", "movielens_100k:1%", "movielens_100k:3%", "spambase:1%")
+FEW = 50
 # rows of a draw that learn, and at most as many that score
 LEARN, SCORE = (2000, 1000, 500, 3000), 6000
 DRAWS, CV, ROPE = 4, 5, 0.01
 RULES = ("best mean", "cheapest shown equal", "ensemble")
-RULE = ["rule", "mean regret", "worst", "beyond the rope", "over the best baseline"]
+HALVES = 20
+RULE = ["rule", "mean regret", "by halves", "worst", "beyond the rope", "over the best baseline"]
+METRIC = "the metric"
+KINDS = ("", ", few positive rows")
+CHOSEN_BY = ["chosen by", "draws", METRIC, *MEASURES]
 GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in its interval"]
 
 
@@ -73,6 +83,8 @@ class Draw:
             crossview.Scoring(positive=True if y.dtype == bool else None),
             class_rows=source.class_rows,
         )
+        if len(source.classes) == 2:  # of several classes there are no probabilities
+            problem.shown = (*problem.shown, *MEASURES[1:])
         run = Run([], problem, seed, None, {})
         rows = source.load()
         labels = np.asarray(rows.y)
@@ -100,7 +112,7 @@ class Draw:
     def _answer(self) -> crossview.comparing.comparison.Comparison:
         """The answer by the first five folds."""
         found, run = self.found, self.run
-        all_rows = {row.model: row for row in found.rows(CV)}
+        self.all_rows = all_rows = {row.model: row for row in found.rows(CV)}
         self.truth = {name: row.scores[CV] for name, row in all_rows.items() if name != ENSEMBLE}
         rows = [row.by_folds(CV) for name, row in all_rows.items() if name != ENSEMBLE]
         scores = {n: s for n, s in found.scores.items() if can_blend(found.learners[n]) and s}
@@ -108,7 +120,8 @@ class Draw:
         members = [row for row in rows if row.model in scores]
         rows.append(found.row_of_ensemble(of_folds, blend, threshold, members))
         last = score_blend(run, self.data, scores, CV, blend, threshold)
-        self.truth[ENSEMBLE] = last.value
+        self.truth[ENSEMBLE], self.others = last.value, last.others
+        self.last = {n: scores[CV] for n, scores in found.scores.items()} | {ENSEMBLE: last}
         return make_answer(
             *(run, self.data.layout, rows, fold_difference(run.metric, 1 / CV), ROPE),
             n_rows=len(self.data.y),
@@ -119,15 +132,76 @@ class Draw:
             test_share=1 / CV,
         )
 
+    def chosen(self) -> dict[str, str]:
+        """The model that each rule chooses."""
+        mean = max((row for row in self.answer.rows if not row.members), key=lambda row: row.value)
+        cheapest = self.answer.cheapest
+        one = mean if cheapest.members else cheapest
+        return dict(zip(RULES, (mean.model, one.model, ENSEMBLE), strict=True))
+
     def regrets(self) -> dict[str, float]:
         """Points that each rule is behind the best single model in hindsight."""
-        singles = [row for row in self.answer.rows if not row.members]
-        top = max(self.truth[row.model] for row in singles)
-        mean = max(singles, key=lambda row: row.value)
-        cheapest = self.answer.cheapest
-        chosen = {RULES[0]: mean, RULES[1]: mean if cheapest.members else cheapest}
-        found = {rule: 100 * (top - self.truth[row.model]) for rule, row in chosen.items()}
-        return found | {RULES[2]: 100 * (top - self.truth[ENSEMBLE])}
+        top = max(value for name, value in self.truth.items() if name != ENSEMBLE)
+        return {rule: 100 * (top - self.truth[name]) for rule, name in self.chosen().items()}
+
+    def regrets_of_halves(self) -> dict[str, float]:
+        """The same, where half of the rows choose the best model, and the others score it.
+
+        The best of many models in hindsight is ahead by luck, too: the more so the more models
+        there are, and the fewer rows.
+        """
+        y, rng = self.data.y[self.data.splits[CV].test], np.random.default_rng(0)
+        scored = {name: self._scored(score) for name, score in self.last.items()}
+        found: dict[str, list[float]] = {rule: [] for rule in RULES}
+        for _ in range(HALVES):
+            first, second = np.array_split(rng.permutation(len(y)), 2)
+            names = [name for name in scored if name != ENSEMBLE]
+            top = max(names, key=lambda name: self._value(y, scored[name], first))
+            there = self._value(y, scored[top], second)
+            for rule, name in self.chosen().items():
+                found[rule].append(100 * (there - self._value(y, scored[name], second)))
+        return {rule: float(np.mean(values)) for rule, values in found.items()}
+
+    def _scored(self, score: Any) -> Scored:
+        """What a model says of the rows that score, and predicts there."""
+        problem, p = self.run.problem, score.predictions
+        if problem.tunes:
+            predicted = decide(p[:, 1], p[:, 1], problem.of_other_side(score.threshold))
+            return Scored(p[:, 1], p, predicted)
+        return Scored(p, None, decide(p))
+
+    def _value(self, y: np.ndarray, scored: Scored, rows: np.ndarray) -> float:
+        return self.run.problem.measure(self.run.metric, y[rows], scored.take(rows))
+
+    def regrets_by_measure(self) -> dict[str, list[float]]:
+        """Points behind the best in hindsight, of the model with the best mean, by each measure.
+
+        The regrets of what each measure chooses, then of the ensemble: in the metric that decides,
+        and in each measure.
+        """
+        singles = [row for name, row in self.all_rows.items() if name != ENSEMBLE]
+        if not all(set(MEASURES) <= row.others.keys() for row in singles):
+            return {}
+        values = {METRIC: [row.scores for row in singles]}
+        values |= {name: [row.others[name] for row in singles] for name in MEASURES}
+        signs = {name: -1 if name == "log_loss" else 1 for name in values}
+        tables = {name: signs[name] * np.array(values[name]) for name in values}
+        last = {METRIC: self.truth[ENSEMBLE], **self.others}
+
+        def regrets(chosen: int | None) -> list[float]:
+            return [
+                100
+                * (
+                    of[:, CV].max()
+                    - (signs[name] * last[name] if chosen is None else of[chosen, CV])
+                )
+                for name, of in tables.items()
+            ]
+
+        found = {
+            name: regrets(int(of[:, :CV].mean(axis=1).argmax())) for name, of in tables.items()
+        }
+        return found | {ENSEMBLE: regrets(None)}
 
     def baseline(self) -> ComparisonRow:
         """The baseline with the best mean."""
@@ -146,51 +220,103 @@ def points(X: Any, y: np.ndarray, options: dict, seed: int) -> dict[str, Any]:
     low, high = draw.answer.interval(draw.answer.row(ENSEMBLE)) or (math.nan,) * 2
     true = draw.truth[ENSEMBLE]
     found = [100 * one for one in (draw.truth[draw.baseline().model], max(singles), true)]
-    return {"regrets": draw.regrets(), "scores": [*found, bool(low <= true <= high)]}
+    learned = y[Draw.rows(y, seed)[0]]
+    return {
+        "regrets": draw.regrets(),
+        "of halves": draw.regrets_of_halves(),
+        "scores": [*found, bool(low <= true <= high)],
+        "by measure": draw.regrets_by_measure(),
+        "positive": int(np.unique(learned, return_counts=True)[1].min()),
+    }
 
 
 def findings(tables: list[Table]) -> list[str]:
-    """Say what the ensemble gains."""
-    rules, gains = tables
-    gain = gains.column("gain")
-    regret, beyond = rules.column("mean regret"), rules.column("beyond the rope")
-    ahead = [name for name, value in gain.items() if value > 0.3]
-    behind = [name for name, value in gain.items() if value < -0.3]
-    return [
-        f"The ensemble is {regret[RULES[2]]:.2f} points behind the best single model in "
-        f"hindsight, and beyond the rope in {beyond[RULES[2]]:.0f} % of the draws; the model with "
-        f"the best mean {regret[RULES[0]]:.2f} points and {beyond[RULES[0]]:.0f} %.",
-        f"It is ahead of the best baseline by more than .3 points on {listed(ahead)}; behind by "
-        f"more on {listed(behind)}.",
-    ]
+    """Say what the ensemble gains, and what the measures choose."""
+    titled, lines = {table.title: table for table in tables}, []
+    if "Rules" in titled:
+        rules = titled["Rules"]
+        regret, beyond = rules.column("mean regret"), rules.column("beyond the rope")
+        lines.append(
+            f"The ensemble is {regret[RULES[2]]:.2f} points behind the best single model in "
+            f"hindsight, and beyond the rope in {beyond[RULES[2]]:.0f} % of the draws; the model "
+            f"with the best mean {regret[RULES[0]]:.2f} points and {beyond[RULES[0]]:.0f} %."
+        )
+        luck = rules.column("by halves")
+        lines.append(
+            "Where half of the rows choose the best model and the others score it, the ensemble "
+            f"is {luck[RULES[2]]:+.2f} points behind it, and the model with the best mean "
+            f"{luck[RULES[0]]:+.2f}: the rest is luck of the best of many models on few rows."
+        )
+    if "Gain" in titled:
+        gain = titled["Gain"].column("gain")
+        ahead = [name for name, value in gain.items() if value > 0.3]
+        behind = [name for name, value in gain.items() if value < -0.3]
+        lines.append(
+            f"It is ahead of the best baseline by more than .3 points on {listed(ahead)}; behind "
+            f"by more on {listed(behind)}."
+        )
+    if "Measures" in titled:
+        table = titled["Measures"]
+        for kind in KINDS:
+            least = []
+            if f"{METRIC}{kind}" not in table.column("draws"):
+                continue
+            for name in (METRIC, *MEASURES):
+                column = table.column(name)
+                by = {rule: column[f"{rule}{kind}"] for rule in (METRIC, *MEASURES)}
+                least.append(f"{min(by, key=lambda rule: by[rule])} in {name}")
+            lines.append(f"Of single models{kind}, least regret has the choice by {listed(least)}.")
+    return lines
 
 
-@benchmark("docs/reproduction.md", SETS, findings)
+def draws_of(name: str, X: Any, y: np.ndarray, options: dict) -> list[dict[str, Any]]:
+    """Return what is known of the draws of a set that are possible."""
+    possible = [k for k in range(size(DRAWS, 1)) if Draw.is_possible(y, k)]
+    return [remembered((name, k), points, X, y, options, k) for k in possible]
+
+
+def chosen_by(draws: list[dict[str, Any]]) -> Table:
+    """Return the regret of the model that each measure chooses, in each measure."""
+    table = Table(CHOSEN_BY, title="Measures")
+    draws = [draw for draw in draws if draw["by measure"]]
+    for kind in KINDS:
+        some = [draw["by measure"] for draw in draws if (draw["positive"] < FEW) == bool(kind)]
+        for rule in some[0] if some else ():
+            means = np.mean([draw[rule] for draw in some], axis=0)
+            table.add(f"{rule}{kind}", len(some), *(f"{mean:.2f}" for mean in means))
+    return table
+
+
+@benchmark("docs/reproduction.md", SETS | RARE, findings)
 def ensemble(wanted: list[str]) -> list[Table]:
-    """Rules of choice by their regret, and the gain of the ensemble by set."""
-    gains, regrets = Table(GAIN, title="Gain"), []
+    """Rules of choice by their regret, the gain of the ensemble by set, and measures to choose by.
+
+    The sets with few positive rows are for the last table.
+    """
+    gains, regrets, everything = Table(GAIN, title="Gain"), [], []
     over: dict[str, list[float]] = {rule: [] for rule in RULES}
-    for name, (X, y, options) in loaded(SETS, wanted):
-        draws = [
-            remembered((name, k), points, X, np.asarray(y), options, k)
-            for k in range(size(DRAWS, 1))
-            if Draw.is_possible(np.asarray(y), k)
-        ]
+    halves: dict[str, list[float]] = {rule: [] for rule in RULES}
+    for name, (X, y, options) in loaded(SETS | RARE, wanted):
+        draws = draws_of(name, X, np.asarray(y), options)
+        everything += draws
+        if name in RARE or not draws:
+            continue
         cells = [draw["scores"] for draw in draws]
         for draw, (theirs, top, *_) in zip(draws, cells, strict=True):
             regrets.append(draw["regrets"])
             for rule, regret in draw["regrets"].items():
                 over[rule].append(top - theirs - regret)
+                halves[rule].append(draw["of halves"][rule])
         theirs, top, true, held = np.transpose(cells)
         gain = true - theirs
         means = (f"{one.mean():.1f}" for one in (theirs, top, true))
         won = mean_and_error(gain) if len(gain) > 1 else f"{gain[0]:+.1f}"
         gains.add(name, len(cells), *means, won, f"{held.mean():.0%}")
     rules = Table(RULE, title="Rules")
-    for rule in RULES:
+    for rule in RULES if regrets else ():
         values = np.array([one[rule] for one in regrets])
         rules.add(
-            *(rule, f"{values.mean():.2f}", f"{values.max():.1f}"),
+            *(rule, f"{values.mean():.2f}", f"{np.mean(halves[rule]):.2f}", f"{values.max():.1f}"),
             *(f"{np.mean(values > 100 * ROPE):.0%}", f"{np.mean(over[rule]):+.2f}"),
         )
-    return [rules, gains]
+    return [rules, gains, chosen_by(everything)]

@@ -26,7 +26,6 @@ from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.summaries.columns import is_identifier
 from crossview.errors import InputError
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
-from crossview.labels import has_label
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation

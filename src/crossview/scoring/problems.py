@@ -64,9 +64,9 @@ class Classification:
     that of `choose_positive` by ``class_rows``.  ``positive_by`` says what chose it before (None:
     it was given).  A metric of None is f1, or macro_f1 where the positive class is a guess or the
     majority.  Classes that have too few rows for that many ``folds`` are no classes of the problem,
-    and their rows no rows; ``left_out`` has both.  The threshold is the probability of the positive class above which it is predicted, "tuned" (where
-    the metric is best, or macro_f1 where the metric does not depend on it), or None: a score above
-    0 predicts the second class.
+    and their rows no rows; ``left_out`` has both.  The threshold is the probability of the positive
+    class above which it is predicted, "tuned" (where the metric is best, or macro_f1 where the
+    metric does not depend on it), or None: a score above 0 predicts the second class.
 
     The attribute ``positive`` is the code of that class, 1 where there are more than two, and
     ``positive_label`` its label.  If each model gets its own threshold (``tunes``), ``tuned_for``
