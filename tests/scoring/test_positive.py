@@ -282,3 +282,19 @@ def test_f1_of_a_class_that_most_rows_are_of_is_no_default():
     answer = compare(table, "y", models=["arow"], cv=3, baselines=())
     assert answer.metric == "macro_f1"
     assert not {"--positive", "--metric"} & set(answer.train_options)
+
+
+def test_few_rows_of_a_rare_class_are_judged_by_ranking_unless_f1_is_asked_for():
+    X, y = make_views(450)
+    y = np.where(np.arange(450) % 25 == 0, "yes", "no")
+    answer = compare(X, y, models=["arow"], grid=ONE, curve=False)
+    assert answer.metric == "roc_auc"
+    assert answer.notes == [
+        "18 rows of 'yes' are too few to choose by f1, so roc_auc decides; --metric f1 insists on it"
+    ]
+    insists = compare(X, y, models=["arow"], grid=ONE, curve=False, scoring="f1")
+    assert (insists.metric, insists.notes) == ("f1", [])
+    assert "--metric" not in answer.train_options
+    assert insists.train_options[-2:] == ["--metric", "f1"]
+    model = train(X, y, model="arow")
+    assert model.metric["name"] == "roc_auc"

@@ -140,18 +140,22 @@ def _adjusted(
 
 
 def fold_difference(
-    metric: str, test_share: float
+    metric: str, test_share: float, least_scale: float = 0.0
 ) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
     """Return what compares two rows by their scores, fold by fold."""
 
     def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
-        return posterior_of(metric, row.scores, other.scores, test_share)
+        return posterior_of(metric, row.scores, other.scores, test_share, least_scale)
 
     return difference
 
 
 def posterior_of(
-    metric: str, scores: Sequence[float], others: Sequence[float], test_share: float
+    metric: str,
+    scores: Sequence[float],
+    others: Sequence[float],
+    test_share: float,
+    least_scale: float = 0.0,
 ) -> Posterior:
     """Return how much better some scores are than others of the same folds.
 
@@ -161,7 +165,7 @@ def posterior_of(
     """
     first = np.array([signed_score(metric, score) for score in scores])
     second = np.array([signed_score(metric, score) for score in others])
-    return correlated_t_posterior(first - second, test_share)
+    return correlated_t_posterior(first - second, test_share, least_scale)
 
 
 def fingerprint(*parts: Any) -> str:

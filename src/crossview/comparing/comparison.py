@@ -14,7 +14,7 @@ import numpy as np
 from crossview.catalog.learner import OF_COMPARE
 from crossview.catalog.members import member_in_words
 from crossview.catalog.metrics import metric_of
-from crossview.catalog.names import SYMMETRIC, TASKS
+from crossview.catalog.names import default_metric
 from crossview.comparing.ranking import (
     Ablation,
     ComparisonRow,
@@ -196,8 +196,7 @@ class Comparison(Ranking, PlotMixin):
         two, fixed = len(self.classes + self.rare_classes) == 2, isinstance(self.threshold, float)
         guessed = self.positive_by == "guess"
         # train places the threshold for its metric, too
-        both = guessed or self.positive_by == "majority"
-        default = SYMMETRIC if two and both else TASKS[self.task][0]
+        default = default_metric(self.positive_by, self.class_rows) if two else ""
         if entry.trained_for_metric or (two and self.metric != default):
             options += ["--metric", self.metric]
         # train reads the name as well, and needs no guess for a metric of both classes

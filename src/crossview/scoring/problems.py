@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from crossview.catalog.metrics import metric_of, parse_metric
-from crossview.catalog.names import SYMMETRIC, TASKS, unknown_name
+from crossview.catalog.names import SYMMETRIC, TASKS, default_metric, unknown_name
 from crossview.errors import InputError
 from crossview.labels import choose_positive, has_label, known_labels, places_of
 from crossview.scoring.metrics import (
@@ -62,11 +62,11 @@ class Classification:
 
     Of two classes ``positive``, a label, is the one that f1 and similar metrics are about; None:
     that of `choose_positive` by ``class_rows``.  ``positive_by`` says what chose it before (None:
-    it was given).  A metric of None is f1, or macro_f1 where the positive class is a guess or the
-    majority.  Classes that have too few rows for that many ``folds`` are no classes of the problem,
-    and their rows no rows; ``left_out`` has both.  The threshold is the probability of the positive
-    class above which it is predicted, "tuned" (where the metric is best, or macro_f1 where the
-    metric does not depend on it), or None: a score above 0 predicts the second class.
+    it was given).  A metric of None is that of `default_metric`.  Classes that have too few rows
+    for that many ``folds`` are no classes of the problem, and their rows no rows; ``left_out`` has
+    both.  The threshold is the probability of the positive class above which it is predicted,
+    "tuned" (where the metric is best, or macro_f1 where the metric does not depend on it), or None:
+    a score above 0 predicts the second class.
 
     The attribute ``positive`` is the code of that class, 1 where there are more than two, and
     ``positive_label`` its label.  If each model gets its own threshold (``tunes``), ``tuned_for``
@@ -105,9 +105,9 @@ class Classification:
         elif two:
             self.positive, self.positive_by = choose_positive(classes, class_rows)
         self.positive_label = classes.tolist()[self.positive] if two else None
-        both = two and self.positive_by in ("guess", "majority")
-        default = SYMMETRIC if both else TASKS[self.name][0]
-        self.metric = metric = default if metric is None else metric
+        if metric is None:
+            metric = default_metric(self.positive_by, class_rows) if two else TASKS[self.name][0]
+        self.metric = metric
         if parse_metric(metric)[0] == "cost" and not two:
             raise InputError(
                 f"metric {metric!r} is for two classes, and there are {len(classes)}; "

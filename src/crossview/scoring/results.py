@@ -10,7 +10,13 @@ import numpy as np
 
 from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.metrics import metric_of
-from crossview.catalog.names import SYMMETRIC, load_object, unknown_name
+from crossview.catalog.names import (
+    RARE,
+    SYMMETRIC,
+    default_metric,
+    load_object,
+    unknown_name,
+)
 
 # with fewer rows of the other classes, none that is predicted as one of them means little
 FEWEST_OTHERS = 5
@@ -159,10 +165,20 @@ class SaysMetric:
 
     @property
     def notes(self) -> list[str]:
-        """A line about the positive class, if nobody named it."""
+        """Lines about the positive class, if nobody named it, and about few rows of a class."""
         fixed = isinstance(self.threshold, float) and self.threshold_for is None
         about = self._metric_name, self.classes, self.positive, self.positive_by
-        return positive_note(*about, fixed=fixed)
+        return [*positive_note(*about, fixed=fixed), *self._of_few_rows()]
+
+    def _of_few_rows(self) -> list[str]:
+        rows = self.class_rows
+        few = len(self.classes or ()) == 2 and rows and default_metric(None, rows) == RARE
+        if not few or self._metric_name != RARE:
+            return []
+        return [
+            f"{min(rows)} rows of {self.classes[int(np.argmin(rows))]!r} are too few to choose by "
+            f"f1, so {RARE} decides; --metric f1 insists on it"
+        ]
 
     @property
     def one_class(self) -> list[str]:

@@ -24,7 +24,7 @@ from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import Protocol, rare_line, split_rows
 from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
-from crossview.comparing.ranking import ComparisonRow, LeftOut
+from crossview.comparing.ranking import ComparisonRow, LeftOut, least_scale
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leaks import LeakCheck
@@ -212,7 +212,9 @@ def _answer(
         run,
         data.layout,
         rows,
-        fold_difference(run.metric, share),
+        fold_difference(
+            run.metric, share, least_scale(run.metric, run.problem.class_rows, n * share)
+        ),
         rope,
         n_rows=data.n_rows,
         n_scored=len(data.y),
