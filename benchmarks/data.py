@@ -358,19 +358,5 @@ TABLES: dict[str, Callable[[], Rows]] = {
 
 
 def tables(*names):
-    """Return some of the tables, by name; of "name:1%" only as many positive rows are taken."""
-    return {
-        name: TABLES.get(name, lambda n=name: rare(*n.rstrip("%").split(":"))) for name in names
-    }
-
-
-def rare(name, percent):
-    """Return a table of two classes with this share of positive rows, drawn at random."""
-    rows = TABLES[name]()
-    positive = rows.y == np.unique(rows.y)[-1]
-    negative = np.flatnonzero(~positive)
-    drawn = np.random.default_rng(0).permutation(np.flatnonzero(positive))
-    share = float(percent) / 100
-    n = round(len(negative) * share / (1 - share))
-    kept = np.sort(np.concatenate([negative, drawn[:n]]))
-    return rows.take(kept)._replace(y=positive[kept])
+    """Return some of the tables, by name."""
+    return {name: TABLES[name] for name in names}

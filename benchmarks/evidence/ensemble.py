@@ -40,20 +40,12 @@ SETS = data.tables(
     *("webkb_course", "internet_ads", "news20_w100", "reuters_1200", "ipinyou_sample"),
     *("sms_spam", "breast-cancer", "ionosphere", "bupa", "bbcsport", "msrc_v5"),
 )
-# by which a model may be chosen, besides the metric; sets, and a number of rows, for where few rows
-# are positive
-MEASURES = ("roc_auc", "average_precision", "log_loss")
-RARE = data.tables("a9a:1%", "a9a:3%", "movielens_100k:1%", "movielens_100k:3%", "spambase:1%")
-FEW = 50
 # rows of a draw that learn, and at most as many that score
 LEARN, SCORE = (2000, 1000, 500, 3000), 6000
 DRAWS, CV, ROPE = 4, 5, 0.01
 RULES = ("best mean", "cheapest shown equal", "ensemble")
 HALVES = 20
 RULE = ["rule", "mean regret", "by halves", "worst", "beyond the rope", "over the best baseline"]
-METRIC = "the metric"
-KINDS = ("", ", few positive rows")
-CHOSEN_BY = ["chosen by", "draws", METRIC, *MEASURES]
 GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in its interval"]
 
 
@@ -83,8 +75,6 @@ class Draw:
             crossview.Scoring(positive=True if y.dtype == bool else None),
             class_rows=source.class_rows,
         )
-        if len(source.classes) == 2:  # of several classes there are no probabilities
-            problem.shown = (*problem.shown, *MEASURES[1:])
         run = Run([], problem, seed, None, {})
         rows = source.load()
         labels = np.asarray(rows.y)
@@ -98,11 +88,11 @@ class Draw:
             *(rows.X, labels, known, known[:0], source.encoder, source.layout),
             splits=splits,
             blended=everywhere,
-            jobs=Jobs(1),
+            jobs=Jobs(-1),
         )
         run.learners = choose_learners(run, source.layout, len(train), None)
         found = FoldComparison(
-            run, self.data, None, Resources(Jobs(1), ComparisonObserver(), Clock(math.inf))
+            run, self.data, None, Resources(self.data.jobs, ComparisonObserver(), Clock(math.inf))
         )
         for _ in found.rounds():
             pass
@@ -112,7 +102,7 @@ class Draw:
     def _answer(self) -> crossview.comparing.comparison.Comparison:
         """The answer by the first five folds."""
         found, run = self.found, self.run
-        self.all_rows = all_rows = {row.model: row for row in found.rows(CV)}
+        all_rows = {row.model: row for row in found.rows(CV)}
         self.truth = {name: row.scores[CV] for name, row in all_rows.items() if name != ENSEMBLE}
         rows = [row.by_folds(CV) for name, row in all_rows.items() if name != ENSEMBLE]
         scores = {n: s for n, s in found.scores.items() if can_blend(found.learners[n]) and s}
@@ -120,7 +110,7 @@ class Draw:
         members = [row for row in rows if row.model in scores]
         rows.append(found.row_of_ensemble(of_folds, blend, threshold, members))
         last = score_blend(run, self.data, scores, CV, blend, threshold)
-        self.truth[ENSEMBLE], self.others = last.value, last.others
+        self.truth[ENSEMBLE] = last.value
         self.last = {n: scores[CV] for n, scores in found.scores.items()} | {ENSEMBLE: last}
         return make_answer(
             *(run, self.data.layout, rows, fold_difference(run.metric, 1 / CV), ROPE),
@@ -173,36 +163,6 @@ class Draw:
     def _value(self, y: np.ndarray, scored: Scored, rows: np.ndarray) -> float:
         return self.run.problem.measure(self.run.metric, y[rows], scored.take(rows))
 
-    def regrets_by_measure(self) -> dict[str, list[float]]:
-        """Points behind the best in hindsight, of the model with the best mean, by each measure.
-
-        The regrets of what each measure chooses, then of the ensemble: in the metric that decides,
-        and in each measure.
-        """
-        singles = [row for name, row in self.all_rows.items() if name != ENSEMBLE]
-        if not all(set(MEASURES) <= row.others.keys() for row in singles):
-            return {}
-        values = {METRIC: [row.scores for row in singles]}
-        values |= {name: [row.others[name] for row in singles] for name in MEASURES}
-        signs = {name: -1 if name == "log_loss" else 1 for name in values}
-        tables = {name: signs[name] * np.array(values[name]) for name in values}
-        last = {METRIC: self.truth[ENSEMBLE], **self.others}
-
-        def regrets(chosen: int | None) -> list[float]:
-            return [
-                100
-                * (
-                    of[:, CV].max()
-                    - (signs[name] * last[name] if chosen is None else of[chosen, CV])
-                )
-                for name, of in tables.items()
-            ]
-
-        found = {
-            name: regrets(int(of[:, :CV].mean(axis=1).argmax())) for name, of in tables.items()
-        }
-        return found | {ENSEMBLE: regrets(None)}
-
     def baseline(self) -> ComparisonRow:
         """The baseline with the best mean."""
         theirs = [r for r in self.answer.rows if r.baseline and r.model not in CONSTANT]
@@ -220,13 +180,10 @@ def points(X: Any, y: np.ndarray, options: dict, seed: int) -> dict[str, Any]:
     low, high = draw.answer.interval(draw.answer.row(ENSEMBLE)) or (math.nan,) * 2
     true = draw.truth[ENSEMBLE]
     found = [100 * one for one in (draw.truth[draw.baseline().model], max(singles), true)]
-    learned = y[Draw.rows(y, seed)[0]]
     return {
         "regrets": draw.regrets(),
         "of halves": draw.regrets_of_halves(),
         "scores": [*found, bool(low <= true <= high)],
-        "by measure": draw.regrets_by_measure(),
-        "positive": int(np.unique(learned, return_counts=True)[1].min()),
     }
 
 
@@ -255,17 +212,6 @@ def findings(tables: list[Table]) -> list[str]:
             f"It is ahead of the best baseline by more than .3 points on {listed(ahead)}; behind "
             f"by more on {listed(behind)}."
         )
-    if "Measures" in titled:
-        table = titled["Measures"]
-        for kind in KINDS:
-            least = []
-            if f"{METRIC}{kind}" not in table.column("draws"):
-                continue
-            for name in (METRIC, *MEASURES):
-                column = table.column(name)
-                by = {rule: column[f"{rule}{kind}"] for rule in (METRIC, *MEASURES)}
-                least.append(f"{min(by, key=lambda rule: by[rule])} in {name}")
-            lines.append(f"Of single models{kind}, least regret has the choice by {listed(least)}.")
     return lines
 
 
@@ -275,31 +221,15 @@ def draws_of(name: str, X: Any, y: np.ndarray, options: dict) -> list[dict[str, 
     return [remembered((name, k), points, X, y, options, k) for k in possible]
 
 
-def chosen_by(draws: list[dict[str, Any]]) -> Table:
-    """Return the regret of the model that each measure chooses, in each measure."""
-    table = Table(CHOSEN_BY, title="Measures")
-    draws = [draw for draw in draws if draw["by measure"]]
-    for kind in KINDS:
-        some = [draw["by measure"] for draw in draws if (draw["positive"] < FEW) == bool(kind)]
-        for rule in some[0] if some else ():
-            means = np.mean([draw[rule] for draw in some], axis=0)
-            table.add(f"{rule}{kind}", len(some), *(f"{mean:.2f}" for mean in means))
-    return table
-
-
-@benchmark("docs/reproduction.md", SETS | RARE, findings)
+@benchmark("docs/reproduction.md", SETS, findings)
 def ensemble(wanted: list[str]) -> list[Table]:
-    """Rules of choice by their regret, the gain of the ensemble by set, and measures to choose by.
-
-    The sets with few positive rows are for the last table.
-    """
-    gains, regrets, everything = Table(GAIN, title="Gain"), [], []
+    """Rules of choice by their regret, and the gain of the ensemble by set."""
+    gains, regrets = Table(GAIN, title="Gain"), []
     over: dict[str, list[float]] = {rule: [] for rule in RULES}
     halves: dict[str, list[float]] = {rule: [] for rule in RULES}
-    for name, (X, y, options) in loaded(SETS | RARE, wanted):
+    for name, (X, y, options) in loaded(SETS, wanted):
         draws = draws_of(name, X, np.asarray(y), options)
-        everything += draws
-        if name in RARE or not draws:
+        if not draws:
             continue
         cells = [draw["scores"] for draw in draws]
         for draw, (theirs, top, *_) in zip(draws, cells, strict=True):
@@ -319,4 +249,4 @@ def ensemble(wanted: list[str]) -> list[Table]:
             *(rule, f"{values.mean():.2f}", f"{np.mean(halves[rule]):.2f}", f"{values.max():.1f}"),
             *(f"{np.mean(values > 100 * ROPE):.0%}", f"{np.mean(over[rule]):+.2f}"),
         )
-    return [rules, gains, chosen_by(everything)]
+    return [rules, gains]

@@ -223,9 +223,10 @@ def compare(
 
     Each model gets the threshold that is best for the metric on the rows held out by the inner
     validation, all of them together.  That is the protocol of scikit-learn's
-    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  A setting is
-    judged at its best threshold.  That value is optimistic, the more so the fewer positive rows
-    there are, but it only chooses; the table is about the rows of the outer folds.  Progressive
+    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  Of two
+    classes the log loss chooses the settings, unless a metric is asked for; then a setting is
+    judged by it, at its best threshold.  The table is about the rows of the outer folds.
+    Progressive
     validation decides each row by the best threshold for the rows before it.
     `ComparisonRow.untuned` is the metric without a threshold.
 
@@ -240,9 +241,8 @@ def compare(
     left out in turn, because the errors of neighboring rows are correlated.  There p is adjusted
     for all pairs of rows.
 
-    The value of the best row is too good, because the row was chosen by it.
-    `Comparison.expected` is the value without that: in each fold the model itself is chosen on the
-    rows held out inside the training part.
+    The value of the best single model is too good, because the row was chosen by it.  That of the
+    ensemble is not: its members, weights and threshold are those of the other folds.
 
     With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
     Progressive validation computes ranking metrics from a histogram of the scores, in which scores

@@ -91,7 +91,8 @@ class ComparisonRow:
     scores : list of float
         The metric fold by fold.
     inner : list of float
-        The metric of the chosen setting on rows held out of each training part; higher is better.
+        What chooses settings, of the chosen one, on rows held out of each training part: the
+        metric, or the log loss if two classes are compared without a metric; higher is better.
     others : dict of str to list of float
         The other metrics fold by fold.
     chosen : list of dict

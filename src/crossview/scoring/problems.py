@@ -69,10 +69,11 @@ class Classification:
     a score above 0 predicts the second class.
 
     The attribute ``positive`` is the code of that class, 1 where there are more than two, and
-    ``positive_label`` its label.  If each model gets its own threshold (``tunes``), ``tuned_for``
-    is the metric for which.  Whether the metric depends on it is ``judged_by_threshold``, whether
-    on the order of the scores only ``ranks``, and whether metric or threshold need the
-    probabilities of the models ``needs_probabilities``.
+    ``positive_label`` its label.  Settings are ``chosen_by`` the metric, or of two classes by the
+    log loss where no metric is asked for.  If each model gets its own threshold (``tunes``),
+    ``tuned_for`` is the metric for which.  Whether the metric depends on it is
+    ``judged_by_threshold``, whether on the order of the scores only ``ranks``, and whether metric
+    or threshold need the probabilities of the models ``needs_probabilities``.
     """
 
     name = "classification"
@@ -105,6 +106,7 @@ class Classification:
         elif two:
             self.positive, self.positive_by = choose_positive(classes, class_rows)
         self.positive_label = classes.tolist()[self.positive] if two else None
+        is_asked_for = metric is not None
         if metric is None:
             metric = default_metric(self.positive_by, class_rows) if two else TASKS[self.name][0]
         self.metric = metric
@@ -125,6 +127,8 @@ class Classification:
         self.needs_probabilities = (
             self.tunes or self.fixed_threshold is not None or kind in ("probability", "calibration")
         )
+        by_log_loss = two and self.needs_probabilities and not is_asked_for
+        self.chosen_by = "log_loss" if by_log_loss else metric
 
     @property
     def fixed_threshold(self) -> float | None:
@@ -338,7 +342,7 @@ class Regression:
     tunes = judged_by_threshold = ranks = needs_probabilities = False
 
     def __init__(self, metric: str = "rmse") -> None:
-        self.metric = metric
+        self.metric = self.chosen_by = metric
 
     def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
         """Return the predictions."""
