@@ -198,12 +198,13 @@ def findings(tables: list[Table]) -> list[str]:
             f"hindsight, and beyond the rope in {beyond[RULES[2]]:.0f} % of the draws; the model "
             f"with the best mean {regret[RULES[0]]:.2f} points and {beyond[RULES[0]]:.0f} %."
         )
-        luck = rules.column("by halves")
-        lines.append(
-            "Where half of the rows choose the best model and the others score it, the ensemble "
-            f"is {luck[RULES[2]]:+.2f} points behind it, and the model with the best mean "
-            f"{luck[RULES[0]]:+.2f}: the rest is luck of the best of many models on few rows."
-        )
+        if "by halves" in rules.header:
+            luck = rules.column("by halves")
+            lines.append(
+                "Where half of the rows choose the best model and the others score it, it "
+                f"is {luck[RULES[2]]:+.2f} points behind it, and the model with the best mean "
+                f"{luck[RULES[0]]:+.2f}: the rest is luck of the best of many models on few rows."
+            )
     if "Gain" in titled:
         gain = titled["Gain"].column("gain")
         ahead = [name for name, value in gain.items() if value > 0.3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -100,9 +101,8 @@ def regrets(X: Any, y: np.ndarray, options: dict[str, Any]) -> list[list[Any]]:
 
 def findings(tables: list[Table]) -> list[str]:
     """Say which choice has the least regret."""
-    (table,) = tables
     lines = []
-    for n, few in CHOOSE:
+    for (n, few), table in product(CHOOSE, tables):
         of = {row[0]: row for row in table.rows if row[0].endswith(kind(n, few))}
         least = {
             name: min(of, key=lambda row: float(of[row][table.header.index(name)])).split(",")[0]
