@@ -290,7 +290,7 @@ def test_few_rows_of_a_rare_class_are_judged_by_ranking_unless_f1_is_asked_for()
     answer = compare(X, y, models=["arow"], grid=ONE, curve=False)
     assert answer.metric == "roc_auc"
     assert answer.notes == [
-        "18 rows of 'yes' are too few to choose by f1, so roc_auc decides; --metric f1 insists on it"
+        "18 rows of 'yes' are few for f1, so roc_auc decides; --metric f1 insists"
     ]
     insists = compare(X, y, models=["arow"], grid=ONE, curve=False, scoring="f1")
     assert (insists.metric, insists.notes) == ("f1", [])

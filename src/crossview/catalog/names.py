@@ -23,8 +23,8 @@ RARE, FEW_ROWS, SMALL_SHARE = "roc_auc", 50, 0.05
 def default_metric(positive_by: str | None, class_rows: Sequence[int] | None) -> str:
     """Return the metric of two classes, where none is asked for.
 
-    With few positive rows the model of the highest F1 is chosen by luck, and that of the largest
-    area under the curve is not (docs/reproduction.md).
+    F1 counts the few rows above a threshold, and is often 0 in a fold with few positive rows; the
+    area under the curve is of all rows.
 
     positive_by: what chose the positive class; see `crossview.labels.choose_positive`.
     class_rows: number of rows of each; None: it is not known.

@@ -176,8 +176,8 @@ class SaysMetric:
         if not few or self._metric_name != RARE:
             return []
         return [
-            f"{min(rows)} rows of {self.classes[int(np.argmin(rows))]!r} are too few to choose by "
-            f"f1, so {RARE} decides; --metric f1 insists on it"
+            f"{min(rows)} rows of {self.classes[int(np.argmin(rows))]!r} are few for f1, so {RARE} "
+            "decides; --metric f1 insists"
         ]
 
     @property
