@@ -46,7 +46,6 @@ def test_log_loss_chooses_settings_unless_a_metric_is_asked_for():
     found = {name: thorough(X, y, scoring=name, **given).best for name in (None, "log_loss", "f1")}
     assert found[None].inner == pytest.approx(found["log_loss"].inner)
     assert max(found[None].inner) < 0.0 < min(found["f1"].inner)
-    assert found[None].metric == "f1"
 
 
 def test_the_rows_of_the_inner_folds_choose_setting_and_threshold():
