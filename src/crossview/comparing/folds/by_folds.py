@@ -32,6 +32,8 @@ from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
 from crossview.scoring.collector import numbers_of
 
+NO_ENSEMBLE = "no ensemble: fewer than two of the models have a weight in a blend of them"
+
 
 @dataclasses.dataclass
 class CompareOptions:
@@ -206,6 +208,8 @@ def _answer(
     if not mine:
         errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)
         raise InputError(f"no model is left to compare: {'; '.join(errors)}")
+    if comparison.blends and not any(row.members for row in mine):
+        known["warnings"] = [*known["warnings"], NO_ENSEMBLE]
     names = {row.model for row in mine}
     rows = [row.by_folds(n) for row in earlier if row.model not in names] + mine
     return make_answer(
