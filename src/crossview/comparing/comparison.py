@@ -29,7 +29,7 @@ from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.results import PlotMixin
 
 # of the JSON form: a file of another one is refused
-FORMAT = 5
+FORMAT = 6
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
 

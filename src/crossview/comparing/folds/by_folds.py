@@ -102,7 +102,7 @@ def _compare_folds(
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
         *(data.y, protocol.cv, protocol.repeats, protocol.in_order),
-        *(repr(one) for one in (_options(run), _encoding(source))),
+        *(repr(one) for one in (_options(run), run.problem.chosen_by, _encoding(source))),
         *(array for array in (protocol.groups, data.weight) if array is not None),
     )
     earlier = _earlier_rows(run, options.extend, known)
@@ -264,8 +264,8 @@ def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[Compa
             )
     if extend.fingerprint != known:
         raise InputError(
-            "the comparison to extend has other rows, folds or encoding; give the same, or compare "
-            "all models again"
+            "the comparison to extend has other rows, folds, encoding or choice of settings; give "
+            "the same, or compare all models again"
         )
     if extend.folds != extend.planned_folds:
         raise InputError(
