@@ -145,7 +145,9 @@ def fold_difference(
     """Return what compares two rows by their scores, fold by fold."""
 
     def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
-        return posterior_of(metric, row.scores, other.scores, test_share, least_scale)
+        # two models that are the same in all are no two models that are the same by chance
+        least = 0.0 if row.others == other.others else least_scale
+        return posterior_of(metric, row.scores, other.scores, test_share, least)
 
     return difference
 

@@ -237,7 +237,8 @@ def compare(
     plain t-test over folds is too liberal; the t-test here is corrected for the overlap, its p
     adjusted by Holm for the number of rows, and the posterior of the difference says how probable
     it is that a row is worse by more than the rope.  Its scale is at least what half a row of the
-    rarest class changes, because few rows are often the same in all folds.  Progressive validation takes the standard
+    rarest class changes, because a few rows often give two models the same value in all folds; of
+    models with the same values of all metrics it is 0.  Progressive validation takes the standard
     error of a difference from a jackknife, whatever the metric is: blocks of consecutive rows are
     left out in turn, because the errors of neighboring rows are correlated.  There p is adjusted
     for all pairs of rows.
