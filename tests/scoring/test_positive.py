@@ -229,7 +229,10 @@ def test_pages_name_the_class_and_warn_of_a_model_with_one_answer():
 def test_one_answer_is_a_warning_only_if_rows_of_other_classes_were_there():
     assert one_class_warning(["a", "b"], [100, 0], [50, 50])
     assert one_class_warning(["a", "b", "c"], [0, 0, 9], [3, 3, 3])[0].endswith("or --model")
-    for predicted, rows in (([99, 1], [50, 50]), ([1000, 0], [998, 2]), (None, [5, 5])):
+    (nearly,) = one_class_warning(["a", "b"], [99, 1], [50, 50])
+    assert nearly.startswith("99 of 100 scored rows are predicted as 'a'")
+    rare = ([1000, 0], [998, 2]), ([990, 10], [950, 50]), (None, [5, 5])
+    for predicted, rows in rare:
         assert not one_class_warning(["a", "b"], predicted, rows)
     assert not one_class_warning([], None, None)
 

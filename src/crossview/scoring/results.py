@@ -13,7 +13,7 @@ from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import SYMMETRIC, load_object, unknown_name
 
 # with fewer rows of the other classes, none that is predicted as one of them means little
-FEWEST_OTHERS = 5
+FEWEST_OTHERS, LARGEST_SHARE_OF_OTHERS = 5, 0.1
 
 
 def metric_words(
@@ -119,23 +119,26 @@ def one_class_warning(
     class_rows: Sequence[int] | None,
     what: str = "scored rows",
 ) -> list[str]:
-    """Return a warning, or none, about a model that predicts the same class for all rows.
+    """Return a warning, or none, about a model that predicts the same class for nearly all rows.
 
     ``predicted`` counts the rows predicted as each class, and ``class_rows`` those of each class,
-    of these rows or of more.  If fewer than five of the rows are of another class, there is none.
+    of these rows or of more.  There is one if at least five of the rows are of other classes, and
+    at most a tenth as many are predicted as these.
 
     >>> from crossview.scoring.results import one_class_warning
     >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
     "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"
     """
     counts = np.asarray([] if predicted is None else predicted)
-    if np.count_nonzero(counts) != 1 or class_rows is None:
+    if not counts.any() or class_rows is None:
         return []
     code, n = int(counts.argmax()), int(counts.sum())
-    if n * (1.0 - class_rows[code] / sum(class_rows)) < FEWEST_OTHERS:
+    most, others = int(counts[code]), n * (1.0 - class_rows[code] / sum(class_rows))
+    if others < FEWEST_OTHERS or n - most > LARGEST_SHARE_OF_OTHERS * others:
         return []
+    rows = f"all {n:,} {what}" if most == n else f"{most:,} of {n:,} {what}"
     options = "--threshold, --positive or --metric" if len(classes) == 2 else "--metric or --model"
-    return [f"all {n:,} {what} are predicted as {classes[code]!r}: change {options}"]
+    return [f"{rows} are predicted as {classes[code]!r}: change {options}"]
 
 
 class SaysMetric:

@@ -81,12 +81,13 @@ def kind_of(kind: pa.DataType, column: str) -> str:
     if str(kind) == "null":
         raise InputError(
             "has no value in any row, so its kind is unknown; name it in numeric=, "
-            "categorical=, text= or date=, or leave it out of the view",
+            f"categorical=, text= or date=, or leave it out: ignore={column!r}",
             column=column,
         )
     raise InputError(
-        f"holds {kind}, which is neither number, category, text nor date; leave it out of the "
-        "view, or convert it in SQL, for example with epoch(...) or CAST(... AS VARCHAR)",
+        f"holds {kind}, which is neither number, category, text nor date; leave it out: "
+        f"ignore={column!r}, or convert it in SQL, for example with epoch(...) or "
+        "CAST(... AS VARCHAR)",
         column=column,
     )
 
