@@ -188,7 +188,7 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
         ),
         (
             {"view:a": BEST, MAJORITY: NEAR},
-            "no model is clearly better than always predicting the most frequent class",
+            "no model is clearly better than one class for all rows",
         ),
         ({"view:a": BEST}, f"view:a: {VALUE}"),
     ],

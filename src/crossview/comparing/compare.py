@@ -96,7 +96,7 @@ def compare(
       need all rows in memory;
     - `OnlineStackingClassifier`, which weighs several of these;
     - what somebody would do with scikit-learn alone: logistic regression, late fusion, gradient
-      boosting and the most frequent class.
+      boosting and one class for all rows.
 
     Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
     never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
