@@ -116,10 +116,11 @@ def check_classes(
                 column=label,
             )
     if len(found) < 2:
-        what = f"has one class, {found[0]!r}" if found else "has no rows"
-        if unlabeled:
-            what = f"{what}, and unlabeled rows" if found else "is empty in every row"
-        raise InputError(f"the label {what}; a classifier needs two or more", column=label)
+        if not (found or unlabeled):
+            raise InputError("no row is there to learn from; the source has columns only")
+        what = f"has one class, {found[0]!r}" if found else "is empty in every row"
+        more = ", and unlabeled rows" if found and unlabeled else ""
+        raise InputError(f"the label {what}{more}; a classifier needs two or more", column=label)
     if len(found) > MOST_CLASSES:
         raise InputError(
             f"the label takes {len(found)} values; there may be {MOST_CLASSES} classes at most "
