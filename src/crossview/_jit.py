@@ -139,19 +139,21 @@ class _Compiled(CPUDispatcher):
     """
 
     depth = 0  # functions that compile, each for the one before; a lock lets one thread compile
+    _cache: Any
 
     def compile(self, sig: Any) -> Any:
         """Compile for these types or load from the cache, unless it is done."""
         with global_compiler_lock:
             args = tuple(normalize_signature(sig)[0])  # type: ignore[no-untyped-call]
-            cache, is_inner = self._cache, _Compiled.depth > 0
-            if is_inner:
+            cache: Any = self._cache
+            found: Any = self.overloads.get(args)
+            if _Compiled.depth > 0:
                 self._cache = NullCache()
-            elif args in self.overloads and isinstance(self.overloads[args].library, _Inner):
+            elif found is not None and isinstance(found.library, _Inner):
                 del self.overloads[args]
             _Compiled.depth += 1
             try:
-                return super().compile(sig)  # type: ignore[no-untyped-call]
+                return super().compile(sig)
             finally:
                 _Compiled.depth -= 1
                 self._cache = cache
@@ -161,12 +163,13 @@ class _Compiled(CPUDispatcher):
         if isinstance(cres.library, _Inner):
             # compiled callers look it up by an object that is unique
             cres = cres._replace(entry_point=object())
-            self.targetctx.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
+            target: Any = self.targetctx
+            target.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
             self.overloads[tuple(cres.signature.args)] = cres
             return
         for environment in cres._find_referenced_environments():
             cres.library.codegen.set_env(environment.env_name, environment)
-        super().add_overload(cres)  # type: ignore[no-untyped-call]
+        super().add_overload(cres)
 
 
 def _compiler(**options: Any) -> Callable[[Callable], Any]:
