@@ -34,7 +34,7 @@ help:
 	$(VENV) -m compileall -q src
 	touch $@
 
-demo: .venv/installed-cli,serve
+demo: .venv/installed-report,serve
 	PATH="$(CURDIR)/.venv/bin:$$PATH" sh examples/demo.sh
 
 test: .venv/installed-dev lint types pytest

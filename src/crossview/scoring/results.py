@@ -181,7 +181,7 @@ class PlotMixin:
     PICTURE: ClassVar[str]
 
     def plot(self, kind: str | None = None, *, ax: Any = None) -> Any:
-        """Draw a picture of the result; needs matplotlib.
+        """Draw a picture of the result; needs matplotlib, of ``crossview[report]``.
 
         Parameters
         ----------
