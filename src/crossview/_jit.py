@@ -21,6 +21,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -167,7 +168,7 @@ class _Compiled(CPUDispatcher):
             target.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
             self.overloads[tuple(cres.signature.args)] = cres
             return
-        for environment in cres._find_referenced_environments():
+        for environment in methodcaller("_find_referenced_environments")(cres):
             cres.library.codegen.set_env(environment.env_name, environment)
         super().add_overload(cres)
 
