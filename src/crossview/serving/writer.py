@@ -212,7 +212,9 @@ class Writer:
         for entry in self._kept:
             if entry.snapshot:
                 log.add_snapshot(entry.snapshot)
-        return Newest(newest.labels + len(labels), newest.predictions + n)
+        return newest._replace(
+            labels=newest.labels + len(labels), predictions=newest.predictions + n
+        )
 
     def _label(self, entry: Entry, known: dict[str, Found], last: int, labels: list[Label]) -> None:
         """Append the labels of an entry to those that follow the last one of the log."""
