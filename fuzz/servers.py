@@ -10,6 +10,10 @@ Then bytes of its log are changed at many places: a replay refuses it, or gives 
 
     python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 20 --damage 1000
 
+Several servers of one log: the one that leads is killed, or stands still until another one leads.
+
+    python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 20 --log postgresql://user@host/db
+
 A small disk is filled while clients ask, and emptied again: the server goes on by itself.
 
     mount -t tmpfs -o size=4m none /mnt/small
@@ -511,6 +515,7 @@ def main() -> None:
     parser.add_argument("table", help='JSON lines of row and label: {"row": {}, "label": 1}')
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--damage", type=int, default=0, help="places of its log, afterwards")
+    parser.add_argument("--log", help="the address of an empty database, for three servers")
     parser.add_argument("--disk", help="a small disk to fill, in place of kills")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -527,6 +532,25 @@ def main() -> None:
             with errors.open("wb") as stderr:
                 return Process([*argv, "--data", f"{folder}/data"], stderr=stderr)
 
+        if given.log:
+
+            def start_at(port: int, errors: Path) -> Process:
+                argv = [sys.executable, "-m", "crossview", "serve", given.model, "--log", given.log]
+                with errors.open("wb") as stderr:
+                    return Process([*argv, "--port", str(port)], stderr=stderr)
+
+            servers = Servers(start_at, 3, Path(folder))
+            four = [*[servers.kill_leader] * 3, servers.stop_leader]
+            disturbances = four * (given.kills // 4)
+            labels, predictions = share_and_check(
+                given.log, servers, draw, disturbances, given.seed
+            )
+            print(
+                f"{len(disturbances):,} times another server had to lead: {predictions:,} "
+                f"predictions and {labels:,} labels in the log, none that was acknowledged is "
+                "lost; three servers and a replay have the same bytes"
+            )
+            return
         if given.disk:
             folder = given.disk
             took, labels = fill_and_check(Path(folder), start, draw, given.seed)

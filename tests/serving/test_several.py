@@ -10,7 +10,9 @@ import time
 
 import pytest
 
+import crossview
 import forks
+from crossview import InputError
 from crossview.serving.folder import replay
 from fuzz.servers import Servers, share_and_check
 from live_servers import make_rows, serving
@@ -74,6 +76,11 @@ def test_two_servers_learn_the_same_and_replay_does(address, model_file, tmp_pat
     again = replay(address, output=tmp_path / "again.safetensors")
     assert (again.labels, again.different, again.same[-1]) == (120, [], 120)
     assert models == {(tmp_path / "again.safetensors").read_bytes()}
+    # it is a source, and of no command that says what it has read with a password
+    assert sum(batch.X.num_rows for batch in crossview.open_table(address)) == 120
+    with pytest.raises(InputError, match="PGPASSWORD") as told:
+        crossview.open_table(address.replace("tester@", "tester:secret@"))
+    assert "secret" not in str(told.value)
     # a new machine begins from the newest snapshot
     with serving(address) as third:
         assert third.said == ["server leads: it writes snapshots"]

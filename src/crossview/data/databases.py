@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from crossview.errors import InputError
 
@@ -28,6 +29,7 @@ __all__ = [
     "Database",
     "Postgres",
     "Sqlite",
+    "has_password",
     "is_address",
     "open_database",
     "sha256_of",
@@ -52,6 +54,12 @@ class AwayError(InputError):
 def is_address(where: str | os.PathLike[str]) -> bool:
     """Return whether it is the address of a database, and no path."""
     return isinstance(where, str) and where.startswith(SCHEMES)
+
+
+def has_password(address: str) -> bool:
+    """Return whether an address has a password."""
+    parts = urlsplit(address)
+    return parts.password is not None or "password" in parse_qs(parts.query)
 
 
 def open_database(where: str | os.PathLike[str], *, read_only: bool = False) -> Database:

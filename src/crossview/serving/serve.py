@@ -148,7 +148,6 @@ def serve(
             more = "" if workers == 1 else f" by {workers} workers"
             say(f"serving at http://{where}:{found}{more}, {log}")
 
-        listening.listen(2048)  # who comes now waits for a moment
         if workers == 1:
             _work(**arguments, say=say, ready=begun)
         else:
@@ -197,6 +196,7 @@ def _work(
         serving = Serving(folder, log, live, say, settings)
         if replayed:
             say(f"learned {replayed:,} labels of the log that no snapshot had")
+        listening.listen(2048)  # who comes now waits for a moment
         config = uvicorn.Config(
             serving.app,
             log_level="error",

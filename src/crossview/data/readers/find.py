@@ -10,7 +10,7 @@ from typing import Any
 
 from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
-from crossview.data.databases import LOG, is_address
+from crossview.data.databases import LOG, has_password, is_address
 from crossview.data.readers.duck import literal
 from crossview.errors import InputError
 from crossview.saving.files import is_pipe
@@ -28,6 +28,11 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
     if isinstance(source, str) and is_query(source):
         return _entry("query"), source
     if isinstance(source, str) and is_address(source):
+        if has_password(source):  # results say what they were made from
+            raise InputError(
+                "the address of the log has a password, which would be in what is written and "
+                "printed; set PGPASSWORD, or use ~/.pgpass"
+            )
         return _entry("served"), [source]
     if isinstance(source, str) and _REMOTE.match(source):
         return _entry("query"), f"FROM {literal(source)}"  # DuckDB reads it
