@@ -19,24 +19,19 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
+from crossview.data.addresses import LOG, is_address
 from crossview.errors import InputError
 
 __all__ = [
-    "LOG",
     "AwayError",
     "Database",
     "Postgres",
     "Sqlite",
-    "has_password",
-    "is_address",
     "open_database",
     "sha256_of",
 ]
 
-LOG = "log.sqlite"
-SCHEMES = ("postgresql://", "postgres://")
 # of SQLite's file, and of locks in PostgreSQL
 APPLICATION = 0x43725677
 WRITING, LEADING = 1, 2
@@ -49,17 +44,6 @@ PART = 1 << 24
 
 class AwayError(InputError):
     """The database cannot be used now; later it may be."""
-
-
-def is_address(where: str | os.PathLike[str]) -> bool:
-    """Return whether it is the address of a database, and no path."""
-    return isinstance(where, str) and where.startswith(SCHEMES)
-
-
-def has_password(address: str) -> bool:
-    """Return whether an address has a password."""
-    parts = urlsplit(address)
-    return parts.password is not None or "password" in parse_qs(parts.query)
 
 
 def open_database(where: str | os.PathLike[str], *, read_only: bool = False) -> Database:

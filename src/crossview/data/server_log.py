@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, Self
 import msgspec
 import xxhash
 
-from crossview.data.databases import LOG, Database, Postgres, Sqlite, is_address, open_database
+from crossview.data.addresses import LOG, is_address
+from crossview.data.databases import Database, Postgres, Sqlite, open_database
 from crossview.errors import InputError
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "JOIN",
     "LATE",
     "LEAVE",
-    "LOG",
     "OWN_ID",
     "PROMOTE",
     "Counts",

@@ -9,7 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from crossview.data.databases import Postgres, is_address
+from crossview.data.addresses import is_address
+from crossview.data.databases import Postgres
 from crossview.errors import InputError
 
 __all__ = ["Files", "open_files"]

@@ -19,8 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crossview.data.databases import AwayError, is_address, sha256_of
-from crossview.data.server_log import JOIN, LOG, PROMOTE, Event, Labeled, Log, Snapshot
+from crossview.data.addresses import LOG, is_address
+from crossview.data.databases import AwayError, sha256_of
+from crossview.data.server_log import JOIN, PROMOTE, Event, Labeled, Log, Snapshot
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_files import read_info

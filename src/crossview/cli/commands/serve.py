@@ -8,7 +8,7 @@ from typing import Any
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import parse_columns, parse_seconds
 from crossview.cli.output import compiling_as_line
-from crossview.data.databases import is_address
+from crossview.data.addresses import is_address
 from crossview.errors import InputError
 
 OPTIONS = """

@@ -10,7 +10,7 @@ from typing import Any
 
 from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
-from crossview.data.databases import LOG, has_password, is_address
+from crossview.data.addresses import LOG, has_password, is_address
 from crossview.data.readers.duck import literal
 from crossview.errors import InputError
 from crossview.saving.files import is_pipe

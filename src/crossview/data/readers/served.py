@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from crossview.data.databases import is_address
+from crossview.data.addresses import is_address
 from crossview.data.readers.text import JsonSource
 from crossview.data.server_log import ASSUMED, Log
 from crossview.errors import InputError
