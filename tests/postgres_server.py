@@ -49,6 +49,7 @@ class PostgresServer:
     def kill(self):
         """Kill all of its processes, as a machine that loses its power does."""
         main = int(Path(self._data, "postmaster.pid").read_text().split()[0])
+        os.kill(main, signal.SIGSTOP)  # it starts no more of them
         listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(main)], **self._options)
         for pid in (main, *map(int, listed.stdout.split())):
             with suppress(ProcessLookupError):

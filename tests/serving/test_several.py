@@ -13,6 +13,8 @@ import pytest
 import crossview
 import forks
 from crossview import InputError
+from crossview.data.databases import AwayError
+from crossview.data.server_log import Log, Prediction, own_id
 from crossview.serving.folder import replay
 from fuzz.servers import Servers, share_and_check
 from live_servers import make_rows, serving
@@ -85,6 +87,27 @@ def test_two_servers_learn_the_same_and_replay_does(address, model_file, tmp_pat
     with serving(address) as third:
         assert third.said == ["server leads: it writes snapshots"]
         assert third.get("/stats")["snapshot"] == 120
+
+
+def test_a_server_that_stands_still_does_not_keep_others_from_writing(address):
+    one, other = Log.create(address, {}), Log(address)
+    with contextlib.closing(one), contextlib.closing(other):
+        base = one.begin_run()
+        records = [Prediction(base + i, own_id(base + i), 0, "{}", 0, "1", "1") for i in range(3)]
+
+        def stand_still():
+            with one.db.reading(), one.transaction():
+                one.add_predictions(records)
+                with other.transaction():  # waits until the session of the first one is ended
+                    assert other.newest().predictions == 0
+                one.newest()
+
+        with pytest.raises(AwayError):
+            stand_still()
+        with one.transaction():
+            assert one.add_predictions(records[:2]) == 2
+            assert one.add_predictions(records) == 1  # as after a commit of unknown outcome
+        assert other.newest().predictions == 3
 
 
 def test_challengers_join_and_take_over_on_all_servers(address, model_file):

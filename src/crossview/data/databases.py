@@ -38,6 +38,8 @@ WRITING, LEADING = 1, 2
 # seconds after which PostgreSQL ends a session that stands still: within a transaction, in which
 # it keeps others from writing, and as the leader
 MOST_IDLE, MOST_IDLE_LEADING = 5, 5
+# of one statement
+MOST_VALUES = 65_535
 # bytes of a file in one row of a table
 PART = 1 << 24
 
@@ -349,9 +351,17 @@ class Postgres(Database):
         return cursor.fetchall() if cursor.description else []
 
     def execute_many(self, query: str, rows: Iterable[Sequence[Any]]) -> int:
-        with self._connected().cursor() as cursor:
-            cursor.executemany(_marked(query), rows)
-            return int(cursor.rowcount)
+        # executemany of psycopg would use a pipeline, which ends with a message that switches the
+        # timeout of a transaction off in which a server stands still
+        rows, n = list(rows), 0
+        head, marks, rest = _cut_values(query)
+        at_once = MOST_VALUES // max(1, marks.count("?")) if marks else 1
+        for lo in range(0, len(rows), at_once):
+            some = rows[lo : lo + at_once]
+            statement = _marked(head) + ",".join([_marked(marks)] * len(some)) + _marked(rest)
+            values = [value for row in some for value in row]
+            n += int(self._connected().execute(statement, values).rowcount)
+        return n
 
     @contextmanager
     def transaction(self, *, alone: bool = True) -> Iterator[None]:
@@ -489,6 +499,16 @@ def sha256_of(file: str | os.PathLike[str]) -> str:
 def _marked(query: str) -> str:
     """Return a statement as psycopg takes it."""
     return query.replace("?", "%s")
+
+
+@lru_cache(maxsize=256)
+def _cut_values(query: str) -> tuple[str, str, str]:
+    """Return what is before the values of an INSERT, the marks of one row, and what is after."""
+    head, word, rest = query.partition("VALUES (")
+    if not word:
+        return query, "", ""
+    marks, _, rest = rest.partition(")")
+    return f"{head}VALUES ", f"({marks})", rest
 
 
 def _line(error: Exception) -> str:
