@@ -379,10 +379,11 @@ class Postgres(Database):
     def reading(self) -> Iterator[None]:
         try:
             yield
-        except (self._driver.OperationalError, self._driver.InterfaceError) as error:
-            raise AwayError(f"cannot be used ({_line(error)})", file=self.file) from error
         except self._driver.Error as error:
-            raise InputError(f"cannot be used ({_line(error)})", file=self.file) from error
+            away = (self._driver.OperationalError, self._driver.InterfaceError)
+            is_lost = self._connection is None or self._connection.closed
+            kind = AwayError if is_lost or isinstance(error, away) else InputError
+            raise kind(f"cannot be used ({_line(error)})", file=self.file) from error
 
     def among(self, column: str) -> str:
         return f"{column} = ANY(?)"
