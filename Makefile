@@ -4,6 +4,9 @@
 PYTHON ?= python3
 VENV := .venv/bin/python
 
+# what `make release` tries wheel and sdist with
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+
 # how long `make fuzz` goes on
 FUZZ_SECONDS ?= 600
 
@@ -17,7 +20,7 @@ help:
 	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md and docs/scale.md"
 	@echo "make papers    the papers' tables and figures, run again; rewrites docs/papers/results.md"
 	@echo "make docs      the site, with its gallery, into docs/_build/html; it needs no network"
-	@echo "make release   wheel and sdist of the last tag, each tried in an environment of its own"
+	@echo "make release   wheel and sdist of the last tag, tried in clean environments of each Python here"
 	@echo "make clean     remove the environment and what the demo wrote"
 
 # One environment; a stamp a set of extras, remade when pyproject.toml changes.
@@ -31,7 +34,7 @@ help:
 	$(VENV) -m compileall -q src
 	touch $@
 
-demo: .venv/installed-cli,serve
+demo: .venv/installed-report,serve
 	PATH="$(CURDIR)/.venv/bin:$$PATH" sh examples/demo.sh
 
 test: .venv/installed-dev lint types pytest
@@ -72,10 +75,14 @@ docs: .venv/installed-docs
 release: .venv/created
 	test -z "$$(git status --porcelain)" || { echo "commit or remove what git status shows"; exit 1; }
 	rm -rf dist
-	$(VENV) -m pip install --quiet --disable-pip-version-check build twine
+	$(VENV) -m pip install --quiet --disable-pip-version-check build twine uv
 	$(VENV) -m build --outdir dist
 	$(VENV) -m twine check --strict dist/*
-	for file in dist/*; do PYTHON=$(CURDIR)/$(VENV) sh tests/installed.sh "$$file" || exit 1; done
+	for python in $(PYTHONS); do \
+		$$python -c '' 2>/dev/null || { echo "$$python is not here, so it is not tried"; continue; }; \
+		PYTHON=$$python sh tests/installed.sh dist/*.whl pip || exit 1; \
+		PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHON=$$python sh tests/installed.sh dist/*.tar.gz uv || exit 1; \
+	done
 	@git describe --exact-match --tags >/dev/null 2>&1 || echo "This commit has no tag, so its version cannot be published: git tag v0.1.0"
 	@echo "To publish: $(VENV) -m twine upload dist/*"
 

@@ -19,9 +19,11 @@ import os
 import pkgutil
 import subprocess
 import sys
+import tempfile
 import warnings
+from pathlib import Path
 
-from benchmarks.harness import BENCHMARKS, QUICK, ROOT, Benchmark, Table, machine
+from benchmarks.harness import BENCHMARKS, QUICK, RESUME, ROOT, Benchmark, Picture, Table, machine
 
 ROOMS = ("speed", "evidence", "papers")
 
@@ -37,10 +39,11 @@ def known(room: str) -> dict[str, Benchmark]:
     return {name: one for name, one in BENCHMARKS.items() if one.room == room}
 
 
-def result(one: Benchmark, tables: list[Table]) -> str:
-    """Return what stands between the two comments."""
-    tables = [table for table in tables if table.rows]
+def result(one: Benchmark, found: list[Table | Picture], figures: Path) -> str:
+    """Return what stands between the two comments; pictures go into a folder."""
+    tables = [table for table in found if isinstance(table, Table) and table.rows]
     parts = [str(table) for table in tables]
+    parts += [picture.drawn(figures) for picture in found if isinstance(picture, Picture)]
     if one.room == "speed":
         parts.insert(0, f"Measured on {datetime.date.today().isoformat()}: {machine()}.")
     if one.findings is not None and parts:
@@ -49,20 +52,21 @@ def result(one: Benchmark, tables: list[Table]) -> str:
     return "\n\n".join(parts)
 
 
-def write(one: Benchmark, tables: list[Table], *, partly: bool) -> None:
-    """Write the tables and their findings into the page; partly: only rows that are there."""
+def write(one: Benchmark, found: list[Table | Picture], *, partly: bool) -> None:
+    """Write tables, pictures and findings into the page; partly: only rows that are there."""
     page = ROOT / one.page
     begin, end = f"<!-- {one.room} {one.name} -->\n", "<!-- end -->"
-    before, found, rest = page.read_text().partition(begin)
-    if not found:
+    before, mark, rest = page.read_text().partition(begin)
+    if not mark:
         raise SystemExit(f"{one.page} has no line {begin.strip()}")
     old, _, after = rest.partition(end)
     if partly:
         earlier = {table.title: table for table in Table.read(old)}
-        newer = {table.title: table for table in tables}
+        newer = {table.title: table for table in found if isinstance(table, Table)}
         merged = {t: earlier[t].updated(newer[t]) for t in newer if t in earlier}
-        tables = list((earlier | newer | merged).values())
-    page.write_text(f"{before}{begin}\n{result(one, tables)}\n\n{end}{after}")
+        found = list((earlier | newer | merged).values())
+    shown = result(one, found, page.parent / "figures")
+    page.write_text(f"{before}{begin}\n{shown}\n\n{end}{after}")
 
 
 def main() -> int:
@@ -74,7 +78,12 @@ def main() -> int:
     parser.add_argument("sets", nargs="*", help="these data sets only")
     parser.add_argument("--write", action="store_true", help="into the page that cites it")
     parser.add_argument("--quick", action="store_true", help="small, to see that it works")
+    parser.add_argument(
+        "--resume", action="store_true", help="also take what earlier code has found, and say so"
+    )
     options = parser.parse_args()
+    if options.resume:
+        os.environ[RESUME] = "1"
     if options.quick:
         os.environ[QUICK] = "1"  # before the modules are imported
         if options.write:
@@ -97,10 +106,11 @@ def main() -> int:
         return 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of settings that do not converge, or have one view
-        tables = list(one.run(options.sets) if one.sets else one.run())
-    print(result(one, tables))
+        found = list(one.run(options.sets) if one.sets else one.run())
+    with tempfile.TemporaryDirectory() as figures:
+        print(result(one, found, Path(figures)))
     if options.write:
-        write(one, tables, partly=bool(options.sets))
+        write(one, found, partly=bool(options.sets))
     return 0
 
 

@@ -143,6 +143,8 @@ def learners(views=tuple(VIEWS)):
         quick.pop("random_state", None)
         if "lam" in known:  # one per view
             quick["lam"] = {view: 10.0 ** -(v + 1) for v, view in enumerate(views)}
+        if "view_weights" in known and entry.name.endswith(("squared", "independent")):
+            quick["view_weights"] = "learned"
         if "members" in known:
             quick["members"] = MEMBERS[entry.task]
         yield at, entry, quick

@@ -1,4 +1,4 @@
-"""What all benchmarks use: sizes, times in turn, processes, tables and findings of them."""
+"""What all benchmarks use: sizes, times in turn, processes, tables, pictures and findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 # the environment also tells processes and workers that are started
-QUICK = "CROSSVIEW_BENCHMARKS_QUICK"
+QUICK, RESUME = "CROSSVIEW_BENCHMARKS_QUICK", "CROSSVIEW_BENCHMARKS_RESUME"
 
 
 def size(full: Any, quick: Any) -> Any:
@@ -41,7 +41,7 @@ class Benchmark:
 
     name: str
     room: str
-    run: Callable[..., Iterable[Table]]
+    run: Callable[..., Iterable[Table | Picture]]
     page: str
     sets: tuple[str, ...]
     findings: Callable[[list[Table]], list[str]] | None
@@ -68,26 +68,36 @@ def benchmark(
 @functools.cache
 def version() -> str:
     """Return a hash of the package's code."""
-    files = sorted((ROOT / "src" / "crossview").rglob("*.py"))
+    return _hash(sorted((ROOT / "src" / "crossview").rglob("*.py")))
+
+
+def _hash(files: Iterable[Path]) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def remembered(key: Sequence[Any], function: Callable, *arguments: Any) -> Any:
     """Return what a function returns, of JSON; at once where a run of this code has found it.
 
-    So a long run may be stopped, and several processes may share it.
+    So a long run may be stopped, and several processes may share it.  With ``--resume`` what
+    another state of the package has found counts, too, and is said; not what another state of the
+    benchmark has.
     """
-    file = ROOT / ".benchmarks" / f"{function.__module__}-{version()}.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    known = {json.dumps(line["key"]): line["found"] for line in map(json.loads, lines)}
     if os.environ.get(QUICK):
         return function(*arguments)
-    if json.dumps([*key]) not in known:
-        known[json.dumps([*key])] = found = function(*arguments)
-        file.parent.mkdir(exist_ok=True)
-        with file.open("a") as out:
-            out.write(json.dumps({"key": [*key], "found": found}) + "\n")
-    return known[json.dumps([*key])]
+    name = f"{function.__module__}-{_hash([Path(function.__code__.co_filename)])}"
+    file = ROOT / ".benchmarks" / f"{name}-{version()}.jsonl"
+    earlier = sorted(file.parent.glob(f"{name}-*.jsonl"), key=lambda one: one.stat().st_mtime)
+    for one in [file, *reversed(earlier if os.environ.get(RESUME) else [])]:
+        for line in map(json.loads, one.read_text().splitlines() if one.exists() else []):
+            if line["key"] == [*key]:
+                if one != file:
+                    say("  ", *key, "by earlier code, of", time.ctime(one.stat().st_mtime))
+                return line["found"]
+    found = function(*arguments)
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a") as out:
+        out.write(json.dumps({"key": [*key], "found": found}) + "\n")
+    return found
 
 
 # --- times and processes ----------------------------------------------------------------
@@ -243,6 +253,29 @@ class Table:
         for title, header, rows in re.findall(pattern, text, re.MULTILINE):
             cells = [[c.strip() for c in row[2:-2].split(" | ")] for row in rows.splitlines()]
             yield Table(header.split(" | "), cells, title)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of a page: its file, and what is drawn, which knows its title and its words."""
+
+    file: str
+    display: Any
+
+    def drawn(self, folder: Path) -> str:
+        """Write the file into the folder; return what shows it on a page beside the folder."""
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        figure = self.display.plot(titled=False).figure_
+        folder.mkdir(parents=True, exist_ok=True)
+        metadata = {"Date": None, "Creator": None}
+        figure.savefig(folder / f"{self.file}.svg", metadata=metadata, format="svg")
+        pyplot.close(figure)
+        image = f"![{self.display.alt}]({folder.name}/{self.file}.svg)"
+        return f"{image}\n\n*{self.display.title}*"
 
 
 def mean_and_error(values: Any) -> str:

@@ -10,6 +10,10 @@ Then bytes of its log are changed at many places: a replay refuses it, or gives 
 
     python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 20 --damage 1000
 
+Several servers of one log: the one that leads is killed, or stands still until another one leads.
+
+    python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 20 --log postgresql://user@host/db
+
 A small disk is filled while clients ask, and emptied again: the server goes on by itself.
 
     mount -t tmpfs -o size=4m none /mnt/small
@@ -26,6 +30,7 @@ import os
 import random
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -111,6 +116,202 @@ class Client(threading.Thread):
             memory.labels |= dict.fromkeys(ids, json.dumps(label))
 
 
+class Roamer(Client):
+    """Sends requests to any of several servers, and again where one is gone or cannot write."""
+
+    def __init__(
+        self, ports: list[int], memory: Memory, rows: Callable[[random.Random], Any], seed: str
+    ) -> None:
+        super().__init__(0, memory, rows, seed)
+        self._ports = ports
+
+    def run(self) -> None:
+        """Send, until it is told to end."""
+        while not self.ended.is_set():
+            with contextlib.suppress(NotTakenError):
+                self._step(None)
+
+    def _post(self, connection: Any, path: str, body: Any) -> Any:
+        kind = {"content-type": "application/json"}
+        while True:
+            try:
+                connection = http.client.HTTPConnection(
+                    "127.0.0.1", self._random.choice(self._ports), timeout=3
+                )
+                with contextlib.closing(connection):
+                    connection.request("POST", path, json.dumps(body), kind)
+                    answer = connection.getresponse()
+                    content = json.loads(answer.read())
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.02)
+                continue
+            if answer.status == 503:
+                time.sleep(0.02)
+                continue
+            if answer.status != 200:  # a prediction that nobody waited for died with its server
+                lost = [one for one in content.get("labels", [content]) if "error" in one]
+                if not all("no prediction has this id" in one["error"] for one in lost):
+                    self._memory.refused.append(f"{path} {answer.status}: {content}")
+                raise NotTakenError
+            return content
+
+
+class Servers:
+    """Servers of one log, each of which starts again where it has ended.
+
+    Parameters
+    ----------
+    start : callable
+        Starts a server on a port, whose stderr is a file.
+    n : int
+    folder : path
+        For the errors of the servers.
+    """
+
+    def __init__(self, start: Callable[[int, Path], Any], n: int, folder: Path) -> None:
+        self._start, self._folder = start, folder
+        self.ports = _free_ports(n)
+        self.running = {port: self._started(port) for port in self.ports}
+        for port in self.ports:
+            self.wait(port)
+
+    def _started(self, port: int) -> Any:
+        errors = self._folder / f"errors-{port}"
+        errors.write_text("")
+        return self._start(port, errors)
+
+    def wait(self, port: int) -> None:
+        """Wait until a server answers."""
+        wait_for_port(self.running[port], self._folder / f"errors-{port}")
+
+    def leader(self, but: int | None = None) -> int:
+        """Return the port of the server that leads, once there is one."""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            for port in self.ports:
+                if port != but and (numbers := _ask(port, "/stats")) and numbers["leads"]:
+                    return port
+            time.sleep(0.05)
+        raise AssertionError("no server leads")
+
+    def start_again(self, port: int) -> None:
+        """Start a server that was killed."""
+        self.running[port].wait()
+        self.running[port] = self._started(port)
+        self.wait(port)
+
+    def kill_leader(self) -> None:
+        """Kill it; another one leads, and it comes back."""
+        port = self.leader()
+        self.running[port].kill(signal.SIGKILL)
+        self.leader(but=port)
+        self.start_again(port)
+
+    def stop_leader(self) -> None:
+        """Have it stand still until another one leads; then it goes on, and follows."""
+        port = self.leader()
+        self.running[port].kill(signal.SIGSTOP)
+        other = self.leader(but=port)
+        self.running[port].kill(signal.SIGCONT)
+        until = time.monotonic() + 60
+        while (_ask(port, "/stats") or {"leads": True})["leads"]:
+            assert time.monotonic() < until, "two servers lead"
+            time.sleep(0.05)
+        assert self.leader() == other
+
+    def end(self) -> None:
+        """Tell all to end, and wait."""
+        for server in self.running.values():
+            server.kill(signal.SIGTERM)
+        for server in self.running.values():
+            server.wait()
+
+
+def share_and_check(
+    where: str,
+    servers: Servers,
+    rows: Callable[[random.Random], tuple[Any, Any]],
+    disturbances: list[Callable[[], None]],
+    seed: int,
+) -> tuple[int, int]:
+    """Disturb servers of one log under load, and check what is left; return labels, predictions.
+
+    Parameters
+    ----------
+    where : str
+        The address, or the folder, of the log.
+    servers : Servers
+    rows : callable
+        Draws a row and a label.
+    disturbances : list of callable
+        What happens, one after the other.
+    seed : int
+    """
+    memory, chance = Memory(), random.Random(seed)
+    clients = [Roamer(servers.ports, memory, rows, f"{seed}-{i}") for i in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for disturb in disturbances:
+        before, until = len(memory.labels), time.monotonic() + 60
+        while len(memory.labels) < before + 50:  # it goes on
+            assert time.monotonic() < until, "no label is acknowledged any more"
+            time.sleep(0.02)
+        time.sleep(chance.uniform(0.0, 0.3))
+        disturb()
+    for client in clients:
+        client.ended.set()
+    for client in clients:
+        client.join()
+    assert not memory.refused, memory.refused[:3]
+    with contextlib.closing(Log(where, read_only=True)) as log:
+        _check_memory(memory, log)
+        n_predictions, n_labels, _ = log.counts()
+    models = set()
+    for port in servers.ports:
+        until = time.monotonic() + 60
+        while (_ask(port, "/stats") or {}).get("model") != n_labels:
+            assert time.monotonic() < until, _ask(port, "/stats")
+            time.sleep(0.05)
+        models.add(_content(port, "/model"))
+    assert len(models) == 1
+    servers.end()
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder) / "again.safetensors"
+        found = replay(where, output=again)
+        assert not found.different, found
+        assert models == {again.read_bytes()}
+    assert len(memory.labels) <= n_labels == found.labels
+    return n_labels, n_predictions
+
+
+def _free_ports(n: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        found = []
+        for _ in range(n):
+            one = stack.enter_context(socket.socket())
+            one.bind(("127.0.0.1", 0))
+            found.append(one.getsockname()[1])
+        return found
+
+
+def _content(port: int, path: str) -> bytes | None:
+    """Return what a server answers; None if it does not, or refuses."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            content = answer.read()
+            return content if answer.status == 200 else None
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+def _ask(port: int, path: str) -> Any:
+    content = _content(port, path)
+    return None if content is None else json.loads(content)
+
+
 def wait_for_port(process: Any, errors: Path) -> int:
     """Return the port of a server that has begun to answer."""
     until = time.monotonic() + 300
@@ -177,7 +378,15 @@ def kill_and_check(
     found = replay(folder / "data", output=folder / "again.safetensors")
     assert not found.different, found
     assert (folder / "again.safetensors").read_bytes() == model.read_bytes()
-    log = Log(folder / "data", read_only=True)
+    with contextlib.closing(Log(folder / "data", read_only=True)) as log:
+        _check_memory(memory, log)
+        n_predictions, n_labels, _ = log.counts()
+    assert len(memory.labels) <= n_labels == found.labels
+    return n_labels, n_predictions
+
+
+def _check_memory(memory: Memory, log: Log) -> None:
+    """Raise an error unless a log has all that was acknowledged."""
     lost = []
     written = log.find([*memory.rows, *memory.labels])
     for id_, row in memory.rows.items():
@@ -188,11 +397,7 @@ def kill_and_check(
         known = written.get(id_)
         if known is None or known[1] is None or known[1].label != label:
             lost.append(f"label {id_}")
-    n_predictions, n_labels, _ = log.counts()
-    log.close()
     assert not lost, (len(lost), lost[:5])
-    assert len(memory.labels) <= n_labels == found.labels
-    return n_labels, n_predictions
 
 
 def damage_and_check(folder: Path, places: int, seed: int) -> int:
@@ -310,6 +515,7 @@ def main() -> None:
     parser.add_argument("table", help='JSON lines of row and label: {"row": {}, "label": 1}')
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--damage", type=int, default=0, help="places of its log, afterwards")
+    parser.add_argument("--log", help="the address of an empty database, for three servers")
     parser.add_argument("--disk", help="a small disk to fill, in place of kills")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -326,6 +532,25 @@ def main() -> None:
             with errors.open("wb") as stderr:
                 return Process([*argv, "--data", f"{folder}/data"], stderr=stderr)
 
+        if given.log:
+
+            def start_at(port: int, errors: Path) -> Process:
+                argv = [sys.executable, "-m", "crossview", "serve", given.model, "--log", given.log]
+                with errors.open("wb") as stderr:
+                    return Process([*argv, "--port", str(port)], stderr=stderr)
+
+            servers = Servers(start_at, 3, Path(folder))
+            four = [*[servers.kill_leader] * 3, servers.stop_leader]
+            disturbances = four * (given.kills // 4)
+            labels, predictions = share_and_check(
+                given.log, servers, draw, disturbances, given.seed
+            )
+            print(
+                f"{len(disturbances):,} times another server had to lead: {predictions:,} "
+                f"predictions and {labels:,} labels in the log, none that was acknowledged is "
+                "lost; three servers and a replay have the same bytes"
+            )
+            return
         if given.disk:
             folder = given.disk
             took, labels = fill_and_check(Path(folder), start, draw, given.seed)

@@ -5,12 +5,17 @@ import os
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from compiled_loops import LOOPS, signatures
 
 # before the first import of numba; code of other versions is stale by itself (`crossview._jit`)
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "crossview-numba"))
+
+# what a loop calls is compiled for Python by its first example
+hypothesis.settings.register_profile("compiling", deadline=None)
+hypothesis.settings.load_profile("compiling")
 
 # the workers of pytest-xdist share the cores and the cache
 if "PYTEST_XDIST_WORKER" in os.environ:

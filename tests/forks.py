@@ -44,15 +44,20 @@ class Fork:
         return int(self._server.stdout.readline())
 
 
-def start(argv, *, loaded=True, cwd=None, stdin="/dev/null", stdout, stderr, **environment) -> Fork:
-    """Start ``crossview ARGV`` or ``-c CODE``, with files as its standard streams."""
+def start(
+    argv, *, loaded=True, of=0, cwd=None, stdin="/dev/null", stdout, stderr, **environment
+) -> Fork:
+    """Start ``crossview ARGV`` or ``-c CODE``, with files as its standard streams.
+
+    Commands that run at the same time are of several processes: ``of`` is the number of one.
+    """
     job = {
         "argv": [str(word) for word in argv],
         "cwd": str(cwd or Path.cwd()),
         "streams": [str(stdin), str(stdout), str(stderr)],
         "environment": environment,
     }
-    return Fork(_server(loaded), job)
+    return Fork(_server(loaded, of), job)
 
 
 def run(argv, *, stdin=b"", stdout=None, **options) -> subprocess.CompletedProcess:
@@ -66,7 +71,7 @@ def run(argv, *, stdin=b"", stdout=None, **options) -> subprocess.CompletedProce
 
 
 @functools.cache
-def _server(loaded: bool) -> subprocess.Popen:
+def _server(loaded: bool, of: int) -> subprocess.Popen:
     source = str(Path(__file__).parents[1] / "src")
     server = subprocess.Popen(
         [sys.executable, __file__, "loaded" if loaded else "light"],

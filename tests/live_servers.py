@@ -1,7 +1,7 @@
 """A small model of a stream, rows for it, and a server in this process."""
 
 import json
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import numpy as np
 from sklearn.base import clone
@@ -66,13 +66,9 @@ class Client:
 def serving(path, model=None, hash_rows=False, **settings):
     """Serve a folder, as `crossview.serving.serve` does, without a socket."""
     said = []
-    folder = Folder(path)
-    log = folder.open(model, hash_rows=hash_rows)
-    live = folder.newest_model(log, said.append)
-    catch_up(live, log, log.counts().labels)
-    made = Serving(folder, log, live, said.append, Settings(**settings))
-    try:
+    with closing(Folder(path)) as folder, closing(folder.open(model, hash_rows=hash_rows)) as log:
+        live = folder.newest_model(log, said.append)
+        catch_up(live, log, log.counts().labels)
+        made = Serving(folder, log, live, said.append, Settings(**settings))
         with TestClient(made.app) as client:
             yield Client(client, made, said)
-    finally:
-        log.close()

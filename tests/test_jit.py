@@ -69,6 +69,21 @@ def test_an_edit_of_an_inlined_function_makes_the_cached_loop_stale(toy):
     assert sum(edited.stats.cache_hits.values()) == 0
 
 
+def test_what_a_loop_calls_is_compiled_for_python_only_when_python_calls_it(toy):
+    loop = toy()
+    assert loop(1.0) == 20.0
+    files = {file.name.partition("-")[0] for file in toy.package.rglob("*.nbi")}
+    assert files == {"loop.loop"}
+    piece = sys.modules["toy.algorithms.rules.piece"].piece
+    assert piece.signatures == loop.signatures
+    assert piece(2.0) == 3.0  # now it is, once, and cached
+    assert piece(2.0) == 3.0
+    assert len(list(toy.package.rglob("piece.piece*.nbc"))) == 1
+    # an integer is another type, and finds no code of the first one
+    assert loop(1) == 20.0
+    assert len(piece.signatures) == 2
+
+
 def test_every_compiled_source_counts(tmp_path):
     """All files that hold a compiled function."""
     shutil.copytree(

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -9,6 +10,7 @@ from crossview import (
     AROWClassifier,
     InputError,
     MultiViewSVMPerf,
+    OnlineStackingClassifier,
     OnlineStackingRegressor,
     PassiveAggressiveClassifier,
     UnusedColumnsWarning,
@@ -69,3 +71,37 @@ def test_parameters_are_mutable_attributes_and_a_clone_begins_as_given():
     unsure = to_river(PassiveAggressiveClassifier(calibration="none"))
     with pytest.raises(NotImplementedError, match="calibration='sigmoid'"):
         unsure.predict_proba_one({"x": 1.0})
+
+
+def sticky(n):
+    """Rows of which the last labels say more than the numbers; most labels are as the last one."""
+    rng, label = np.random.default_rng(0), 0
+    for _ in range(n):
+        label = label if rng.random() < 0.9 else int(rng.integers(2))
+        yield {"x": float(rng.normal() + 0.5 * label)}, label
+
+
+@pytest.mark.parametrize("delay", [None, 2])
+def test_the_last_labels_count_where_they_have_come(delay):
+    """As River delays labels; and of a row they are those that were known when it was predicted."""
+    experts = [("arow", AROWClassifier())]
+
+    def accuracy(memory):
+        learner = OnlineStackingClassifier(experts=experts, memory=memory, random_state=0)
+        model, metric = to_river(make_pipeline(ViewEncoder(bins=None), learner)), metrics.Accuracy()
+        return evaluate.progressive_val_score(sticky(3000), model, metric, delay=delay).get(), model
+
+    (with_memory, model), (without, _) = accuracy(True), accuracy(False)
+    assert with_memory > without + (0.05 if delay else 0.08)
+    learner = model.model[-1]
+    assert learner.uses_memory_
+    expected = make_pipeline(
+        ViewEncoder(bins=None),
+        OnlineStackingClassifier(experts=experts, memory=True, random_state=0),
+    )
+    for i, (x, y) in enumerate(sticky(3000)):
+        # with a delay of 2 River asks for row 2 after the label of row 0
+        expected[-1].set_delay(0 if delay is None else min(i, delay - 1))
+        expected.learn_one(x, y)
+    for name, array in expected[-1].get_state().items():
+        np.testing.assert_array_equal(learner.get_state()[name], array, err_msg=name)

@@ -11,8 +11,16 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss, root_mean_squared_error
 
-from benchmarks.harness import Table, benchmark, listed, loaded, size, span
+from benchmarks.harness import Picture, Table, benchmark, listed, loaded, size, span
 from crossview import OnlineStackingClassifier, OnlineStackingRegressor, ViewEncoder
+from crossview.reporting.displays.style import (
+    COLORS,
+    MUTED,
+    WIDTH,
+    Display,
+    add_key,
+    label_ends,
+)
 
 ROWS, BATCH = size(50_000, 1500), 1000
 # an adaptive random forest learns hundreds of rows a second
@@ -213,6 +221,7 @@ def measured(found: np.ndarray, y: np.ndarray, *, numbers: bool) -> tuple[float,
 LINEAR, FOREST = "River, linear", "River, forest (first rows)"
 OURS, OURS_FIRST, PLAIN = "Crossview", "Crossview (first rows)", "Crossview, bins=None"
 FORGETFUL = "Crossview, memory=False"
+FOREST_ALONE = "River, forest"
 RMSE = "RMSE"
 RATE = "rows/s: Crossview, River's linear, its forest"
 
@@ -279,3 +288,53 @@ def streams(wanted: list[str]) -> list[Table]:
             table.add(*cells(name, X, y, numbers=numbers))
         tables.append(table)
     return tables
+
+
+# --- accuracy over time ------------------------------------------------------------------------
+
+
+class AccuracyDisplay(Display):
+    """The accuracy of each `BATCH` rows, of some models, and where the stream changes."""
+
+    size = (WIDTH, 3.3)
+
+    def __init__(self, name: str, right: dict[str, np.ndarray], changes: list[int]) -> None:
+        self.changes = changes
+        self.curves = {
+            model: [float(part.mean()) for part in np.array_split(own, max(1, len(own) // BATCH))]
+            for model, own in right.items()
+        }
+        ours, others = self.curves[OURS], [v for k, v in self.curves.items() if k != OURS]
+        ahead = sum(value > max(rest) for value, *rest in zip(ours, *others, strict=True))
+        self.title = f"{name}: {OURS} is ahead in {ahead} of {len(ours)} windows of {BATCH:,} rows"
+        ends = ", ".join(f"{model} {np.mean(own):.3f}" for model, own in right.items())
+        at = listed(f"{row:,}" for row in changes)
+        self.alt = f"Accuracy over time; the stream changes at rows {at}. Of all rows: {ends}."
+
+    def _draw(self, ax: Any) -> None:
+        for row in self.changes:
+            ax.axvline(row, color=MUTED, linewidth=1.0, linestyle=":")
+        for (_, values), color in zip(self.curves.items(), COLORS, strict=False):
+            rows = BATCH * (np.arange(len(values)) + 0.5)
+            ax.plot(rows, values, color=color)
+        last = [values[-1] for values in self.curves.values()]
+        ax.grid(axis="y")
+        ax.set_xlabel("rows")
+        ax.set_ylabel("accuracy")
+        label_ends(ax, [*self.curves], [rows[-1]] * len(last), last, [*COLORS[: len(last)]])
+        add_key(ax, "dotted: the stream changes")
+
+
+@benchmark("docs/guide/streams.md")
+def accuracy_over_time() -> Iterator[Picture]:
+    """Accuracy by windows where a stream changes at once."""
+    for name in ("SEA", "Agrawal")[: size(None, 1)]:
+        X, y = CLASSES[name]()
+        found = {
+            OURS: by_stack(X, y, numbers=False),
+            LINEAR: by_river(linear(2), X, y, numbers=False),
+            FOREST_ALONE: by_river(forest(2), X, y, numbers=False),
+        }
+        right = {model: p.argmax(axis=1) == y for model, p in found.items()}
+        file = f"accuracy-over-time-{name.lower()}"
+        yield Picture(file, AccuracyDisplay(name, right, [len(y) * i // 4 for i in (1, 2, 3)]))

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from benchmarks import data as shared_data
-from benchmarks.papers.experiment import Claim, Experiment, Picture, Printed, Results, in_parallel
+from benchmarks.harness import Picture
+from benchmarks.papers.experiment import Claim, Experiment, Printed, Results, in_parallel
 from crossview import (
     AROWClassifier,
     ConfidenceWeightedClassifier,

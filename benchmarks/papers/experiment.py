@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.harness import say
+from benchmarks.harness import Picture, say
 from crossview.scoring.significance.posterior import Posterior, correlated_t_posterior
 
 # how a method is run; a baseline is always tuned
@@ -40,14 +40,6 @@ class Printed(NamedTuple):
 
     mean: float
     sd: float | None = None
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure: its file, and what is drawn, which knows its title and alternative text."""
-
-    file: str
-    display: Any
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from benchmarks.harness import ROOT, Table, listed, loaded
 from benchmarks.papers import distribution_aware, keco, machines, performance, two_view
@@ -75,7 +74,7 @@ def section(experiment: Experiment, wanted: list[str], figures: Path, old: str =
         own = [_heading(experiment, name), *_tables(experiment, name, found[name])]
         if experiment.pictures is not None:
             for picture in experiment.pictures(name, data, found[name]):
-                own.append(_drawn(picture, figures))
+                own.append(picture.drawn(figures))
         blocks[name] = "\n\n".join(own)
     for name in experiment.sets:
         if name not in found and (name in wanted or not wanted):
@@ -251,18 +250,3 @@ def _sentences(experiment: Experiment, claims: Claims) -> str:
                 f"- {claim.better} is better {than} in {claim.measure}: {'; '.join(said)}."
             )
     return "What holds:\n\n" + "\n".join(lines)
-
-
-def _drawn(picture: Any, folder: Path) -> str:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    display = picture.display.plot(titled=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    display.figure_.savefig(
-        folder / f"{picture.file}.svg", metadata={"Date": None, "Creator": None}, format="svg"
-    )
-    pyplot.close(display.figure_)
-    return f"![{display.alt}]({folder.name}/{picture.file}.svg)\n\n*{display.title}*"

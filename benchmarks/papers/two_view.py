@@ -13,7 +13,8 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from benchmarks import data as shared_data
-from benchmarks.papers.experiment import Claim, Experiment, Picture, Printed, Results, in_parallel
+from benchmarks.harness import Picture
+from benchmarks.papers.experiment import Claim, Experiment, Printed, Results, in_parallel
 from crossview import (
     MultiView,
     MultiViewPAClassifier,

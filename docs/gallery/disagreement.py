@@ -15,7 +15,7 @@ from crossview import MultiViewPAClassifier, ViewEncoder, datasets
 table = datasets.load("breast-cancer")
 X = ViewEncoder().fit_transform(table.drop_columns("diagnosis"))
 y = table["diagnosis"].to_numpy()
-prices = np.logspace(-4, 1, 11)
+prices = np.logspace(-3, 2, 11)
 folds = StratifiedKFold(10, shuffle=True, random_state=0)
 
 figure, ax = plt.subplots()
@@ -36,6 +36,6 @@ for coupling, at in (("squared", 6), ("absolute", 5)):
         textcoords="offset points",
         color=line.get_color(),
     )
-ax.set(xscale="log", xlabel="disagreement (γ)", ylabel="accuracy, mean and standard error")
+ax.set(xscale="log", xlabel="disagreement", ylabel="accuracy, mean and standard error")
 ax.set_title("What disagreement of the views may cost")
 plt.show()

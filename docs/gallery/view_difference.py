@@ -18,7 +18,7 @@ y = table["digit"].to_numpy() == 8
 rows = np.random.default_rng(0).permutation(len(y))[:1000]
 
 figure, ax = plt.subplots()
-for price, name in ((0.0, "no price on disagreement"), (0.1, "disagreement = 0.1")):
+for price, name in ((0.0, "no price on disagreement"), (1.0, "disagreement = 1")):
     model = MultiViewPAClassifier(coupling="squared", disagreement=price, C=0.1)
     model.partial_fit(X[rows[:2]], y[rows[:2]], classes=[False, True])
     differences = []

@@ -21,6 +21,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,8 +30,14 @@ from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
     IndexDataCacheFile,
+    NullCache,
     UserWideCacheLocator,
 )
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -103,15 +110,80 @@ class _Cache(FunctionCache):
         )
 
 
+class _Inner(JITCodeLibrary):
+    """Optimized code of a function that compiled code calls; no machine code is made of it."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        self._verify_declare_only_symbols()  # type: ignore[no-untyped-call]
+        self._finalized = True
+
+
+class _Pipeline(Compiler):
+    """Numba's passes; a function that is compiled for one that compiles becomes an `_Inner`."""
+
+    def __init__(
+        self, typing: Any, target: Any, library: Any, args: Any, result: Any, flags: Any, local: Any
+    ) -> None:
+        if _Compiled.depth > 1:
+            library = _Inner(target.codegen(), "inner")  # type: ignore[no-untyped-call]
+            flags.no_compile = flags.no_cpython_wrapper = True
+        super().__init__(typing, target, library, args, result, flags, local)  # type: ignore[no-untyped-call]
+
+
+class _Compiled(CPUDispatcher):
+    """A function that is compiled for Python only if Python calls it.
+
+    Numba also compiles what is only ever called by compiled code down to machine code, with a
+    wrapper that reads Python objects, and caches it.  That took a quarter of the time, and the
+    code of a loop is the same without it.
+    """
+
+    depth = 0  # functions that compile, each for the one before; a lock lets one thread compile
+    _cache: Any
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for these types or load from the cache, unless it is done."""
+        with global_compiler_lock:
+            args = tuple(normalize_signature(sig)[0])  # type: ignore[no-untyped-call]
+            cache: Any = self._cache
+            found: Any = self.overloads.get(args)
+            if _Compiled.depth > 0:
+                self._cache = NullCache()
+            elif found is not None and isinstance(found.library, _Inner):
+                del self.overloads[args]
+            _Compiled.depth += 1
+            try:
+                return super().compile(sig)
+            finally:
+                _Compiled.depth -= 1
+                self._cache = cache
+
+    def add_overload(self, cres: Any) -> None:
+        """Keep what was compiled, for callers in Python unless it is an `_Inner`."""
+        if isinstance(cres.library, _Inner):
+            # compiled callers look it up by an object that is unique
+            cres = cres._replace(entry_point=object())
+            target: Any = self.targetctx
+            target.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
+            self.overloads[tuple(cres.signature.args)] = cres
+            return
+        for environment in methodcaller("_find_referenced_environments")(cres):
+            cres.library.codegen.set_env(environment.env_name, environment)
+        super().add_overload(cres)
+
+
 def _compiler(**options: Any) -> Callable[[Callable], Any]:
     """Return a decorator that compiles with these options, and caches."""
 
     def decorate(function: Callable) -> Any:
-        compiled = numba.njit(**_OPTIONS | options)(function)
-        if hasattr(compiled, "enable_caching"):  # not where NUMBA_DISABLE_JIT is set
-            # without any folder that can be written, each process compiles again
-            with contextlib.suppress(RuntimeError, OSError):
-                compiled._cache = _Cache(function)
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return function
+        settings = {"nopython": True} | _OPTIONS | options
+        compiled = _Compiled(function, targetoptions=settings, pipeline_class=_Pipeline)
+        # without any folder that can be written, each process compiles again
+        with contextlib.suppress(RuntimeError, OSError):
+            compiled._cache = _Cache(function)
         return compiled
 
     return decorate

@@ -67,7 +67,7 @@ class LabelOrderWarning(UserWarning):
 
 
 class OneClassWarning(UserWarning):
-    """Warning that a trained model predicts the same class for all rows.
+    """Warning that a trained model predicts the same class for all or nearly all rows.
 
     Another threshold, metric or positive class changes that.
     """

@@ -14,12 +14,12 @@ SLACKS = {"PA": HARD, "PA-I": LINEAR, "PA-II": QUADRATIC}
 KINDS = {"squared": couplings.SQUARED, "absolute": couplings.ABSOLUTE}
 
 
-def step(kind, variant, gamma, C, m, n, *, forward=False):
+def step(kind, variant, gamma, C, m, n, beta=1.0, *, forward=False, relative=False):
     m, n = (np.array(values, dtype=float) for values in (m, n))
     V = len(m)
-    steps = ViewSteps(m, n, np.zeros(V), *scratch(V))
+    steps = ViewSteps(m, n, beta * np.ones(V), np.zeros(V), *scratch(V))
     before = n.copy()
-    coupled_step(Coupling(KINDS[kind], gamma, forward), SLACKS[variant], C, V, steps)
+    coupled_step(Coupling(KINDS[kind], gamma, forward, relative), SLACKS[variant], C, V, steps)
     np.testing.assert_array_equal(n, before)
     return steps.P
 
@@ -36,6 +36,14 @@ def problem(rng, V):
     return m, n, 10.0 ** rng.uniform(-2, 1), 10.0 ** rng.uniform(-2, 1)
 
 
+def view_weights(rng, m):
+    """Equal weights, or others with which the joint margin is below 1."""
+    if rng.random() < 0.5:
+        return np.ones(len(m))
+    beta = rng.uniform(0.1, 2.0, size=len(m))
+    return beta / max(1.0, np.mean(beta * m) + 0.01)
+
+
 @pytest.mark.parametrize("V", [2, 3, 4, 5])
 @pytest.mark.parametrize("variant", SLACKS)
 @pytest.mark.parametrize("kind", KINDS)
@@ -43,10 +51,11 @@ def test_the_step_reaches_the_optimum_of_its_problem(kind, variant, V):
     rng = np.random.default_rng([V, len(kind), len(variant)])
     for _ in range(40):
         m, n, C, gamma = problem(rng, V)
-        P = step(kind, variant, gamma, C, m, n)
-        got = reference.objective(P, m, n, C, gamma, kind, variant)
-        other = reference.best_step(m, n, C, gamma, kind, variant)
-        best = reference.objective(other, m, n, C, gamma, kind, variant)
+        beta = view_weights(rng, m)
+        P = step(kind, variant, gamma, C, m, n, beta)
+        got = reference.objective(P, m, n, C, gamma, kind, variant, beta)
+        other = reference.best_step(m, n, C, gamma, kind, variant, beta)
+        best = reference.objective(other, m, n, C, gamma, kind, variant, beta)
         assert got <= best + 1e-9 * max(1.0, abs(best)), (m, n, C, gamma)
 
 
@@ -82,8 +91,9 @@ def test_the_absolute_step_equals_the_enumeration_of_active_sets(variant, V):
     rng = np.random.default_rng([V, len(variant)])
     for _ in range(100):
         m, n, C, gamma = problem(rng, V)
-        expected = reference.absolute(m, n, C, gamma, variant)
-        got = step("absolute", variant, gamma, C, m, n)
+        beta = view_weights(rng, m)
+        expected = reference.absolute(m, n, C, gamma, variant, beta)
+        got = step("absolute", variant, gamma, C, m, n, beta)
         np.testing.assert_allclose(got * n, expected * n, rtol=0, atol=1e-11)
 
 
@@ -92,8 +102,9 @@ def test_the_squared_step_equals_its_linear_system(variant):
     rng = np.random.default_rng(len(variant))
     for _ in range(200):
         m, n, C, gamma = problem(rng, rng.integers(2, 8))
-        expected = reference.squared(m, n, C, gamma, variant)
-        got = step("squared", variant, gamma, C, m, n)
+        beta = view_weights(rng, m)
+        expected = reference.squared(m, n, C, gamma, variant, beta)
+        got = step("squared", variant, gamma, C, m, n, beta)
         np.testing.assert_allclose(got * n, expected * n, rtol=0, atol=1e-11)
 
 
@@ -102,10 +113,28 @@ def test_the_general_form_equals_the_closed_form_for_two_views(variant):
     rng = np.random.default_rng(3)
     for _ in range(300):
         m, n, C, gamma = problem(rng, 2)
-        closed, general = np.zeros(2), np.zeros(2)
-        absolute.two_view_step(SLACKS[variant], gamma, C, m, n, closed)
-        absolute.step(SLACKS[variant], gamma, C, 2, ViewSteps(m, n, general, *scratch(2)))
+        beta, closed, general = view_weights(rng, m), np.zeros(2), np.zeros(2)
+        steps = ViewSteps(m, n, beta, closed, *scratch(2))
+        absolute.two_view_step(SLACKS[variant], gamma, C, steps)
+        absolute.step(SLACKS[variant], gamma, C, 2, steps._replace(P=general))
         np.testing.assert_allclose(general * n, closed * n, atol=1e-11)
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("variant", SLACKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_relative_penalty_is_a_multiple_of_the_step_of_pa(kind, variant, forward):
+    """So longer rows, with the C of the same step, give the same step."""
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        m, n, C, g = problem(rng, rng.integers(2, 5))
+        gamma = g * reference.pa(0.0, n.mean(), C, variant)
+        expected = step(kind, variant, gamma, C, m, n, forward=forward)
+        given = {"forward": forward, "relative": True}
+        found = step(kind, variant, g, C, m, n, **given)
+        np.testing.assert_allclose(found * n, expected * n, rtol=1e-9, atol=1e-9)
+        longer = step(kind, variant, g, C / 64.0, m, 64.0 * n, **given)
+        np.testing.assert_allclose(64.0 * longer * n, found * n, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("V", [2, 3, 4])
@@ -165,6 +194,18 @@ def test_the_published_update_halves_the_step_of_identical_views():
     published.step(0.5, 100.0, np.zeros(2), np.ones(2), P)
     np.testing.assert_allclose(P, [0.5, 0.5])
     np.testing.assert_allclose(step("absolute", "PA-I", 0.5, 100.0, [0, 0], [1, 1]), [1.0, 1.0])
+
+
+def test_the_multiplier_of_the_joint_loss_is_not_negative():
+    """(11) has no max(0, ...): here the printed tau, the sum of the steps, is below 0."""
+    m, n, gamma, C = np.array([2.9, -1.0]), np.array([0.1, 1.0]), 20.0, 1.0
+    as_printed = reference.published(m, n, C, gamma)
+    assert 1 - m.mean() > 0
+    assert sum(as_printed) < -0.3
+    P = step("absolute", "PA-I", gamma, C, m, n)
+    assert P.sum() == pytest.approx(0.0, abs=1e-12)
+    best = reference.objective(P, m, n, C, gamma, "absolute", "PA-I")
+    assert reference.objective(as_printed, m, n, C, gamma, "absolute", "PA-I") > best + 0.001
 
 
 def test_the_published_dual_needs_the_square_of_a():

@@ -40,30 +40,30 @@ def remembers(**options):
     return stack(memory=True, **options)
 
 
-@pytest.mark.parametrize("K", [2, 3])
-def test_rates_and_gains_equal_a_slow_reference(K):
+@pytest.mark.parametrize(("K", "delay"), [(2, 0), (3, 0), (3, 2)])
+def test_rates_and_gains_equal_a_slow_reference(K, delay):
     X, y = stream(300, 0.5, K)
-    model = remembers().partial_fit(X, y, classes=np.arange(K))
+    model = remembers().set_delay(delay).partial_fit(X, y, classes=np.arange(K))
     rates = np.full((3, K), 0.5)
     for label in y:
         for i, decay in enumerate(DECAYS):
             rates[i] = decay * rates[i] + (1 - decay) * (np.arange(K) == label)
     expected = rates[:, 1:] if K == 2 else rates
     np.testing.assert_allclose(model.get_state()["memory_rates"], expected, rtol=1e-12)
-    gain = slow.mean_gain(slow.slow_gains(y, K))
+    gain = slow.mean_gain(slow.slow_gains(y, K, delay))
     np.testing.assert_allclose(model.memory_gain_, gain, rtol=1e-9)
     assert not model.uses_memory_  # there are not 2,000 labels
 
 
-@pytest.mark.parametrize("K", [2, 3])
-def test_scores_equal_a_slow_reference(K):
+@pytest.mark.parametrize(("K", "delay"), [(2, 0), (3, 0), (2, 2)])
+def test_scores_equal_a_slow_reference(K, delay):
     """From row 2,000 on the memory is open, and combines what the stack says without it."""
-    X, y = stream(2600, 0.6, K)
-    kinds = np.arange(K)
-    scores, plain = (one.score_then_learn(X, y, classes=kinds) for one in (remembers(), stack()))
+    X, y = stream(2600, 0.8 if delay else 0.6, K)
+    kinds, model = np.arange(K), remembers().set_delay(delay)
+    scores, plain = (one.score_then_learn(X, y, classes=kinds) for one in (model, stack()))
     plain = plain.reshape(len(y), -1)
     bound = np.log(1e6 - 1) if K == 2 else 1e-6
-    expected = slow.combined(plain, X, y, np.arange(len(y)) >= 2000, bound)
+    expected = slow.combined(plain, X, y, np.arange(len(y)) >= 2000, bound, delay)
     np.testing.assert_allclose(scores.reshape(expected.shape), expected, rtol=1e-6, atol=1e-8)
     assert np.any(scores.reshape(expected.shape) != plain, axis=1)[2100:].mean() > 0.9
 
@@ -103,6 +103,31 @@ def test_no_score_depends_on_a_label_that_has_not_come():
     )
     np.testing.assert_array_equal(scores[: t + 1], other[: t + 1])
     assert not np.array_equal(scores[t + 1 : t + 10], other[t + 1 : t + 10])
+
+
+def test_of_late_labels_it_knows_what_was_known_at_the_prediction(tmp_path):
+    """Delays that vary: by rows, in batches and from a file; beyond its past the memory closes."""
+    X, y = stream(2600, 0.8)
+    delays = np.random.default_rng(0).integers(4, size=len(y))
+    whole = remembers()
+    scores = whole.set_delay(delays).score_then_learn(X, y, classes=[0, 1])
+    assert whole.uses_memory_
+    cut = remembers().set_delay(delays[:2100]).partial_fit(X[:2100], y[:2100], classes=[0, 1])
+    save(cut, tmp_path / "m.safetensors")
+    cut = load(tmp_path / "m.safetensors")
+    for i in range(2100, 2600):
+        cut.set_delay(int(delays[i])).learn_one(X[i], y[i])
+    for name, array in whole.get_state().items():
+        np.testing.assert_array_equal(cut.get_state()[name], array, err_msg=name)
+    in_time = remembers().score_then_learn(X, y, classes=[0, 1])
+    assert not np.array_equal(in_time, scores)
+    whole.set_delay(257).partial_fit(*stream(3000, 0.8, seed=1))
+    assert not whole.uses_memory_
+    for wrong in (-1, 0.5, [[1]]):
+        with pytest.raises(InputError, match="give a number of labels"):
+            whole.set_delay(wrong)
+    with pytest.raises(InputError, match="delays of 2 rows, and 1 rows to learn"):
+        whole.set_delay([1, 2]).learn_one(X[0], y[0])
 
 
 def test_rows_of_a_table_are_predicted_without_it():
@@ -186,7 +211,7 @@ def test_rows_of_a_table_are_decided_by_a_threshold_of_their_own(tmp_path):
     assert learner.uses_memory_
     assert trained.metric_without_memory < trained.metric["value"]
     (line,) = [one for one in trained.notes if "last labels" in one]
-    assert f"has f1 {trained.metric_without_memory:.4g} on these rows" in line
+    assert f"had f1 {trained.metric_without_memory:.4g} without them on these rows" in line
     assert learner.threshold_in_use == learner.threshold_ != learner.stream_threshold_
     pipeline, held_out = trained.fitted, table.drop_columns(["y"])
     above = pipeline.predict_proba(held_out)[:, 1] > learner.threshold_

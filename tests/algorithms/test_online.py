@@ -107,8 +107,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("classes", "scaling", "missing"),
-    [(2, 0.0, False), (2, 0.6, True), (3, 0.0, True), (3, 1.5, False)],
+    ("classes", "scaling", "missing", "learned"),
+    [(2, 0.0, False, False), (2, 0.6, True, True), (3, 0.0, True, True), (3, 1.5, False, False)],
 )
 @pytest.mark.parametrize(("coupling", "variant", "V"), CASES)
 @pytest.mark.parametrize(
@@ -123,22 +123,25 @@ CASES = [
     ids=["dense", "sparse", "sparse-full", "dense-diagonal", "dense-low-rank"],
 )
 def test_a_learner_on_views_equals_its_slow_reference(
-    coupling, variant, V, classes, scaling, missing, container, covariance
+    coupling, variant, V, classes, scaling, missing, learned, container, covariance
 ):
     blocks, y = views(V, classes)
     gamma, C = 0.3, 0.4
+    learned &= coupling != "published"
     present = np.random.default_rng(2).random((len(y), V)) < 0.75 if missing else None
 
-    def solve(m, n, C):
-        if coupling == "independent" or len(m) == 1:
+    def solve(m, n, C, beta=None):
+        if coupling == "independent":
             return [coupling_reference.pa(a, b, C, variant) for a, b in zip(m, n, strict=True)]
-        if coupling == "published":
+        if coupling == "published" and len(m) == 2:
             return coupling_reference.published(m, n, C, gamma)
-        return getattr(coupling_reference, coupling)(m, n, C, gamma, variant)
+        exactly = getattr(coupling_reference, "squared" if len(m) == 1 else coupling)
+        return exactly(m, n, C, gamma, variant, 1.0 if beta is None else beta)
 
     W, scores = coupling_reference.learn(
         blocks, y, solve, present, C, scaling, independent=coupling == "independent",
         geometry=covariance and partial(Geometry, DIAGONAL.get(covariance, covariance), rank=10),
+        learned=learned,
     )  # fmt: skip
     exact = coupling != "published"
     model = MultiViewPAClassifier(
@@ -147,6 +150,7 @@ def test_a_learner_on_views_equals_its_slow_reference(
         variant=variant,
         C=C,
         disagreement=gamma,
+        view_weights="learned" if learned else "equal",
         **intercept(scaling),
         geometry="mahalanobis" if covariance else "euclidean",
         covariance=covariance or "auto",

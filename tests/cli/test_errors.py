@@ -61,6 +61,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["compare", "bc.parquet", "--label", "diagnosis", *AT_K, "500"], "needs 500 rows, and"),
         ([*BC, "--model", "fm", *NUMBER, *AT_K, "5"], "metric 'precision_at_k' is about classes"),
         (["train", "one.csv", *TRAIN], "one class, 'p'"),
+        (["train", "names.csv", *TRAIN], "no row is there to learn from"),
         (["train", "miss.csv", *TRAIN], "miss.csv, row 1, column 'l': the label is missing; leave"),
         (["train", "miss.csv", *TRAIN], "use --model keco, which learns from unlabeled rows"),
         (["train", "none.csv", *KECO], "column 'l': the label is empty in every row"),
@@ -156,6 +157,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
 def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsys):
     Path("out").mkdir()
     Path("folder.csv").mkdir()
+    Path("names.csv").write_text("a__x,b__y,l\n")
     Path("one.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,p\n")
     Path("ragged.csv").write_text("a__x,b__y,l\n1,2,p\n3,4\n5,6,q\n")
     Path("miss.csv").write_text("a__x,b__y,l\n1,2,p\n3,4,\n5,6,q\n")

@@ -77,6 +77,7 @@ def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp
             "written in another way? Say how by --delimiter, --encoding or --no-header",
         ),
         (["SELECT y FROM 'u.csv'"], "has none of the model's columns"),
+        (["w.csv"], "it has x, z, ...; name its view: --source a=FILE, in Python {'a': table}"),
         (["t.csv", "--missing-columns", "null", "--keep", "Y"], "no column 'Y'; did you mean 'y'?"),
         (["t.csv", "--missing-columns", "nulls"], "--missing-columns nulls; give error or null"),
         (["v.csv"], "v.csv: no such file; did you mean"),
@@ -87,6 +88,7 @@ def test_columns_are_those_of_the_model_before_anything_heavy_loads(more, messag
     crossview.train(table, [0, 1, 0, 1], model="pa:squared", output=tmp_path / "m.st")
     (tmp_path / "t.csv").write_text("a__xx,a__z,b__w,y\n1,2,3,p\n")
     (tmp_path / "u.csv").write_text("y\np\n")
+    (tmp_path / "w.csv").write_text("x,z\n1,2\n")
     argv = ["predict", "m.st", *more]
     assert_refused_before_anything_heavy_loads(argv, message, tmp_path)
 

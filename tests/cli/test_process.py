@@ -117,7 +117,7 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
     # 1. the answer of its comparison, of two models of all, and with an ensemble of them
     monkeypatch.chdir(folder)
     datasets.write("breast-cancer", "bc.parquet")
-    models = ["--model", "ensemble", "--model", "mvm", "--model", "arow"]
+    models = ["--model", "ensemble", "--model", "linear", "--model", "trees"]
     given = ["--label", "diagnosis", *models, "--json", "demo/comparison.json"]
     run(capsys, "compare", "bc.parquet", *given)
     # 2. the script, with a crossview that only notes how it is called

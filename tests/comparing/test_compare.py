@@ -123,10 +123,10 @@ def test_p_values_are_those_of_the_folds(answer):
     for row in answer.rows[1:]:
         d = np.subtract(answer.best.scores, row.scores)
         assert row.difference.location == pytest.approx(-d.mean())
-        # the plain t-test, with its variance times (1/k + 1/2) / (1/k)
-        t = stats.ttest_1samp(d, 0.0).statistic / math.sqrt((1 / 3 + 1 / 2) * 3)
-        expected = 2 * stats.t.sf(abs(t), 2) if d.any() else 1.0
-        assert row.p == pytest.approx(expected)
+        # the variance of the plain t-test times (1/k + 1/2) / (1/k), and at least half a row
+        half = 0.5 / min(answer.class_rows)
+        scale = max(math.sqrt((1 / 3 + 1 / 2) * d.var(ddof=1)), half)
+        assert row.p == pytest.approx(2 * stats.t.sf(abs(d.mean()) / scale, 2))
     assert [row.p_adjusted for row in answer.rows] == holm([row.p for row in answer.rows])
 
 
@@ -278,6 +278,23 @@ def test_missing_views_are_compared_as_they_are():
     )
     assert answer.row("view:strong").value > 0.9
     assert all(math.isfinite(row.value) for row in answer.rows)
+
+
+def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
+    X, y = make_views()
+    y = y.astype(object)
+    y[[3, 50, 90]], y[7], y[11] = "rare", "odd", None
+    options = {"grid": ONE, "models": ["arow", "logistic-regression", "ensemble"]}
+    answer = thorough(X, y, **options)
+    kept = [i for i in range(150) if i not in (3, 7, 11, 50, 90)]
+    without = thorough(X[kept], y[kept].astype(str), **options)
+    assert [row.scores for row in answer.rows] == [row.scores for row in without.rows]
+    assert (answer.rare_classes, answer.n_scored, answer.unlabeled) == (["odd", "rare"], 145, 1)
+    assert answer.warnings[0].startswith("classes with too few rows for 5 folds are left out of")
+    assert "4 row(s): 'odd' (1), 'rare' (3); train learns them; cv=3 has" in answer.warnings[0]
+    # of the four classes that train sees, none has a threshold
+    assert not {"--threshold", "--positive"}.intersection(answer.train_options)
+    assert thorough(X, y, cv=3, **options).rare_classes == ["odd"]
 
 
 @pytest.mark.parametrize(

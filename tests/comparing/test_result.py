@@ -188,7 +188,7 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
         ),
         (
             {"view:a": BEST, MAJORITY: NEAR},
-            "no model is clearly better than always predicting the most frequent class",
+            "no model is clearly better than one class for all rows",
         ),
         ({"view:a": BEST}, f"view:a: {VALUE}"),
     ],
@@ -304,7 +304,7 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
         (other_rows, {}),
         (noisy, {}),
     ):
-        with pytest.raises(InputError, match="other rows, folds or encoding"):
+        with pytest.raises(InputError, match="other rows, folds, encoding or choice"):
             thorough(*rows, **{"cv": 3, "grid": ONE, "models": ["arow"], "extend": first} | change)
     first.folds = 2
     with pytest.raises(InputError, match="has 2 of 3 folds; compare all models again"):

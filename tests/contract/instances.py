@@ -100,6 +100,9 @@ CASES = {
     "absolute": Case(MultiViewPAClassifier(WIDTHS, C=0.1, coupling="absolute"), "coupled"),
     "independent": Case(MultiViewPAClassifier(WIDTHS, C=0.1, coupling="independent"), "coupled"),
     "concatenated": Case(MultiViewPAClassifier(WIDTHS, C=0.1, coupling="concatenated"), "coupled"),
+    "learned-weights-average": Case(
+        MultiViewPAClassifier(WIDTHS, C=0.1, view_weights="learned", average=True), "coupled"
+    ),
     "published": Case(
         MultiViewPAClassifier(
             [7, 5], C=0.1, disagreement=0.5, coupling="absolute", update="published"
@@ -133,8 +136,14 @@ CASES = {
         ),
         "covariance",
     ),
-    "independent-diagonal": Case(
-        MultiViewPAClassifier(WIDTHS, coupling="independent", covariance="diagonal", **MAHALANOBIS),
+    "independent-diagonal-learned-weights": Case(
+        MultiViewPAClassifier(
+            WIDTHS,
+            coupling="independent",
+            covariance="diagonal",
+            view_weights="learned",
+            **MAHALANOBIS,
+        ),
         "covariance",
     ),
     "concatenated-mahalanobis": Case(

@@ -5,7 +5,7 @@ import random
 import pytest
 
 import crossview
-from crossview import InputError, evaluate, open_table, predict, train
+from crossview import GuessWarning, InputError, evaluate, open_table, predict, train
 from crossview.saving.model_header import read_tables
 
 HEADER = "Nr;ware__Preis;ware__Größe;kunde__Alter;Kauf"
@@ -135,3 +135,17 @@ def test_joined_rows_have_the_dialect_of_the_first_table(first, tmp_path):
 def test_a_dialect_is_checked(dialect):
     with pytest.raises(InputError, match=r"decimal|dialect"):
         crossview.ViewEncoder(dialect=dialect).check_params()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])
+@pytest.mark.parametrize("ends", [("\n", "\r\n"), ("\r\n", "\n"), ("\n", "\r")])
+def test_lines_may_end_in_several_ways_which_is_said(ends, encoding, tmp_path):
+    """As in a file that two systems have written to."""
+    lines = ["sep=;", "stadt;n", *(f"Köln {i};{i}" for i in range(60))]
+    text = "".join(line + ends[i > 30] for i, line in enumerate(lines))
+    file = tmp_path / "t.csv"
+    file.write_bytes(text.encode(encoding))
+    with pytest.warns(GuessWarning, match=r"t.csv: its lines end in several ways \((CR|LF)"):
+        table = open_table(file, encoding=encoding)
+    rows = [row for batch in table for row in batch.X.to_pylist()]
+    assert rows == [{"stadt": f"Köln {i}", "n": i} for i in range(60)]

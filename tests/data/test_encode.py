@@ -649,9 +649,8 @@ def test_one_name_may_stand_for_a_list():
     ids=lambda values: str(values.type),
 )
 def test_other_types_are_refused_with_what_to_do(values):
-    with pytest.raises(
-        InputError, match="leave it out of the view, or convert it in SQL"
-    ) as caught:
+    message = "leave it out: ignore='when', or convert it in SQL"
+    with pytest.raises(InputError, match=message) as caught:
         unscaled({"v": ["when", "n"]}).fit(pa.table({"when": values, "n": [1]}))
     assert caught.value.column == "when"
     unscaled({"v": "n"}).fit_transform(pa.table({"when": values, "n": [1]}))

@@ -125,6 +125,14 @@ def test_parquet_of_other_writers(write, tmp_path):
         assert rows(open_table(path)) == PEOPLE
 
 
+def test_an_index_of_pandas_is_a_column_only_if_it_has_a_name(tmp_path):
+    frame = pd.DataFrame({"n": [1.5, 2.5, 3.5]}, index=[7, 3, 5])
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert rows(open_table(tmp_path / "a.parquet")) == [{"n": n} for n in (1.5, 2.5, 3.5)]
+    frame.rename_axis("patient").to_parquet(tmp_path / "b.parquet")
+    assert open_table(tmp_path / "b.parquet").column_names == ["n", "patient"]
+
+
 @settings(deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 20), min_size=1, max_size=4),

@@ -129,7 +129,7 @@ def test_more_values_than_are_counted(monkeypatch):
             np.where(Y == 1, "yes", "no"),
             f"is 'no' in exactly the {N - Y.sum()} rows whose label is 0",
         ),
-        ([np.nan, *[1.5] * (N - 1)], "NaN or infinity in 1 rows"),
+        ([np.nan, *[1.5] * (N - 1)], "NaN or infinity in 1 row,"),
         ([-1e300, 1e300, *[1.5] * (N - 2)], "numbers that are too large in 2 rows: write null"),
     ],
 )
@@ -266,3 +266,27 @@ def test_rows_with_views_are_described_view_by_view(tmp_path):
     ):
         with pytest.raises(InputError, match=what):
             describe(str(path), **options)
+
+
+def test_a_warning_says_the_option_and_a_share_is_never_rounded_to_all():
+    table = pa.table(
+        {
+            "gone": pa.nulls(N, pa.string()),
+            "it's": np.arange(N),
+            "list": [["a"]] * N,
+            "few": [1.0, *[None] * (N - 1)],
+            "y": Y,
+        }
+    )
+    answer = describe(table, "y")
+    gone, counts, nested, few = answer.warnings[:4]
+    assert gone == "gone: has no value in any row; leave it out: ignore='gone'"
+    assert counts.endswith('new ones; leave it out: ignore="it\'s"')
+    assert nested.startswith("list: holds list<")
+    assert nested.endswith("or leave it out: ignore='list'")
+    assert few == "few: 99.8 % of the rows have no value"
+    console = Console(file=io.StringIO(), width=200)
+    console.print(description_table(answer))
+    shown = console.file.getvalue()
+    assert " all " in shown
+    assert "99.8 %" in shown

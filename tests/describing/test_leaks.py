@@ -4,11 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crossview import InputError, LeakWarning, ViewEncoder, compare, describe, train
+from crossview import Checkpoint, InputError, LeakWarning, ViewEncoder, compare, describe, train
 from crossview.comparing.comparison import Comparison
+from crossview.data.labeled import LabeledSource
 from crossview.data.summaries import leaks
 from crossview.reporting.page.comparison import comparison_page
 from crossview.reporting.page.training import training_page
+from training_runs import Killed, Killer
 
 RNG = np.random.default_rng(0)
 N = 3000
@@ -120,7 +122,8 @@ def test_compare_says_so(how):
     assert WORDS in str(answer).splitlines()[1]
     assert Comparison.from_dict(answer.to_dict()).warnings == [line]
     assert comparison_page(answer).doubts == [f"{line}."]
-    assert compare(TABLE, "y", encoder=ViewEncoder(ignore=["a__c*"]), **given).warnings == []
+    without = compare(TABLE, "y", encoder=ViewEncoder(ignore=["a__c*"]), **given)
+    assert not [line for line in without.warnings if "a__code" in line]
 
 
 @pytest.mark.parametrize(
@@ -141,6 +144,22 @@ def test_train_says_so(how):
     (line,) = trained.warnings
     assert training_page(trained).doubts == [f"{line}."]
     assert "warnings" not in trained.info
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_train_says_so_when_it_goes_on(in_order, tmp_path, monkeypatch):
+    """Also where the rows that are left hold no row of the class."""
+    monkeypatch.setattr(LabeledSource, "batch_rows", 500)
+    kept = Checkpoint(tmp_path / "run.st", every=0.0, resume=True)
+    last = np.isin(np.arange(N), np.flatnonzero(~JA)[-500:])
+    rows = TABLE.take(pa.array(np.argsort(last, kind="stable")))
+    given = {"model": "pa:concatenated", "in_order": in_order, "checkpoint": kept}
+    with pytest.raises(Killed):
+        train(rows, "y", **given, observer=Killer(2600))
+    assert kept.path.exists()
+    with pytest.warns(LeakWarning, match=WORDS):
+        trained = train(rows, "y", **given)
+    assert trained.warnings[0].startswith(f"{WORDS}; if it is only known")
 
 
 def test_of_many_rows_some_are_looked_at(monkeypatch):

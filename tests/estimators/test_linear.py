@@ -35,10 +35,7 @@ def test_the_intercept_of_two_rows_by_hand():
 
 def test_the_intercept_does_not_depend_on_the_unit_of_the_columns():
     X, y = stream(3)
-    models = [
-        MultiViewPAClassifier([4, 5], C=0.3 / k**2, disagreement=0.1 / k**2, shuffle=False)
-        for k in (1.0, 1024.0)
-    ]
+    models = [MultiViewPAClassifier([4, 5], C=0.3 / k**2, shuffle=False) for k in (1.0, 1024.0)]
     one, other = models[0].fit(X, y), models[1].fit(1024.0 * X, y)
     np.testing.assert_allclose(one.intercept_, other.intercept_, rtol=1e-9)
     np.testing.assert_allclose(one.coef_, 1024.0 * other.coef_, rtol=1e-9, atol=1e-12)

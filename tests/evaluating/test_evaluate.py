@@ -200,15 +200,17 @@ def test_rows_without_a_label_are_skipped_and_other_labels_are_refused(model, ta
 def test_views_that_have_moved_are_named(model, table, tmp_path, capsys):
     assert evaluate(model, table).warnings == []
     moved = table.set_column(2, "p__x", pa.array(5.0 + np.array(table["p__x"])))
-    (line,) = evaluate(model, moved).warnings
-    assert line.startswith("view 'p' is not as in training: its inputs")
+    assert any(
+        line.startswith("view 'p' is not as in training: its inputs")
+        for line in evaluate(model, moved).warnings
+    )
     with pytest.warns(UserWarning, match="view 'p' is not as in training"):
         crossview.predict(model, moved)
     file = tmp_path / "moved.csv"
     pa_csv.write_csv(moved.drop_columns(["y"]), file)
     status, _, err = run(capsys, "predict", model, file, "-o", tmp_path / "scores.csv")
     assert status == 0
-    assert err[0].startswith("crossview: warning: view 'p' is not as in training")
+    assert any(line.startswith("crossview: warning: view 'p' is not as in tr") for line in err)
 
 
 def test_several_classes_numbers_and_files_of_views(tmp_path):

@@ -2,15 +2,12 @@
 
 import csv
 import io
-import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 
 import duckdb
+
+from postgres_server import postgres_server
 
 
 def run_duckdb(query, table):
@@ -35,40 +32,14 @@ def run_sqlite(query, table):
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def postgres_binaries():
-    """The folder of PostgreSQL's server, or None."""
-    known = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    found = shutil.which("initdb")
-    folders = [*known, *([Path(found).parent] if found else [])]
-    return next((one for one in folders if (one / "initdb").exists()), None)
-
-
 @contextmanager
 def postgres():
-    """A server of its own, which is gone in the end; a function that runs queries."""
-    binaries = postgres_binaries()
-    # it refuses to be root
-    user = {"user": "nobody"} if os.getuid() == 0 else {}
-    with tempfile.TemporaryDirectory(prefix="pg-", ignore_cleanup_errors=True) as folder:
-        if user:
-            shutil.chown(folder, "nobody")
-        data = f"{folder}/data"
-        options = dict(check=True, capture_output=True, cwd=folder, **user)
-        subprocess.run(
-            [binaries / "initdb", "-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8", "-N"],
-            **options,
-        )
-        settings = f"-k {folder} -c listen_addresses='' -c fsync=off"
-        log = ["-l", f"{folder}/log", "-w", "-o", settings]
-        subprocess.run([binaries / "pg_ctl", "-D", data, *log, "start"], **options)
-        try:
-            yield lambda query, table: _in_postgres(binaries, folder, query, table)
-        finally:
-            stop = [binaries / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop"]
-            subprocess.run(stop, **options)
+    """A function that runs queries in PostgreSQL."""
+    with postgres_server() as server:
+        yield lambda query, table: _in_postgres(server, query, table)
 
 
-def _in_postgres(binaries, folder, query, table):
+def _in_postgres(server, query, table):
     """The rows of a query, numbers with all digits."""
     types = {"double": "double precision", "bool": "boolean", "int64": "bigint"}
     columns = ", ".join(
@@ -84,23 +55,5 @@ def _in_postgres(binaries, folder, query, table):
         f"COPY rows_to_score FROM STDIN WITH (FORMAT csv, NULL '\\N');\n{lines.getvalue()}\\.\n"
         f"COPY (\n{rest}\n) TO STDOUT WITH (FORMAT csv, HEADER, NULL '\\N');\n"
     )
-    found = subprocess.run(
-        [
-            binaries / "psql",
-            "-h",
-            folder,
-            "-U",
-            "tester",
-            "-q",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "postgres",
-        ],
-        input=script,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr[:2000]
-    rows = list(csv.DictReader(io.StringIO(found.stdout)))
+    rows = list(csv.DictReader(io.StringIO(server.run(script))))
     return [{k: None if v == "\\N" else v for k, v in row.items()} for row in rows]

@@ -27,7 +27,8 @@ import onnxruntime
 
 from crossview.exporting.onnx import onnx_model
 from crossview.exporting.sql import DIALECTS, sql_query
-from exporting.databases import postgres, postgres_binaries, run_duckdb, run_sqlite
+from exporting.databases import postgres, run_duckdb, run_sqlite
+from postgres_server import postgres_binaries
 
 VIEWS = {"user": ["age", "city", "since", "vip"], "dim": "dim_*"}
 # of float64, where what is left is the order of sums; and of the float32 of trees in ONNX

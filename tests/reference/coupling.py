@@ -4,37 +4,40 @@ import itertools
 
 import numpy as np
 from scipy.optimize import lsq_linear, minimize
+from scipy.special import softmax
 
 from reference.intercept import Variance
 
 
-def objective(P, m, n, C, gamma, coupling, slack):
-    """The step's own problem in the P_v: equations.md section 2, the paper's section 3.3."""
+def objective(P, m, n, C, gamma, coupling, slack, beta=1.0):
+    """The step's own problem in the P_v: the paper's section 3.3, views weighted by beta."""
     P, m, n = map(np.asarray, (P, m, n))
     s = m + P * n
     value = 0.5 * np.sum(P**2 * n)
     for u, v in itertools.combinations(range(len(m)), 2):
         value += gamma * (abs(s[u] - s[v]) if coupling == "absolute" else 0.5 * (s[u] - s[v]) ** 2)
-    loss = max(0.0, 1.0 - s.mean())
+    loss = max(0.0, 1.0 - np.mean(beta * s))
     if slack == "PA":
         return value + (1e12 if loss > 1e-9 else 0.0)
     return value + C * (loss if slack == "PA-I" else loss**2)
 
 
-def best_step(m, n, C, gamma, coupling, slack):
+def best_step(m, n, C, gamma, coupling, slack, beta=1.0):
     """The minimizer, by a general-purpose optimizer of scipy."""
     solve = {"absolute": _best_absolute, "squared": _best_squared}[coupling]
-    return solve(np.asarray(m, float), np.asarray(n, float), C, gamma, slack)
+    m, n = np.asarray(m, float), np.asarray(n, float)
+    return solve(m, n, C, gamma, slack, beta * np.ones(len(m)))
 
 
-def _best_absolute(m, n, C, gamma, slack):
+def _best_absolute(m, n, C, gamma, slack, beta):
     """The dual is a least-squares problem in a box.
 
-    Over tau and one edge a pair, P = B q: maximize sum_v ((1 - m_v) P_v - n_v P_v² / 2)
-    [- tau² / (4C)], that is minimize |diag(sqrt n) B q - (1 - m) / sqrt n|².
+    Over tau and one edge a pair, P = B q: maximize tau - sum_v (m_v P_v + n_v P_v² / 2)
+    [- tau² / (4C)].  Edges cancel in sum_v P_v = tau mean beta, so this is to minimize
+    |diag(sqrt n) B q - (1 / mean beta - m) / sqrt n|².
     """
-    B = dual_basis(len(m))
-    A, d = np.sqrt(n)[:, None] * B, (1 - m) / np.sqrt(n)
+    B = dual_basis(len(m), beta)
+    A, d = np.sqrt(n)[:, None] * B, (1 / beta.mean() - m) / np.sqrt(n)
     if slack == "PA-II":
         A, d = np.vstack([A, np.eye(1, B.shape[1]) / np.sqrt(2 * C)]), np.append(d, 0.0)
     low = np.array([0.0] + [-gamma] * (B.shape[1] - 1))
@@ -42,7 +45,7 @@ def _best_absolute(m, n, C, gamma, slack):
     return B @ lsq_linear(A, d, (low, high), method="bvls", tol=1e-15, max_iter=1000).x
 
 
-def _best_squared(m, n, C, gamma, slack):
+def _best_squared(m, n, C, gamma, slack, beta):
     """In z_v = sqrt(n_v) P_v and the loss e, by SLSQP."""
     V, root = len(m), np.sqrt(n)
     pairs = list(itertools.combinations(range(V), 2))
@@ -57,14 +60,14 @@ def _best_squared(m, n, C, gamma, slack):
         z = q[:V] + gamma * root * (V * s - s.sum())
         return np.append(z, {"PA": 0.0, "PA-I": C, "PA-II": 2 * C * q[-1]}[slack])
 
-    # mean s + e >= 1, and e >= 0 (PA: e = 0)
-    A = np.vstack([np.append(root / V, 1.0), np.eye(1, V + 1, V), -np.eye(1, V + 1, V)])
-    b = np.array([1 - m.mean(), 0.0, 0.0])
+    # mean beta s + e >= 1, and e >= 0 (PA: e = 0)
+    A = np.vstack([np.append(beta * root / V, 1.0), np.eye(1, V + 1, V), -np.eye(1, V + 1, V)])
+    b = np.array([1 - np.mean(beta * m), 0.0, 0.0])
     if slack != "PA":
         A, b = A[:2], b[:2]
     result = minimize(
         f,
-        np.append(np.zeros(V), max(0.0, 1 - m.mean())),
+        np.append(np.zeros(V), max(0.0, b[0])),
         jac=gradient,
         method="SLSQP",
         constraints={"type": "ineq", "fun": lambda q: A @ q - b, "jac": lambda q: A},
@@ -73,11 +76,11 @@ def _best_squared(m, n, C, gamma, slack):
     return result.x[:V] / root
 
 
-def dual_basis(V):
-    """B with P = B q, q = (tau, one edge a pair): tau / V - edges leaving + edges entering."""
+def dual_basis(V, beta=1.0):
+    """B with P = B q, q = (tau, one edge a pair): beta tau / V - edges leaving + edges entering."""
     pairs = list(itertools.combinations(range(V), 2))
     B = np.zeros((V, 1 + len(pairs)))
-    B[:, 0] = 1 / V
+    B[:, 0] = beta / V
     for k, (u, v) in enumerate(pairs):
         B[u, 1 + k], B[v, 1 + k] = -1.0, 1.0
     return B
@@ -144,10 +147,10 @@ def pa(m, n, C, variant):
     return {"PA": loss / n, "PA-I": min(C, loss / n), "PA-II": loss / (n + 1 / (2 * C))}[variant]
 
 
-def squared(m, n, C, gamma, variant):
+def squared(m, n, C, gamma, variant, beta=1.0):
     """Squared disagreement: the stationarity conditions as one linear system.
 
-    With tau given, P_v = tau / V - gamma sum_u (s_v - s_u); the margin
+    With tau given, P_v = beta_v tau / V - gamma sum_u (s_v - s_u); the margin
     constraint (or its price) then gives tau.  s = m + diag(n) P.
     """
     m, n = np.asarray(m, float), np.asarray(n, float)
@@ -155,9 +158,9 @@ def squared(m, n, C, gamma, variant):
     L = V * np.eye(V) - np.ones((V, V))
     M = np.eye(V) + gamma * L @ np.diag(n)
     at_zero = np.linalg.solve(M, -gamma * L @ m)  # P for tau = 0
-    slope = np.linalg.solve(M, np.full(V, 1 / V))  # dP / dtau
-    gap = 1 - np.mean(m + n * at_zero)  # the loss left where tau = 0
-    rate = np.mean(n * slope)
+    slope = np.linalg.solve(M, beta * np.ones(V) / V)  # dP / dtau
+    gap = 1 - np.mean(beta * (m + n * at_zero))  # the loss left where tau = 0
+    rate = np.mean(beta * n * slope)
     tau = {
         "PA": gap / rate,
         "PA-I": min(C, gap / rate),
@@ -166,12 +169,37 @@ def squared(m, n, C, gamma, variant):
     return at_zero + max(0.0, tau) * slope
 
 
-def learn(blocks, y, solve, present=None, C=1.0, scaling=1.0, independent=False, geometry=None):
+class ViewWeights:
+    """Exponentiated gradient on the joint loss, in the scalar form of its equations."""
+
+    def __init__(self, V):
+        self.beta, self.G, self.A = np.ones(V), np.zeros(V), 0.0
+
+    def learn(self, margins, weight=1.0):
+        """Learn from the margins of the present views, a dict."""
+        beta, V = self.beta, len(self.beta)
+        if np.mean([beta[v] * m for v, m in margins.items()]) >= 1:
+            return
+        middle = np.average([*margins.values()], weights=beta[[*margins]])
+        g = {v: weight * (middle - m) for v, m in margins.items()}
+        for v in g:
+            self.G[v] += g[v]
+        self.A += max(abs(one) for one in g.values()) ** 2
+        eta = np.sqrt(np.log(V) / (1 + self.A))
+        self.beta = 0.1 + 0.9 * V * softmax(-eta * self.G)
+
+
+def learn(
+    blocks, y, solve, present=None, C=1.0, scaling=1.0,
+    independent=False, geometry=None, learned=False,
+):  # fmt: skip
     """The whole learner on dense views: ``solve(m, n, C)`` gives the steps of the present ones.
+
+    With ``learned`` it is ``solve(m, n, C, beta)``, and the joint score is that of `ViewWeights`.
 
     ``blocks`` is a list of (rows, columns) arrays, ``y`` holds 0 .. K - 1;
     ``geometry(size)`` makes the covariance of a view (`reference.second_order.Geometry`).
-    Returns one weight matrix a view (intercept last) and the joint scores.
+    Returns one weight matrix a view (intercept last), times beta, and the joint scores.
     """
     used = [(B != 0).any(axis=1) for B in blocks]
     if scaling:
@@ -180,7 +208,7 @@ def learn(blocks, y, solve, present=None, C=1.0, scaling=1.0, independent=False,
     W = [np.zeros((1 if K == 2 else K, B.shape[1])) for B in blocks]
     G = [geometry(B.shape[1], scaling=scaling) if geometry else None for B in blocks]
     variances = [Variance(scaling) for _ in blocks]
-    scores = []
+    views, scores = ViewWeights(len(blocks)), []
 
     def through(v, x):
         return variances[v].direction(x) if G[v] is None else G[v].S @ x
@@ -191,7 +219,7 @@ def learn(blocks, y, solve, present=None, C=1.0, scaling=1.0, independent=False,
         if not is_empty:
             here = [v for v in here if used[v][i]]
         own = {v: W[v] @ blocks[v][i] for v in here}
-        joint = sum(own.values(), np.zeros(len(W[0])))
+        joint = sum((views.beta[v] * s for v, s in own.items()), np.zeros(len(W[0])))
         scores.append(joint if independent else joint / max(len(here), 1))
         if is_empty:
             continue
@@ -207,15 +235,21 @@ def learn(blocks, y, solve, present=None, C=1.0, scaling=1.0, independent=False,
             rival = {v: worst(own[v] if independent else joint) for v in here}
             m = [own[v][label] - own[v][rival[v]] for v in here]
             times = 2
-        moving = [a < 1 - 1e-12 if independent else np.mean(m) < 1 - 1e-12 for a in m]
+        beta = views.beta[here]
+        moving = [a < 1 - 1e-12 if independent else np.mean(beta * m) < 1 - 1e-12 for a in m]
         for v, moves in zip(here, moving, strict=True):
             if moves and G[v] is not None:
                 G[v].make_room()
         directions = [through(v, blocks[v][i]) for v in here]
         n = [times * blocks[v][i] @ g for v, g in zip(here, directions, strict=True)]
+        if learned:
+            rival_of_all = worst(joint) if K > 2 else 0
+            views.learn(
+                {v: sign * s[0] if K == 2 else s[label] - s[rival_of_all] for v, s in own.items()}
+            )
         if not any(moving):
             continue
-        steps = solve(m, n, C)
+        steps = solve(m, n, C, beta) if learned else solve(m, n, C)
         for v, P, moves, g in zip(here, steps, moving, directions, strict=True):
             x = blocks[v][i]
             if K == 2:
@@ -226,10 +260,11 @@ def learn(blocks, y, solve, present=None, C=1.0, scaling=1.0, independent=False,
             if moves and G[v] is not None:
                 G[v].gain(1.0, x)
     scores = np.array(scores)
+    W = [b * w for b, w in zip(views.beta, W, strict=True)]
     return W, scores[:, 0] if K == 2 else scores
 
 
-def absolute(m, n, C, gamma, variant):
+def absolute(m, n, C, gamma, variant, beta=1.0):
     """Absolute disagreement, exactly: every active set of the dual's box, one after the other.
 
     Dual variables tau in [0, C] and one edge a pair in [-gamma, gamma] are each
@@ -238,7 +273,7 @@ def absolute(m, n, C, gamma, variant):
     Only for a few views: 3^(1 + pairs) linear systems.
     """
     m, n = np.asarray(m, float), np.asarray(n, float)
-    B = dual_basis(len(m))
+    B = dual_basis(len(m), beta)
     # value(q) = g·q - q'Hq / 2
     H = B.T @ np.diag(n) @ B
     g = -B.T @ m

@@ -5,13 +5,16 @@ import numpy as np
 LABEL_DECAYS, INPUT_DECAYS = (0.0, 0.9, 0.99), (0.5, 0.9, 0.98)
 
 
-def slow_gains(y, K):
-    """By how much the last labels predict each one, with counts that decay by .999."""
-    gains = []
-    for t in range(1, len(y)):
-        weight = 0.999 ** np.arange(t - 2, -1, -1.0)  # of the pairs before
-        before, after = y[: t - 1], y[1:t]
-        from_last, to_label = before == y[t - 1], after == y[t]
+def slow_gains(y, K, delay=0):
+    """By how much the last labels predict each one, with counts that decay by .999.
+
+    The last label is the one that had come when the row was predicted, ``delay`` labels ago.
+    """
+    gains, gap = [0.0] * delay, 1 + delay
+    for t in range(gap, len(y)):
+        weight = 0.999 ** np.arange(t - gap - 1, -1, -1.0)  # of the pairs before
+        before, after = y[: t - gap], y[gap:t]
+        from_last, to_label = before == y[t - gap], after == y[t]
         p = (weight @ (from_last & to_label) + 0.5) / (weight @ from_last + 0.5 * K)
         alone = (weight @ to_label + 0.5) / (weight.sum() + 0.5 * K)
         gains.append(np.log(p / alone))
@@ -43,17 +46,19 @@ def log_loss(score, label):
     return np.logaddexp.reduce(score) - score[label]
 
 
-def combined(scores, numbers, y, opens, bound):
+def combined(scores, numbers, y, opens, bound, delay=0):
     """Scores with the memory, from those without; ``opens`` says before which rows it is open.
 
-    ``bound`` limits what is written: log odds, or the lowest probability of several classes.
+    ``bound`` limits what is written: log odds, or the lowest probability of several classes; of
+    what is known of the labels and numbers the last ``delay`` rows are left out.
     """
     n, C = scores.shape
     labels = (y[:, None] == (1 if C == 1 else np.arange(C))).astype(float)
-    m = 2 * decayed(labels, LABEL_DECAYS, 0.5) - 1
+    known = np.maximum(np.arange(n) - delay, 0)
+    m = 2 * decayed(labels, LABEL_DECAYS, 0.5)[known] - 1
     z = np.clip(numbers, -6, 6)
     z[:64] = 0  # nothing is remembered before the numbers are known
-    d = np.hstack([z] * 3) - decayed(z, INPUT_DECAYS, 0.0)
+    d = np.hstack([z] * 3) - decayed(z, INPUT_DECAYS, 0.0)[known]
     F = np.column_stack([np.ones(n), scores, m, d])
     W = np.zeros((F.shape[1], C))
     W[1 : 1 + C] = np.eye(C)

@@ -207,7 +207,7 @@ def test_no_model_is_recommended_where_none_is_better_than_a_constant():
     scores = [0.80, 0.83, 0.81]
     html = report_html(made_answer({"arow": scores, MAJORITY: scores}), Made(source="a", label="y"))
     words = first_screen(html)
-    assert "No model is clearly better than always predicting the most frequent class" in words
+    assert "No model is clearly better than one class for all rows" in words
     assert "crossview train" not in words
     assert "Look for more rows" in words
     some = made_row("arow", scores, others={"roc_auc": [0.7, 0.8, 0.7]}, roc_auc=0.73)

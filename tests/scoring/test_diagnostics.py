@@ -34,7 +34,7 @@ from crossview.scoring.diagnostics import (
 from crossview.scoring.weights import ColumnNames
 
 MODELS = ["pa:squared", "view:strong"]
-GRID = {"C": [0.1], "disagreement": [0.1], "average": [], "epochs": []}
+GRID = {"C": [0.1], "disagreement": [0.1], "average": [], "epochs": [], "bins": []}
 
 
 def same(one, other):

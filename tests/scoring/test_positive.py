@@ -227,9 +227,10 @@ def test_pages_name_the_class_and_warn_of_a_model_with_one_answer():
 
 
 def test_one_answer_is_a_warning_only_if_rows_of_other_classes_were_there():
-    assert one_class_warning(["a", "b"], [100, 0], [50, 50])
+    for predicted in ([100, 0], [95, 5]):
+        assert one_class_warning(["a", "b"], predicted, [50, 50])
     assert one_class_warning(["a", "b", "c"], [0, 0, 9], [3, 3, 3])[0].endswith("or --model")
-    for predicted, rows in (([99, 1], [50, 50]), ([1000, 0], [998, 2]), (None, [5, 5])):
+    for predicted, rows in (([94, 6], [50, 50]), ([1000, 0], [998, 2]), (None, [5, 5])):
         assert not one_class_warning(["a", "b"], predicted, rows)
     assert not one_class_warning([], None, None)
 
@@ -282,3 +283,19 @@ def test_f1_of_a_class_that_most_rows_are_of_is_no_default():
     answer = compare(table, "y", models=["arow"], cv=3, baselines=())
     assert answer.metric == "macro_f1"
     assert not {"--positive", "--metric"} & set(answer.train_options)
+
+
+def test_few_rows_of_a_rare_class_are_judged_by_ranking_unless_f1_is_asked_for():
+    X, y = make_views(450)
+    y = np.where(np.arange(450) % 25 == 0, "yes", "no")
+    answer = compare(X, y, models=["arow"], grid=ONE, curve=False)
+    assert answer.metric == "roc_auc"
+    assert answer.notes == [
+        "18 rows of 'yes' are few for f1, so roc_auc decides; --metric f1 insists"
+    ]
+    insists = compare(X, y, models=["arow"], grid=ONE, curve=False, scoring="f1")
+    assert (insists.metric, insists.notes) == ("f1", [])
+    assert "--metric" not in answer.train_options
+    assert insists.train_options[-2:] == ["--metric", "f1"]
+    model = train(X, y, model="arow")
+    assert model.metric["name"] == "roc_auc"

@@ -66,8 +66,11 @@ def test_a_difference_that_is_certain_or_unknown():
     assert certain.areas(0.2) == (0, 1, 0)
     assert certain.interval() == pytest.approx((0.1, 0.1))
     assert correlated_t_posterior([-0.1] * 3, 1 / 3).areas(0.01) == (1, 0, 0)
+    # folds of few rows are the same by chance
+    few = correlated_t_posterior([0.0] * 3, 1 / 3, least_scale=0.02)
+    assert few.areas(0.01).worse == few.areas(0.01).better > 0.3
     for unknown in ([0.1], [], [0.1, math.nan]):
-        difference = correlated_t_posterior(unknown, 1 / 3)
+        difference = correlated_t_posterior(unknown, 1 / 3, 0.02)
         assert np.isnan(difference.areas(0.01)).all()
         assert np.isnan(difference.interval()).all()
         assert math.isnan(difference.p)

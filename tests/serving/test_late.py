@@ -109,6 +109,7 @@ def test_old_rows_are_removed_and_the_rest_is_replayed(tmp_path, model_file):
         server.post("/predict?durable=1", {"rows": rows[:5]})
         counted = "SELECT (SELECT count(*) FROM labels), (SELECT count(*) FROM predictions)"
         wait_until(lambda: rows_of(tmp_path, counted) == [(0, 0)])
+        assert rows_of(tmp_path, "PRAGMA freelist_count") == [(0,)]  # the file shrinks
         numbers = server.learned()
         assert (numbers["labels"], numbers["predictions"], numbers["scored"]) == (30, 35, 30)
         server.post("/label", {"id": "x1-0", "label": "skip"}, 404)

@@ -167,7 +167,7 @@ def test_numbers_and_probes(server):
     assert server.get("/healthz") == {"status": "ok"}
     assert "no GET /predict" in server.get("/predict", 405)["error"]
     assert "no GET /nothing" in server.get("/nothing", 404)["error"]
-    assert server.get("/readyz") == {"status": "ready"}
+    assert server.get("/readyz") == {"status": "ready", "leader": "server", "labels_to_learn": 0}
     text = server.http.get("/metrics").text
     assert "crossview_labels 1.0" in text
     assert 'crossview_requests_total{path="/learn",status="200"} 1.0' in text
@@ -440,13 +440,14 @@ def test_a_damaged_log_is_refused_or_gives_the_same_model(tmp_path, model_file):
 def test_a_damaged_snapshot_is_passed_over(tmp_path, model_file):
     fill(tmp_path, model_file)
     folder = Folder(tmp_path)
-    ((_, file),) = folder.snapshot_files()
+    ((_, name),) = folder.snapshots()
+    file = tmp_path / name
     file.write_bytes(file.read_bytes()[:-1])
     said = []
     log = Log(tmp_path)
     assert folder.newest_model(log, said.append).served.labels == 0
     assert "went on from an older one" in said[0]
-    folder.first.write_bytes(b"")
+    folder.first().write_bytes(b"")
     with pytest.raises(InputError, match=r"not the model that log\.sqlite goes on from"):
         folder.newest_model(log, said.append)
     log.close()

@@ -177,7 +177,7 @@ def test_rows_without_their_last_labels_are_decided_by_a_threshold_of_their_own(
     found = train(past, "y", output=file, **given)
     without = train(past, "y", settings={"memory": False}, **given)
     (note,) = [line for line in found.notes if "the last labels predict" in line]
-    assert f"has f1 {without.metric['value']:.4g} on these rows" in note
+    assert f"had f1 {without.metric['value']:.4g} without them on these rows" in note
     assert found.threshold == without.threshold == found.learner.threshold_
     assert found.predicted_rows == without.predicted_rows
     model = load(file)

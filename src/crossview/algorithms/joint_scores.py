@@ -1,4 +1,4 @@
-"""The joint scores of linear learners: the sum, or the mean, of the scores of the views."""
+"""The joint scores of linear learners: the weighted sum, or mean, of those of the views."""
 
 from typing import NamedTuple
 
@@ -18,13 +18,14 @@ class Averaged(NamedTuple):
     U: np.ndarray  # like W, or empty: no averaging
     c: np.ndarray  # like b, or empty
     t: np.ndarray  # int64 (1,)
+    beta: np.ndarray  # (n_views,): weights of the views
 
 
 @borrowing
 def joint_pass(rows, weights, mean, buffers, scores):
     """The loop of `joint_scores`."""
     x, j, indptr, shared, ptr, present = rows
-    W, b, U, c, t = weights
+    W, b, U, c, t, beta = weights
     views, past, kind = buffers
     V, K = views.shape
     average = U.shape[0] > 0 and t[0] > 0
@@ -57,13 +58,13 @@ def joint_pass(rows, weights, mean, buffers, scores):
                 if average:
                     score -= past[v, k] / t[0]
                     intercept -= c[own, k] / t[0]
-                total += score + (intercept if b.shape[0] == V else intercept / count)
+                total += beta[v] * (score + (intercept if b.shape[0] == V else intercept / count))
             scores[i, k] = total / count if mean and count > 1 else total
 
 
 @passes(joint_pass)
 def joint_scores(rows: Rows, weights: Averaged, mean: bool, scores: np.ndarray) -> tuple:
-    """scores (n_samples, K) <- the sums, or means, of the scores of the views.
+    """scores (n_samples, K) <- the sums, or means, of beta_v times the scores of the views.
 
     A missing view takes no part, and an empty one only where all are; a single intercept is
     divided among those that do.

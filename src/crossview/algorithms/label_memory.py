@@ -4,7 +4,8 @@ The rates of each class over the last labels are e <- λ e + (1 - λ) y for thre
 m = 2 e - 1.  They count while a Markov chain of the labels predicts the next one better than the
 frequencies of the classes do: by more than `LEAST_GAIN` nats a row, and more than three standard
 errors.  The mean gain and the counts of the chain forget, so that it is closed again where the
-labels no longer depend on each other.
+labels no longer depend on each other.  Of a label that comes late, the last one is that which was
+known when its row was predicted; where that is not known, the chain gains nothing.
 """
 
 from typing import NamedTuple
@@ -23,8 +24,9 @@ PRIOR = 0.5
 MOST_UNIT = 1e100
 
 # the entries of `gate`
-N, LAST, UNIT, WEIGHT, SQUARED_WEIGHT, GAIN, SQUARED_GAIN, OPEN = range(8)
-GATE = 8
+N, LAST, UNIT, WEIGHT, SQUARED_WEIGHT, GAIN, SQUARED_GAIN, OPEN, LATE = range(9)
+GATE = 9
+NO_LABEL = -1.0
 
 
 class Memory(NamedTuple):
@@ -41,7 +43,7 @@ def start(n_scores: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the arrays before the first label; ``n_scores`` is 0 for no memory."""
     K = 2 if n_scores == 1 else n_scores
     gate = np.zeros(GATE)
-    gate[LAST], gate[UNIT] = -1.0, 1.0
+    gate[LAST], gate[UNIT] = NO_LABEL, 1.0
     rates = np.full((len(DECAYS) if n_scores else 0, n_scores), 0.5)
     return rates, np.zeros((K + 1, K + 1)), gate
 
@@ -67,25 +69,30 @@ def is_open(memory):
 
 
 @borrowing
-def read(memory, m):
+def read(rates, m):
     """m <- 2 e - 1."""
-    n = memory.rates.shape[1]
-    for i in range(memory.rates.shape[0]):
+    n = rates.shape[1]
+    for i in range(rates.shape[0]):
         for c in range(n):
-            m[i * n + c] = 2.0 * memory.rates[i, c] - 1.0
+            m[i * n + c] = 2.0 * rates[i, c] - 1.0
 
 
 @borrowing
-def add(memory, y):
-    """Take the label of a row that was predicted: a class, or for two classes -1 or 1."""
+def add(memory, y, last):
+    """Take the label of a row that was predicted: a class, or for two classes -1 or 1.
+
+    ``last`` is the label that had come last when the row was predicted, if it is known.
+    """
     rates, chain, gate = memory
     if rates.shape[0] == 0:
         return
     label = np.int64(y)
     if rates.shape[1] == 1:
         label = 1 if y > 0.0 else 0
-    if gate[LAST] >= 0.0:
-        count_pair(chain, gate, np.int64(gate[LAST]), label)
+    if last >= 0.0:
+        count_pair(chain, gate, np.int64(last), label)
+    elif gate[N] > 0.0:
+        count_gain(gate, 0.0)
     gate[LAST] = label
     gate[N] += 1.0
     for i in range(rates.shape[0]):
@@ -107,11 +114,7 @@ def count_pair(chain, gate, last, label):
     prior = PRIOR * gate[UNIT]
     p = (chain[last, label] + prior) / (chain[last, K] + K * prior)
     p_alone = (chain[K, label] + prior) / (chain[K, K] + K * prior)
-    better = np.log(p / p_alone)
-    gate[WEIGHT] = FORGETTING * gate[WEIGHT] + 1.0
-    gate[SQUARED_WEIGHT] = FORGETTING * FORGETTING * gate[SQUARED_WEIGHT] + 1.0
-    gate[GAIN] = FORGETTING * gate[GAIN] + better
-    gate[SQUARED_GAIN] = FORGETTING * gate[SQUARED_GAIN] + better * better
+    count_gain(gate, np.log(p / p_alone))
     gate[UNIT] /= FORGETTING
     for a in (last, K):
         for c in (label, K):
@@ -121,3 +124,12 @@ def count_pair(chain, gate, last, label):
             for c in range(K + 1):
                 chain[a, c] /= gate[UNIT]
         gate[UNIT] = 1.0
+
+
+@inlined_borrowing
+def count_gain(gate, better):
+    """Add a gain to the decayed sums."""
+    gate[WEIGHT] = FORGETTING * gate[WEIGHT] + 1.0
+    gate[SQUARED_WEIGHT] = FORGETTING * FORGETTING * gate[SQUARED_WEIGHT] + 1.0
+    gate[GAIN] = FORGETTING * gate[GAIN] + better
+    gate[SQUARED_GAIN] = FORGETTING * gate[SQUARED_GAIN] + better * better

@@ -25,8 +25,9 @@ class ViewBuffers(NamedTuple):
     variance: np.ndarray  # (n_views,): of the intercept (`geometries.identity`)
     wrong: np.ndarray  # int64 (n_views,): the wrong class of the margin
     rho: np.ndarray  # (n_views,): the precision of its update
-    joint: np.ndarray  # (n_classes,): the sum of the scores ...
-    past: np.ndarray  # ... and of the averaging sums
+    joint: np.ndarray  # (n_classes,): the sum of the scores, weighted ...
+    past: np.ndarray  # ... and of the averaging sums ...
+    own: np.ndarray  # ... of one view
     steps: ViewSteps
 
 
@@ -43,8 +44,9 @@ def view_buffers(V: int, K: int) -> ViewBuffers:
         np.empty(V),
         np.empty(K),
         np.empty(K),
+        np.empty(K),
         ViewSteps(
-            *(np.empty(V), np.empty(V), np.empty(V), np.empty(V, np.int64)),
+            *(np.empty(V), np.empty(V), np.empty(V), np.empty(V), np.empty(V, np.int64)),
             *(np.empty(V, np.bool_), np.empty(V, np.bool_)),
         ),
     )
@@ -71,18 +73,6 @@ def read_scores(row, W, b, score):
     for k in range(score.shape[0]):
         score[k] = b[row.v, k]
     return dots_and_sqnorm(row, W, score)
-
-
-@inlined_borrowing
-def add_scores(row, U, c, past):
-    """past <- past + U'x + c."""
-    if U.ndim == 1:
-        dot, _ = dot_and_sqnorm(row, U)
-        past[0] += dot + c[row.v]
-    else:
-        for k in range(past.shape[0]):
-            past[k] += c[row.v, k]
-        dots_and_sqnorm(row, U, past)
 
 
 @inlined_borrowing
@@ -171,21 +161,26 @@ def read_intercepts(rows, i, b, buffers):
 
 
 @inlined_borrowing
-def sum_scores(count, buffers):
-    """joint <- the sum of the scores of the views."""
+def sum_scores(count, beta, buffers):
+    """joint <- the sum of beta_v times the scores of the views."""
+    for a in range(count):
+        buffers.steps.beta[a] = beta[buffers.v[a]]
     for k in range(buffers.joint.shape[0]):
         total = 0.0
         for a in range(count):
-            total += buffers.score[a, k]
+            total += buffers.steps.beta[a] * buffers.score[a, k]
         buffers.joint[k] = total
 
 
 @inlined_borrowing
 def read_past(rows, i, U, c, bias, count, buffers):
-    """past <- U'x + c, the sum over the present views."""
-    buffers.past[:] = 0.0
+    """past <- the sum of beta_v (U'x + c) over the present views."""
+    past, own = buffers.past, buffers.own
+    past[:] = 0.0
     for a in range(count):
-        add_scores(row_of_view(rows, i, bias, buffers, a), U, c, buffers.past)
+        read_scores(row_of_view(rows, i, bias, buffers, a), U, c, own)
+        for k in range(past.shape[0]):
+            past[k] += buffers.steps.beta[a] * own[k]
 
 
 # --- margins --------------------------------------------------------------------
@@ -202,7 +197,7 @@ def one_margin(W, y, score):
 
 @inlined_borrowing
 def find_margins(y, coupling, count, buffers):
-    """Write the margins m_v and their wrong classes; return the sum of m_v.
+    """Write the margins m_v and their wrong classes; return the sum of beta_v m_v.
 
     The margin is the score of the true class minus that of the wrong class with the highest joint
     score or, for independent views, with the highest score of the view.
@@ -219,5 +214,5 @@ def find_margins(y, coupling, count, buffers):
             m[a] = score[a, true] - score[a, wrong[a]]
         else:
             m[a] = y * score[a, 0]
-        total += m[a]
+        total += buffers.steps.beta[a] * m[a]
     return total

@@ -24,6 +24,7 @@ import numpy as np
 from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms import geometries
 from crossview.algorithms.couplings import INDEPENDENT, Coupling, coupled_step
+from crossview.algorithms.couplings.view_weights import learn_weights
 from crossview.algorithms.geometries import (
     Covariance,
     Scratch,
@@ -78,6 +79,8 @@ class Weights(NamedTuple):
     c: np.ndarray  # like b, or empty
     t: np.ndarray  # int64 (1,): rows learned from
     lengths: np.ndarray  # (n_intercepts, 2): rows of the view, and the sum of log x·x
+    beta: np.ndarray  # (n_views,): weights of the views in the joint score
+    beta_sums: np.ndarray  # (n_views + 1,): what they follow from; empty: they stay
 
 
 class Examples(NamedTuple):
@@ -98,7 +101,7 @@ def one_view_pass(examples, model, scaling, rule, scratch):
     """The loop of `learn_one_view`."""
     rows, order, y, weight, scores = examples
     x, j, indptr, shared, _, _ = rows
-    W, b, U, c, t, lengths = model
+    W, b, U, c, t, lengths, _, _ = model
     score, past = scratch
     average = U.shape[0] > 0
     nonfinite_row = -1
@@ -142,8 +145,8 @@ def one_view_pass(examples, model, scaling, rule, scratch):
 def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
     """The loop of `learn`."""
     rows, order, y, weight, scores = examples
-    W, b, U, c, t, lengths = model
-    m, n, P, _, _, _ = buffers.steps
+    W, b, U, c, t, lengths, beta, beta_sums = model
+    m, n, P = buffers.steps.m, buffers.steps.n, buffers.steps.P
     average, is_coupled = U.shape[0] > 0, coupling.kind != INDEPENDENT
     nonfinite_row = -1
     for s in range(order.shape[0]):
@@ -152,7 +155,7 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
         # 1. the scores
         count, total = read_views(rows, i, W, b, 0.0, buffers)
         n_scored = count if count > 0 else read_intercepts(rows, i, b, buffers)
-        sum_scores(n_scored, buffers)
+        sum_scores(n_scored, beta, buffers)
         if average and t[0] > 0:
             read_past(rows, i, U, c, 0.0, n_scored, buffers)
         t_averaged, n_averaged = t[0] if average else 0, n_scored if is_coupled else 1
@@ -195,6 +198,8 @@ def euclidean_pass(examples, model, scaling, rule, coupling, buffers):
                 identity.move(P[a], 1, row, W, b, y[i], wrong)
                 if average:
                     identity.move(P[a], t[0], row, U, c, y[i], wrong)
+        if beta_sums.shape[0] > 0:
+            learn_weights(y[i], weight[i], count, buffers, beta, beta_sums)
         t[0] += 1
     return nonfinite_row
 
@@ -248,7 +253,7 @@ def covariance_pass(examples, model, S, bias, rule, coupling, work):
         # 1. the scores
         count, total = _read_views(rows, i, model, S, bias, work)
         n_scored = count if count > 0 else read_intercepts(rows, i, model.b, buffers)
-        sum_scores(n_scored, buffers)
+        sum_scores(n_scored, model.beta, buffers)
         if average and t[0] > 0:
             _read_past(rows, i, model, bias, n_scored, buffers)
         t_averaged, n_averaged = t[0] if average else 0, n_scored if is_coupled else 1
@@ -285,6 +290,8 @@ def covariance_pass(examples, model, S, bias, rule, coupling, work):
             if rho[a] != 0.0:
                 row = row_of_view(rows, i, bias, buffers, a)
                 _update(row, a, y[i], rule, model, S, work)
+        if model.beta_sums.shape[0] > 0:
+            learn_weights(y[i], weight[i], count, buffers, model.beta, model.beta_sums)
         t[0] += 1
     return order.shape[0], nonfinite_row
 
@@ -334,7 +341,7 @@ def _find_step(row, a, weight, rule, is_coupled, S, work):
     """Write n and rho of view ``a``, and P if the views are independent."""
     buffers = work.buffers
     several = buffers.score.shape[1] > 1
-    m, n, P, _, _, _ = buffers.steps
+    m, n, P = buffers.steps.m, buffers.steps.n, buffers.steps.P
     if several or not geometries.is_diagonal(S):
         n[a] = geometries.sqnorm(row, S, work.scratch)
     if several:
@@ -351,7 +358,7 @@ def _find_step(row, a, weight, rule, is_coupled, S, work):
 @inlined_borrowing
 def _update(row, a, y, rule, model, S, work):
     """Update the weights of view ``a``, and S^-1 <- S^-1 + rho x x'."""
-    W, b, U, c, t, _ = model
+    W, b, U, c, t = model.W, model.b, model.U, model.c, model.t
     buffers, scratch, step = work.buffers, work.scratch, work.step
     P, rho, n = buffers.steps.P[a], buffers.rho[a], buffers.steps.n[a]
     if step.shape[0] > 1:

@@ -10,6 +10,10 @@ so that the model itself never knows of the memory, and says what it says where 
 Nothing of it is learned, or changes a score, while the labels do not predict the next one; then it
 does where its log loss on the last rows is below that of the model.
 
+m and e are those of the moment at which the row was predicted.  A label that comes late, after the
+labels of n other rows, is learned with what they were n labels ago.  They are kept for `PAST`
+labels, from the first late one on; a row that waited longer teaches the gate to close.
+
 The numbers are the columns that are not 0 in half of the first rows, with values of both signs; if
 they are more than `MAX_INPUTS`, none is.
 """
@@ -30,6 +34,8 @@ from crossview.algorithms.stacking.two_classes import MAX_LOG_ODDS
 from crossview.kernels.rows import ZERO, Rows
 
 INPUT_DECAYS = (0.5, 0.9, 0.98)
+# labels for which rates and means are kept
+PAST = 256
 # columns with a memory at most, the rows that find them, and their number before that
 MAX_INPUTS, ROWS_BEFORE_INPUTS, UNKNOWN = 32, 64, -1
 # a covariance of some features per class costs the square of their number
@@ -45,6 +51,9 @@ class StreamMemory(NamedTuple):
     labels: Memory
     losses: np.ndarray  # (3,): of model and memory, decayed, and their total weight; see `judge`
     means: np.ndarray  # (3, MAX_INPUTS): e
+    past_rates: np.ndarray  # (PAST, *rates.shape): before label number k, at k modulo PAST
+    past_means: np.ndarray  # (PAST, *means.shape)
+    past_labels: np.ndarray  # (PAST, 2): k, or -1; and the last label before it
     n_inputs: np.ndarray  # int64 (1,): columns with a memory, or UNKNOWN
     input_of: np.ndarray  # uint8 (n_columns,): 1 + the position of a column in `means`; 0: none
     positive: np.ndarray  # uint8 (n_columns,): rows among the first ones in which it is above 0
@@ -68,13 +77,24 @@ def start_weights(n_scores: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @borrowing
-def combining_pass(rows, scores, y, weight, M, settings, work):
+def combining_pass(rows, scores, labels, M, settings, work):
     """The loop of `combine`."""
+    y, weight, delay = labels
+    gate = M.labels.gate
     for i in range(scores.shape[0]):
         read_numbers(rows, i, M, work)
         opened = label_memory.is_open(M.labels)
+        rates, means, last = M.labels.rates, M.means, gate[label_memory.LAST]
+        if delay[i] > 0:
+            k = np.int64(gate[label_memory.N]) - delay[i]
+            at = k % PAST
+            if k >= 0 and M.past_labels[at, 0] == k:
+                rates, means, last = M.past_rates[at], M.past_means[at], M.past_labels[at, 1]
+            else:
+                opened, last = False, label_memory.NO_LABEL
+            gate[label_memory.LATE] = 1.0
         if opened:
-            predict(scores[i], M, work)
+            predict(scores[i], rates, means, M, work)
         learned = weight[i] > 0.0
         remembers = opened and choose(M.losses) == STACKING
         if opened and learned:
@@ -82,24 +102,30 @@ def combining_pass(rows, scores, y, weight, M, settings, work):
         if remembers:
             write_scores(work.score, scores[i])
         if learned and M.labels.rates.shape[0] > 0:
+            if gate[label_memory.LATE] > 0.0:
+                keep(M)
             count_row(rows, i, M, work)
-            label_memory.add(M.labels, y[i])
+            label_memory.add(M.labels, y[i], last)
 
 
 @passes(combining_pass)
 def combine(
-    rows: Rows, scores: np.ndarray, y: np.ndarray, weight: np.ndarray, memory: StreamMemory
+    rows: Rows,
+    scores: np.ndarray,
+    labels: tuple[np.ndarray, np.ndarray, np.ndarray],
+    memory: StreamMemory,
 ) -> tuple:
     """Change the model's scores of rows by the memory, and learn each row after it.
 
     ``scores`` (n_samples, 1 or n_classes) are what the model says of each row before it is learned.
-    y are -1 and 1, or positions of classes; a row of weight 0 is not learned.
+    ``labels`` are y, weight and delay: -1 and 1, or positions of classes; 0 for a row that is not
+    learned; and int64, how many labels came after the row was predicted and before its own.
     """
     n_scores = scores.shape[1]
     loss = LOGISTIC if n_scores == 1 else SOFTMAX
     settings = newton.Settings(loss, FORGETTING, VARIANCE, 1.0, False)
     work = newton.buffers(1 + n_features(n_scores), n_features(n_scores), n_scores, 0)
-    return rows, scores, y, weight, memory, settings, work
+    return rows, scores, labels, memory, settings, work
 
 
 @inlined_borrowing
@@ -118,18 +144,33 @@ def read_numbers(rows, i, M, work):
 
 
 @borrowing
-def predict(s, M, work):
+def keep(M):
+    """Keep rates and means before the next label."""
+    k = np.int64(M.labels.gate[label_memory.N])
+    at = k % PAST
+    for i in range(M.labels.rates.shape[0]):
+        for c in range(M.labels.rates.shape[1]):
+            M.past_rates[at, i, c] = M.labels.rates[i, c]
+    for i in range(M.means.shape[0]):
+        for q in range(M.n_inputs[0]):
+            M.past_means[at, i, q] = M.means[i, q]
+    M.past_labels[at, 0] = k
+    M.past_labels[at, 1] = M.labels.gate[label_memory.LAST]
+
+
+@borrowing
+def predict(s, rates, means, M, work):
     """Write the features, and the score by them."""
     n, C = 1, s.shape[0]
     work.f[0] = 1.0
     for c in range(C):
         work.f[n] = s[c]
         n += 1
-    label_memory.read(M.labels, work.f[n:])
-    n += M.labels.rates.shape[0] * C
-    for k in range(M.means.shape[0]):
+    label_memory.read(rates, work.f[n:])
+    n += rates.shape[0] * C
+    for k in range(means.shape[0]):
         for q in range(M.n_inputs[0]):
-            work.f[n] = work.numbers[q] - M.means[k, q]
+            work.f[n] = work.numbers[q] - means[k, q]
             n += 1
     for r in range(n):
         work.at[r] = r

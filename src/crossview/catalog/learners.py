@@ -12,14 +12,15 @@ from crossview.errors import InputError
 
 # the name of the entry whose members `compare` chooses
 ENSEMBLE = "ensemble"
-# C and disagreement have the unit of one over a squared norm: their best values move with the data
+# C has the unit of one over a squared norm: its best values move with the data
 C = (0.001, 0.01, 0.1, 1.0, 10.0)
-DISAGREEMENT = (0.0001, 0.001, 0.01, 0.1, 1.0)
+# a multiple of the step; 0 says what it costs that views have to agree
+DISAGREEMENT = (0.01, 0.0, 0.1, 1.0, 10.0)
 # second-order learners take longer: less is tried for them.  PAM has no r; the variance at the
 # start sets the scale of its covariance
 FEW_C = (0.1, 1.0, 10.0)
 SMALL_C = (0.01, 0.1, 1.0)
-FEW_DISAGREEMENT = (0.01, 0.1, 1.0)
+FEW_DISAGREEMENT = (0.01, 0.0, 1.0)
 VARIANCE = (0.01, 0.1, 1.0)
 R = (0.1, 1.0, 10.0, 100.0)
 CONFIDENCE = (0.55, 0.7, 0.9)
@@ -34,7 +35,7 @@ HIGH_RATE = (0.3, 1.0)
 # the default first: with few labels many settings are equally good
 LAM = (0.001, 0.01, 0.1, 0.0001)
 # of views that have to agree on unlabeled rows; much of it harms where they share little
-AGREEMENT = (0.1, 1.0, 10.0)
+AGREEMENT = (0.01, 0.1, 1.0)
 # prices of a row, of its loss and of disagreement in it
 C1 = (0.01, 0.1, 1.0)
 C2 = (0.001, 0.01, 0.1)
@@ -51,7 +52,7 @@ BINNED: dict[str, tuple] = {"bins": (10,)}
 
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
-COUPLED = ("C", "disagreement", "forgetting", "update", *WEIGHTS, *COVARIANCE)
+COUPLED = ("C", "disagreement", "forgetting", "update", "view_weights", *WEIGHTS, *COVARIANCE)
 MACHINE = (
     *("alpha", "deterministic", "forgetting", "init_scale", "learning_rate", "loss"),
     "penalty",

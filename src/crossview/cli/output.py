@@ -96,7 +96,7 @@ class Report:
             return None
         for name in ("jinja2", "matplotlib"):
             if find_spec(name) is None:
-                raise InputError(f"--report needs {name}: pip install {name}")
+                raise InputError(f"--report needs {name}: pip install 'crossview[report]'")
         for other in outputs:
             if other is not None and os.path.realpath(other) == os.path.realpath(file):
                 raise InputError("is the report and another output; name two files", file=file)

@@ -153,7 +153,7 @@ class _Rounds(ComparisonObserver):
         self.bar, self.file = bar, file
         self.answer: Comparison | None = None
         self.task = None if bar is None else bar.add_task("", total=None)
-        self.words = ""
+        self.words = "opening the rows"
 
     def say(self, words: str) -> None:
         if self.bar is not None and self.task is not None:

@@ -65,6 +65,7 @@ def make_answer(
         positive=run.problem.positive_label,
         positive_by=run.problem.positive_by,
         class_rows=run.problem.class_rows,
+        rare_classes=list(run.problem.left_out),
         threshold=run.problem.threshold,
         threshold_for=run.problem.tuned_for,
         classes=run.problem.classes.tolist(),
@@ -139,18 +140,24 @@ def _adjusted(
 
 
 def fold_difference(
-    metric: str, test_share: float
+    metric: str, test_share: float, least_scale: float = 0.0
 ) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
     """Return what compares two rows by their scores, fold by fold."""
 
     def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
-        return posterior_of(metric, row.scores, other.scores, test_share)
+        # two models that are the same in all are no two models that are the same by chance
+        least = 0.0 if row.others == other.others else least_scale
+        return posterior_of(metric, row.scores, other.scores, test_share, least)
 
     return difference
 
 
 def posterior_of(
-    metric: str, scores: Sequence[float], others: Sequence[float], test_share: float
+    metric: str,
+    scores: Sequence[float],
+    others: Sequence[float],
+    test_share: float,
+    least_scale: float = 0.0,
 ) -> Posterior:
     """Return how much better some scores are than others of the same folds.
 
@@ -160,7 +167,7 @@ def posterior_of(
     """
     first = np.array([signed_score(metric, score) for score in scores])
     second = np.array([signed_score(metric, score) for score in others])
-    return correlated_t_posterior(first - second, test_share)
+    return correlated_t_posterior(first - second, test_share, least_scale)
 
 
 def fingerprint(*parts: Any) -> str:

@@ -96,7 +96,7 @@ def compare(
       need all rows in memory;
     - `OnlineStackingClassifier`, which weighs several of these;
     - what somebody would do with scikit-learn alone: logistic regression, late fusion, gradient
-      boosting and the most frequent class.
+      boosting and one class for all rows.
 
     Unlabeled rows are allowed: NaN or None in ``y``, or an empty field.  They are in no fold and
     never scored.  Only KeCo learns from them, in each training part; Pegasos, the same model
@@ -223,9 +223,10 @@ def compare(
 
     Each model gets the threshold that is best for the metric on the rows held out by the inner
     validation, all of them together.  That is the protocol of scikit-learn's
-    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  A setting is
-    judged at its best threshold.  That value is optimistic, the more so the fewer positive rows
-    there are, but it only chooses; the table is about the rows of the outer folds.  Progressive
+    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  Of two
+    classes the log loss chooses the settings, unless a metric is asked for; then a setting is
+    judged by it, at its best threshold.  The table is about the rows of the outer folds.
+    Progressive
     validation decides each row by the best threshold for the rows before it.
     `ComparisonRow.untuned` is the metric without a threshold.
 
@@ -235,14 +236,15 @@ def compare(
     Each row is compared with the best one.  Because the training parts of the folds overlap, a
     plain t-test over folds is too liberal; the t-test here is corrected for the overlap, its p
     adjusted by Holm for the number of rows, and the posterior of the difference says how probable
-    it is that a row is worse by more than the rope.  Progressive validation takes the standard
+    it is that a row is worse by more than the rope.  Its scale is at least what half a row of the
+    rarest class changes, because a few rows often give two models the same value in all folds; of
+    models with the same values of all metrics it is 0.  Progressive validation takes the standard
     error of a difference from a jackknife, whatever the metric is: blocks of consecutive rows are
     left out in turn, because the errors of neighboring rows are correlated.  There p is adjusted
     for all pairs of rows.
 
-    The value of the best row is too good, because the row was chosen by it.
-    `Comparison.expected` is the value without that: in each fold the model itself is chosen on the
-    rows held out inside the training part.
+    The value of the best single model is too good, because the row was chosen by it.  That of the
+    ensemble is not: its members, weights and threshold are those of the other folds.
 
     With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
     Progressive validation computes ranking metrics from a histogram of the scores, in which scores
@@ -309,7 +311,13 @@ def compare(
         raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
     if progressive:
         source.settle_bins(streamed=True)
-    predicted = make_problem(source.task, source.classes, scoring, class_rows=source.class_rows)
+    predicted = make_problem(
+        source.task,
+        source.classes,
+        scoring,
+        class_rows=source.class_rows,
+        folds=None if progressive else cv,
+    )
     run = Run([], predicted, seed, epochs, grid or {})
     run.weighted = weight is not None or source.weighted
     run.given_metric = scoring.metric is not None or scoring.cost is not None

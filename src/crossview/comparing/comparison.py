@@ -14,7 +14,7 @@ import numpy as np
 from crossview.catalog.learner import OF_COMPARE
 from crossview.catalog.members import member_in_words
 from crossview.catalog.metrics import metric_of
-from crossview.catalog.names import SYMMETRIC, TASKS
+from crossview.catalog.names import default_metric
 from crossview.comparing.ranking import (
     Ablation,
     ComparisonRow,
@@ -29,7 +29,7 @@ from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.results import PlotMixin
 
 # of the JSON form: a file of another one is refused
-FORMAT = 5
+FORMAT = 6
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
 
@@ -82,6 +82,9 @@ class Comparison(Ranking, PlotMixin):
         What chose the positive class: ``positive=``, what it is called, its rows, or nothing.
     class_rows : list of int or None
         Number of labeled rows of each class.
+    rare_classes : list
+        Classes that have too few rows for the folds: they are not compared, and `train` learns
+        them.
     unlabeled_benefit_p : float or None
         p of the test of a learner that uses unlabeled rows against the same without them.
     left_out : list of LeftOut
@@ -141,6 +144,7 @@ class Comparison(Ranking, PlotMixin):
     threshold_for: str | None = None
     positive_by: str | None = None
     class_rows: list[int] | None = None
+    rare_classes: list[Any] = field(default_factory=list)
     unlabeled: int = 0
     unlabeled_benefit_p: float | None = None
     left_out: list[LeftOut] = field(default_factory=list)
@@ -189,11 +193,10 @@ class Comparison(Ranking, PlotMixin):
         if self.mode == "progressive":
             for name, value in entry.stream_params.items():
                 options += ["--set", f"{name}={value}"]
-        two, fixed = len(self.classes) == 2, isinstance(self.threshold, float)
+        two, fixed = len(self.classes + self.rare_classes) == 2, isinstance(self.threshold, float)
         guessed = self.positive_by == "guess"
         # train places the threshold for its metric, too
-        both = guessed or self.positive_by == "majority"
-        default = SYMMETRIC if two and both else TASKS[self.task][0]
+        default = default_metric(self.positive_by, self.class_rows) if two else ""
         if entry.trained_for_metric or (two and self.metric != default):
             options += ["--metric", self.metric]
         # train reads the name as well, and needs no guess for a metric of both classes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -90,7 +91,8 @@ class ComparisonRow:
     scores : list of float
         The metric fold by fold.
     inner : list of float
-        The metric of the chosen setting on rows held out of each training part; higher is better.
+        What chooses settings, of the chosen one, on rows held out of each training part: the
+        metric, or the log loss if two classes are compared without a metric; higher is better.
     others : dict of str to list of float
         The other metrics fold by fold.
     chosen : list of dict
@@ -250,6 +252,16 @@ class LearningCurve:
     last_doubling: Posterior
 
 
+def least_scale(metric: str, class_rows: Sequence[int] | None, scored: float) -> float:
+    """Return the least scale of a value or difference of a metric: what one row changes, about.
+
+    scored: share of the rows that were scored.
+    """
+    if not class_rows or not is_bounded(metric):
+        return 0.0
+    return 1.0 / (len(class_rows) * min(class_rows) * min(1.0, scored))
+
+
 class Ranking(SaysMetric):
     """Base class of `Comparison`: its rows, of which the first is the best."""
 
@@ -258,6 +270,7 @@ class Ranking(SaysMetric):
     views: dict[str, int]
     rows: list[ComparisonRow]
     rope: float
+    folds: int
     test_share: float
     unlabeled: int
     unlabeled_benefit_p: float | None
@@ -312,7 +325,8 @@ class Ranking(SaysMetric):
         """
         if len(row.scores) < 2:
             return None
-        low, high = correlated_t_posterior(row.scores, self.test_share).interval()
+        least = least_scale(self.metric, self.class_rows, self.folds * self.test_share)
+        low, high = correlated_t_posterior(row.scores, self.test_share, least).interval()
         return (max(0.0, low), min(1.0, high)) if is_bounded(self.metric) else (low, high)
 
     def gain_of(self, row: ComparisonRow) -> PersonalGain | None:

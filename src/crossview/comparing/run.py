@@ -57,9 +57,8 @@ class Run:
         return learner.make(**parameters, **passes, random_state=self.seed)
 
     def by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows with and without label."""
-        known = has_label(y)
-        return np.flatnonzero(known), np.flatnonzero(~known)
+        """Return the rows with and without label; those of a class left out are in neither."""
+        return np.flatnonzero(self.problem.is_known(y)), np.flatnonzero(~has_label(y))
 
     def score(self, y: np.ndarray, scored: Scored) -> float:
         """Return the metric that decides, with its sign such that higher is better."""

@@ -7,6 +7,8 @@ from crossview.scoring.significance import SIGNIFICANT, p_in_words
 
 # the baselines that look at no column
 CONSTANT = ("baseline:majority", "baseline:mean")
+# what they predict: where f1 places the threshold, that is the rarer class
+ONE_ANSWER = {"classification": "one class for all rows", "regression": "the mean for all rows"}
 # a difference of which one can be so sure is called one without a reservation
 CLEAR = 0.95
 
@@ -124,8 +126,7 @@ def name_of(row: ComparisonRow) -> str:
     if row.members:
         return "the ensemble"
     if row.model in CONSTANT:
-        what = "most frequent class" if row.model == CONSTANT[0] else "mean"
-        return f"always the {what}"
+        return ONE_ANSWER["classification" if row.model == CONSTANT[0] else "regression"]
     if row.model.startswith("view:"):
         return f"the view {row.model.removeprefix('view:')} alone"
     is_ours = not row.baseline or row.model.count(":") > 1  # a class that a user gave by name
@@ -166,8 +167,7 @@ def _about_baselines(c: Ranking) -> list[str]:
         names = ", ".join(f"{row.model} from {row.learned:.0%} of the rows" for row in less)
         sentences.append(f"to keep within the budget, baselines learned from fewer rows: {names}")
     if learns_nothing(c):
-        what = "mean" if c.task == "regression" else "most frequent class"
-        sentences.append(f"no model is clearly better than always predicting the {what}")
+        sentences.append(f"no model is clearly better than {ONE_ANSWER[c.task]}")
     return sentences
 
 

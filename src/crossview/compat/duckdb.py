@@ -94,7 +94,7 @@ def register(
     ...         "SELECT crossview_predict(t).prediction AS found, count(*) AS n "
     ...         "FROM tumors AS t WHERE diagnosis = 'benign' GROUP BY found ORDER BY n DESC LIMIT 1"
     ...     ).fetchall()
-    [('benign', 345)]
+    [('benign', 350)]
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise InputError(f"name={name!r}; give letters, digits and underscores")

@@ -13,6 +13,7 @@ River's pipelines and evaluations then take them beside its own:
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,9 +27,59 @@ try:
 except ImportError:
     raise ImportError("crossview.compat.river needs River: pip install crossview[river]") from None
 
+# rows without a label: later ones than that are so late that the last labels do not count
+MOST_WAITING = 1024
+
+
+class _Waiting:
+    """Rows that were predicted and have no label yet, and how many labels had come by then.
+
+    A row is found again by its values, since River copies rows that wait.  One that is not found,
+    as a scaler before the model changed it, is the one that has waited longest.
+    """
+
+    def __init__(self) -> None:
+        self._n_labels = 0
+        self._rows: dict[Any, deque[int]] = {}
+        self._last: Any = None
+
+    def add(self, x: Mapping[Any, Any]) -> None:
+        """Take a row that is predicted, once or more in a row."""
+        if x is self._last:
+            return
+        self._last = x
+        self._rows.setdefault(_values(x), deque(maxlen=MOST_WAITING)).append(self._n_labels)
+        if len(self._rows) > MOST_WAITING:  # its label comes too late to count, if at all
+            del self._rows[next(iter(self._rows))]
+
+    def take(self, x: Mapping[Any, Any]) -> int:
+        """Return how many labels came since a row was predicted; 0 if no row waits."""
+        n, self._n_labels, self._last = self._n_labels, self._n_labels + 1, None
+        if not self._rows:
+            return 0
+        key = _values(x)
+        key = key if key in self._rows else next(iter(self._rows))
+        when = self._rows[key]
+        known = when.popleft()
+        if not when:
+            del self._rows[key]
+        return n - known
+
+
+def _values(x: Mapping[Any, Any]) -> Any:
+    """Return what tells a row from others."""
+    try:
+        hash(values := frozenset(x.items()))
+    except TypeError:  # a mapping of views, or cells that are lists
+        return repr(x)
+    return values
+
 
 class _RiverEstimator:
     """What a classifier and a regressor have in common.
+
+    A stack with ``memory=True`` follows the stream: its last labels count where they have come, and
+    of a row whose label comes late they are those that were known when it was predicted.
 
     Parameters
     ----------
@@ -39,6 +90,13 @@ class _RiverEstimator:
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
         self.model = copy.deepcopy(estimator)
+        self._waiting = _Waiting()
+        self._find_stack()
+
+    def _find_stack(self) -> None:
+        """Let a learner that remembers the last labels follow the stream."""
+        learner = self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
+        self._stack = learner.follow_stream() if getattr(learner, "memory", False) else None
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one row.
@@ -53,6 +111,8 @@ class _RiverEstimator:
         w : float, default=1.0
             Weight of the row.
         """
+        if self._stack is not None:
+            self._stack.set_delay(self._waiting.take(x))
         self.model.learn_one(x, y, w)
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
@@ -70,7 +130,13 @@ class _RiverEstimator:
         y : label, float or None
             As from `predict`.
         """
+        self._wait(x)
         return self.model.predict_one(x)
+
+    def _wait(self, x: Mapping[Any, Any]) -> None:
+        """Note that a row is predicted, if that matters."""
+        if self._stack is not None:
+            self._waiting.add(x)
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -116,6 +182,7 @@ class _RiverEstimator:
         for name, value in new_attrs.items():
             self.estimator.set_params(**{name: value})
             self.model.set_params(**{name: value})
+        self._find_stack()
 
     def _unit_test_skips(self) -> set[str]:
         # the first values of factors depend on the order in which features come
@@ -162,6 +229,7 @@ class RiverClassifier(_RiverEstimator, base.Classifier):
         """
         if not hasattr(self.model, "predict_proba_one"):
             raise NotImplementedError("the model has no probabilities; set calibration='sigmoid'")
+        self._wait(x)
         found: dict[Any, float] = self.model.predict_proba_one(x)
         return found
 

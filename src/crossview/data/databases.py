@@ -8,37 +8,44 @@ transaction undoes all of it.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from crossview.data.addresses import LOG, is_address
 from crossview.errors import InputError
 
-__all__ = ["LOG", "AwayError", "Database", "Postgres", "Sqlite", "is_address", "open_database"]
+__all__ = [
+    "AwayError",
+    "Database",
+    "Postgres",
+    "Sqlite",
+    "open_database",
+    "sha256_of",
+]
 
-LOG = "log.sqlite"
-SCHEMES = ("postgresql://", "postgres://")
 # of SQLite's file, and of locks in PostgreSQL
 APPLICATION = 0x43725677
 WRITING, LEADING = 1, 2
 # seconds after which PostgreSQL ends a session that stands still: within a transaction, in which
 # it keeps others from writing, and as the leader
-MOST_IDLE, MOST_IDLE_LEADING = 10, 60
+MOST_IDLE, MOST_IDLE_LEADING = 5, 5
+# of one statement
+MOST_VALUES = 65_535
+# bytes of a file in one row of a table
+PART = 1 << 24
 
 
 class AwayError(InputError):
     """The database cannot be used now; later it may be."""
-
-
-def is_address(where: str | os.PathLike[str]) -> bool:
-    """Return whether it is the address of a database, and no path."""
-    return isinstance(where, str) and where.startswith(SCHEMES)
 
 
 def open_database(where: str | os.PathLike[str], *, read_only: bool = False) -> Database:
@@ -124,12 +131,11 @@ class Database:
         """Return what the operator should know of it."""
         return []
 
-    def try_to_lead(self) -> bool:
-        """Return whether this connection has the lock of the leader now."""
-        raise NotImplementedError
+    def shrink(self) -> None:
+        """Give room of removed rows back to the disk, within a transaction."""
 
     def close(self) -> None:
-        """End the connection, and its lock."""
+        """End the connection."""
         raise NotImplementedError
 
     def value(self, query: str, values: Sequence[Any] = ()) -> Any:
@@ -170,7 +176,6 @@ class Sqlite(Database):
                 "crossview serve",
                 file=str(folder),
             )
-        self._lead: Any = None
         mode = "ro" if read_only else "rw"
         with self.reading():
             self._connection = sqlite3.connect(
@@ -182,6 +187,7 @@ class Sqlite(Database):
             )
             self.execute("PRAGMA trusted_schema = OFF")
             if not read_only:
+                self.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file
                 self.execute("PRAGMA journal_mode = WAL")
                 self.execute("PRAGMA synchronous = FULL")
 
@@ -215,7 +221,7 @@ class Sqlite(Database):
         return f"{column} IN (SELECT value FROM json_each(?))"
 
     def as_list(self, values: Sequence[Any]) -> Any:
-        return msgspec.json.encode(values).decode()
+        return json.dumps(values)
 
     def version(self) -> int | None:
         if self.value("PRAGMA application_id") != APPLICATION:
@@ -240,30 +246,16 @@ class Sqlite(Database):
             finally:
                 os.close(descriptor)
 
+    def shrink(self) -> None:
+        for _ in range(self.value("PRAGMA freelist_count")):
+            self.execute("PRAGMA incremental_vacuum(1)")  # sqlite3 takes one step of a PRAGMA
+
     def find_damage(self) -> str | None:
         words = str(self.value("PRAGMA integrity_check(1)"))
         return None if words == "ok" else words
 
-    def try_to_lead(self) -> bool:
-        from filelock import FileLock, Timeout
-
-        if self._lead is None:
-            self._lead = FileLock(self.path.with_name("leader.lock"), thread_local=False)
-        if not self._lead.is_locked:
-            try:
-                self._lead.acquire(timeout=0)
-            except Timeout:
-                return False
-            except OSError as error:
-                raise AwayError(
-                    f"cannot be locked ({error})", file=str(self._lead.lock_file)
-                ) from None
-        return True
-
     def close(self) -> None:
         self._connection.close()
-        if self._lead is not None:
-            self._lead.release()
 
 
 class Postgres(Database):
@@ -289,12 +281,15 @@ class Postgres(Database):
                 f"a log in PostgreSQL needs psycopg ({error}): pip install crossview[postgres]"
             ) from None
         self._driver: Any = psycopg
+        logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors are raised, too
         self.errors = (psycopg.Error,)
         self._address, self._read_only = address, read_only
         try:
             known = psycopg.conninfo.conninfo_to_dict(address)
-        except psycopg.Error as error:
-            raise InputError(f"the address of the log: {_line(error)}") from None
+        except psycopg.Error:  # its words may have the password
+            raise InputError(
+                "the address of the log cannot be read; give postgresql://user@host/database"
+            ) from None
         user, host, port = (known.get(one) for one in ("user", "host", "port"))
         self.name = "".join(
             [
@@ -308,6 +303,7 @@ class Postgres(Database):
         self.file = self.name
         self._known = known
         self._connection: Any = None
+        self._connecting = threading.Lock()
         self._inside = False
         self._leads_by: Any = None
         with self.reading():
@@ -315,8 +311,12 @@ class Postgres(Database):
 
     def _connected(self) -> Any:
         """Return the connection, which is made anew if it was lost."""
-        if self._inside or (self._connection is not None and not self._connection.closed):
+        with self._connecting:  # threads that read do so at once
+            if not self._inside and (self._connection is None or self._connection.closed):
+                self._connection = self._connect()
             return self._connection
+
+    def _connect(self) -> Any:
         more = {
             "connect_timeout": 5,
             "application_name": "crossview",
@@ -344,7 +344,6 @@ class Postgres(Database):
             " (CASE current_setting('synchronous_commit') WHEN 'off' THEN 'synchronous_commit'"
             " END, 'on')) AS settings (name, value) WHERE name IS NOT NULL"
         )
-        self._connection = connection
         return connection
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -352,9 +351,17 @@ class Postgres(Database):
         return cursor.fetchall() if cursor.description else []
 
     def execute_many(self, query: str, rows: Iterable[Sequence[Any]]) -> int:
-        with self._connected().cursor() as cursor:
-            cursor.executemany(_marked(query), rows)
-            return int(cursor.rowcount)
+        # executemany of psycopg would use a pipeline, which ends with a message that switches the
+        # timeout of a transaction off in which a server stands still
+        rows, n = list(rows), 0
+        head, marks, rest = _cut_values(query)
+        at_once = MOST_VALUES // max(1, marks.count("?")) if marks else 1
+        for lo in range(0, len(rows), at_once):
+            some = rows[lo : lo + at_once]
+            statement = _marked(head) + ",".join([_marked(marks)] * len(some)) + _marked(rest)
+            values = [value for row in some for value in row]
+            n += int(self._connected().execute(statement, values).rowcount)
+        return n
 
     @contextmanager
     def transaction(self, *, alone: bool = True) -> Iterator[None]:
@@ -372,10 +379,11 @@ class Postgres(Database):
     def reading(self) -> Iterator[None]:
         try:
             yield
-        except (self._driver.OperationalError, self._driver.InterfaceError) as error:
-            raise AwayError(f"cannot be used ({_line(error)})", file=self.file) from error
         except self._driver.Error as error:
-            raise InputError(f"cannot be used ({_line(error)})", file=self.file) from error
+            away = (self._driver.OperationalError, self._driver.InterfaceError)
+            is_lost = self._connection is None or self._connection.closed
+            kind = AwayError if is_lost or isinstance(error, away) else InputError
+            raise kind(f"cannot be used ({_line(error)})", file=self.file) from error
 
     def among(self, column: str) -> str:
         return f"{column} = ANY(?)"
@@ -403,7 +411,10 @@ class Postgres(Database):
         self.execute("CREATE SCHEMA IF NOT EXISTS crossview")
         for statement in statements:
             self.execute(statement)
-        self.execute("CREATE TABLE files (name TEXT PRIMARY KEY, content BYTEA NOT NULL)")
+        self.execute(
+            "CREATE TABLE files (name TEXT, part INTEGER, sha256 TEXT NOT NULL,"
+            " content BYTEA NOT NULL, PRIMARY KEY (name, part))"
+        )
         self.execute("INSERT INTO about VALUES ('format', ?)", (str(version),))
 
     def cautions(self) -> list[str]:
@@ -411,42 +422,67 @@ class Postgres(Database):
             return []
         return [f"{self.name} does not wait for its disk (fsync = off): a power cut loses labels"]
 
-    def try_to_lead(self) -> bool:
-        connection = self._connected()
-        if self._leads_by is not connection:
-            taken = self.value(f"SELECT pg_try_advisory_lock({APPLICATION}, {LEADING})")
-            if not taken:
-                return False
-            self._leads_by = connection
-            if connection.info.server_version >= 140000:
-                self.execute(f"SET idle_session_timeout = '{MOST_IDLE_LEADING}s'")
-        return True
-
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+    def try_to_lead(self) -> bool:
+        """Return whether this connection has the lock of the leader now, for some seconds more."""
+        with self.reading():
+            connection = self._connected()
+            if self._leads_by is connection:
+                return bool(self.value("SELECT true"))  # so the session does not stand still
+            if not self.value(f"SELECT pg_try_advisory_lock({APPLICATION}, {LEADING})"):
+                return False
+            if connection.info.server_version >= 140000:
+                self.execute(f"SET idle_session_timeout = '{MOST_IDLE_LEADING}s'")
+            self._leads_by = connection
+            return True
 
     # --- files ---------------------------------------------------------------------------------
 
     def files(self) -> set[str]:
         """Return the names of the files that are kept beside the log."""
         with self.reading():
-            return {name for (name,) in self.execute("SELECT name FROM files")}
+            return {name for (name,) in self.execute("SELECT DISTINCT name FROM files")}
 
-    def read_file(self, name: str) -> bytes | None:
-        """Return what a file has."""
+    def read_file(self, name: str, path: Path) -> bool:
+        """Copy a file to a path, unless it is there; return whether the log has it."""
+        parts, known = "FROM files WHERE name = ?", ""
         with self.reading():
-            rows = self.execute("SELECT content FROM files WHERE name = ?", (name,))
-        return bytes(rows[0][0]) if rows else None
+            found = self.execute(f"SELECT max(sha256) {parts}", (name,))
+            if found == [(None,)]:
+                return False
+            ((known,),) = found
+            if path.is_file() and sha256_of(path) == known:
+                return True
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = path.with_name(f"{path.name}.part")
+            with unfinished.open("wb") as stream:
+                part = 0
+                while rows := self.execute(f"SELECT content {parts} AND part = ?", (name, part)):
+                    stream.write(rows[0][0])
+                    part += 1
+        if sha256_of(unfinished) != known:
+            if name not in self.files():  # it was removed meanwhile
+                return False
+            raise self.damaged(f"its file {name} is not as it was written")
+        unfinished.replace(path)
+        return True
 
-    def write_file(self, name: str, content: bytes) -> None:
-        """Keep a file."""
-        with self.reading():
-            self.execute(
-                "INSERT INTO files VALUES (?, ?) "
-                "ON CONFLICT (name) DO UPDATE SET content = excluded.content",
-                (name, content),
-            )
+    def write_file(self, name: str, path: Path) -> None:
+        """Keep a copy of a file."""
+        with self.reading(), self.transaction(alone=False):
+            self.put_file(name, path)
+
+    def put_file(self, name: str, path: Path) -> None:
+        """Keep a copy of a file, within a transaction."""
+        self.execute("DELETE FROM files WHERE name = ?", (name,))
+        known, part = sha256_of(path), 0
+        with path.open("rb") as stream:
+            while (content := stream.read(PART)) or not part:
+                self.execute("INSERT INTO files VALUES (?,?,?,?)", (name, part, known, content))
+                part += 1
 
     def remove_file(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -454,10 +490,26 @@ class Postgres(Database):
             self.execute("DELETE FROM files WHERE name = ?", (name,))
 
 
+def sha256_of(file: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 @lru_cache(maxsize=256)
 def _marked(query: str) -> str:
     """Return a statement as psycopg takes it."""
     return query.replace("?", "%s")
+
+
+@lru_cache(maxsize=256)
+def _cut_values(query: str) -> tuple[str, str, str]:
+    """Return what is before the values of an INSERT, the marks of one row, and what is after."""
+    head, word, rest = query.partition("VALUES (")
+    if not word:
+        return query, "", ""
+    marks, _, rest = rest.partition(")")
+    return f"{head}VALUES ", f"({marks})", rest
 
 
 def _line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What is to be predicted where nobody says it: a class or a number."""
+"""The task where nobody names it: predict a class or a number."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -144,7 +143,7 @@ class LabeledSource:
     The source with all columns is ``table``, and with those that are used ``stream``.  The classes
     are sorted, and none of numbers; ``class_rows`` is None where they were given.  ``encoder``,
     None if there is nothing to encode, has learned from no row; ``columns`` are those of each view,
-    if there are columns.  ``check`` is given each batch just before it is encoded, and
+    if there are columns.  ``check`` is given each batch before it is encoded or passed over, and
     ``rows_read`` keeps a record of the rows that are read, after `note_rows`.
     """
 
@@ -543,14 +542,15 @@ class LabeledSource:
 
         The encoder may be fitted, or begin as ``clone(source.encoder)`` and ``learn`` each row just
         before it encodes it.  In order, the first batch has ``first`` rows (0: as the others);
-        ``done`` batches, encoded before, are passed over; ``see`` is given each batch.
+        ``done`` batches, encoded before, are only checked; ``see`` is given each of the others.
         """
         batches = prefetch(self._shuffled or regroup(self.read(), self.batch_rows, first))
-        for batch in islice(batches, done, None):
-            for look in (self.check, see):
+        for number, batch in enumerate(batches):
+            for look in (self.check, see if number >= done else None):
                 if look is not None:
                     look(batch)
-            yield self.encode(batch, encoder, learn), batch.y, batch.weight
+            if number >= done:
+                yield self.encode(batch, encoder, learn), batch.y, batch.weight
 
 
 def _compact(data: Any, text: Sequence[str]) -> Any:

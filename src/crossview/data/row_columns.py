@@ -116,10 +116,11 @@ def check_classes(
                 column=label,
             )
     if len(found) < 2:
-        what = f"has one class, {found[0]!r}" if found else "has no rows"
-        if unlabeled:
-            what = f"{what}, and unlabeled rows" if found else "is empty in every row"
-        raise InputError(f"the label {what}; a classifier needs two or more", column=label)
+        if not (found or unlabeled):
+            raise InputError("no row is there to learn from; the source has columns only")
+        what = f"has one class, {found[0]!r}" if found else "is empty in every row"
+        more = ", and unlabeled rows" if found and unlabeled else ""
+        raise InputError(f"the label {what}{more}; a classifier needs two or more", column=label)
     if len(found) > MOST_CLASSES:
         raise InputError(
             f"the label takes {len(found)} values; there may be {MOST_CLASSES} classes at most "
@@ -147,7 +148,7 @@ def check_seed(seed: int) -> None:
 
 
 def read_targets(y: Any, unlabeled: bool = False) -> np.ndarray:
-    """Return numbers that are in memory as float64; refuse what is missing or no number.
+    """Return targets in memory as float64; raise an error for one that is missing or no number.
 
     ``unlabeled`` allows missing ones, which are NaN.
     """

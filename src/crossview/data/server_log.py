@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, Self
 import msgspec
 import xxhash
 
-from crossview.data.databases import LOG, Database, Sqlite, is_address, open_database
+from crossview.data.addresses import LOG, is_address
+from crossview.data.databases import Database, Postgres, Sqlite, open_database
 from crossview.errors import InputError
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "JOIN",
     "LATE",
     "LEAVE",
-    "LOG",
     "OWN_ID",
     "PROMOTE",
     "Counts",
@@ -43,7 +43,7 @@ __all__ = [
     "own_id",
 ]
 
-FORMAT = 3
+FORMAT = 4
 # N: the type of whole numbers, O: what a table of keys and values ends with
 SCHEMA = (
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) {O}",
@@ -192,10 +192,24 @@ class Event(NamedTuple):
 
 
 class Newest(NamedTuple):
-    """The number of the last label, and how many predictions there were."""
+    """How far a log is.
+
+    Attributes
+    ----------
+    labels : int
+        The number of the last one.
+    predictions : int
+        How many there were.
+    events : str or None
+        All of them, as they are written.
+    leader : str or None
+        The name of the server that leads, or did so last.
+    """
 
     labels: int
     predictions: int
+    events: str | None = None
+    leader: str | None = None
 
 
 # a prediction, and its newest label if it has one
@@ -217,8 +231,20 @@ class Log:
         self.db: Database = open_database(where, read_only=read_only)
 
     @classmethod
-    def create(cls, where: str | os.PathLike[str], about: dict[str, str]) -> Self:
-        """Make a log, or return the one that is there."""
+    def create(
+        cls, where: str | os.PathLike[str], about: dict[str, str], first: Path | None = None
+    ) -> Self:
+        """Make a log, or return the one that is there, which another server may have made now.
+
+        Parameters
+        ----------
+        where : path-like
+            As for the class.
+        about : dict of str to str
+            What the log says of itself.
+        first : Path, default=None
+            The first model, which is kept in a database.
+        """
         if not is_address(where):
             (Path(where) / LOG).touch()
         log = cls(where)
@@ -227,6 +253,8 @@ class Log:
                 more = {"N": log.db.number, "O": log.db.once}
                 log.db.create([one.format(**more) for one in SCHEMA], FORMAT)
                 log._set_about(about)
+                if isinstance(log.db, Postgres) and first is not None:
+                    log.db.put_file(first.name, first)
         if isinstance(log.db, Sqlite):
             log.db.keep_name()
         return log
@@ -316,6 +344,10 @@ class Log:
         now = str(time.time_ns())
         self._set_about({"written": now})
 
+    def set_leader(self, name: str) -> None:
+        """Note the server that leads, within a transaction."""
+        self._set_about({"leader": name})
+
     def add_event(self, kind: str, name: str, sha256: str = "", *, frozen: bool = False) -> Event:
         """Note an event after the labels so far, within a transaction.
 
@@ -356,12 +388,15 @@ class Log:
 
     def newest(self) -> Newest:
         """Return how far it is, within a transaction or outside; it takes microseconds."""
-        ((labels, removed, predictions),) = self.db.execute(
-            "SELECT (SELECT max(sequence) FROM labels), "
-            "(SELECT value FROM about WHERE key = 'removed labels'), "
-            "(SELECT CAST(sum(predictions) AS BIGINT) FROM runs)"
-        )
-        return Newest(int(removed or 0) if labels is None else labels, predictions or 0)
+        about = "(SELECT value FROM about WHERE key = '{}')".format
+        with self.db.reading():
+            ((labels, predictions, removed, events, leader),) = self.db.execute(
+                "SELECT (SELECT max(sequence) FROM labels), "
+                "(SELECT CAST(sum(predictions) AS BIGINT) FROM runs), "
+                f"{about('removed labels')}, {about('events')}, {about('leader')}"
+            )
+        last = int(removed or 0) if labels is None else labels
+        return Newest(last, predictions or 0, events, leader)
 
     def counts(self) -> Counts:
         """Return how much there is; an error if labels have a gap."""
@@ -414,6 +449,12 @@ class Log:
         for number, row in enumerate(rows, after + 1):
             label = self._checked(Label, row[:7])
             if label.sequence != number:
+                if (first := self.first_label()) > number:
+                    raise InputError(
+                        f"has no labels before number {first} any more, and this server has not "
+                        f"learned number {number}; start it again, and it begins from a snapshot",
+                        file=self.db.file,
+                    )
                 raise self.db.damaged(f"label {number} is missing")
             if row[7] is None:
                 raise self.db.damaged(f"the prediction of label {number} is missing")
@@ -540,6 +581,7 @@ class Log:
             "AND NOT EXISTS (SELECT 1 FROM labels WHERE prediction = predictions.sequence)",
             [(one,) for one in sequences],
         )
+        self.db.shrink()
 
     def _add_removed(self, **counts: int) -> None:
         about = self.about()

@@ -16,7 +16,7 @@ BUFFER_SHARE = 0.5
 
 
 class Rows(Protocol):
-    """Rows of any kind, of which some can be taken and several parts joined."""
+    """Interface of rows that can be taken by position and joined."""
 
     @property
     def nbytes(self) -> int:

@@ -479,7 +479,7 @@ def _check_kind(has: bool, wanted: bool, what: str, file: str | None) -> None:
 
 
 def _find_reader(source: Any, format: str | None, batch_rows: int, *, columns: bool) -> Any:
-    """The entry of a reader of columns, or of views, and what it reads."""
+    """The entry of the reader, and the files or the query that it reads."""
     if batch_rows < 1:
         raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
     reader, content = find_reader(source, format)

@@ -175,10 +175,17 @@ def columns_of_model(
     absent = [view for view, group in views.items() if known.isdisjoint(group)]
     if len(absent) == len(views):
         needed = [column for group in views.values() for column in group]
+        own = [
+            view
+            for view, group in views.items()
+            if any(f"{view}__{name}" in group for name in known)
+        ]
+        fix = "" if table.dialect is None else _ABOUT_CSV
+        if own:
+            fix = f"; name its view: --source {own[0]}=FILE, in Python {{{own[0]!r}: table}}"
         raise InputError(
             f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
-            f"it has {', '.join(table.column_names[:5])}, ..."
-            + ("" if table.dialect is None else _ABOUT_CSV),
+            f"it has {', '.join(table.column_names[:5])}, ...{fix}",
             file=table.files[0] if table.files else None,
         )
     used = (column for view, group in views.items() if view not in absent for column in group)

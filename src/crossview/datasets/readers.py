@@ -10,7 +10,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from crossview.datasets.sources import Rows
+from crossview.datasets.sources import PUBLIC, Rows
 from crossview.errors import InputError
 from crossview.views import MultiView
 
@@ -37,8 +37,12 @@ def _svmlight(content: bytes, n_columns: int | None = None) -> tuple[sp.csr_arra
     return sp.csr_array(X), y
 
 
-def _stack(*blocks: sp.csr_array) -> sp.csr_array:
-    return sp.csr_array(sp.vstack(blocks, format="csr"))
+def _joined(view: str, texts: Mapping[str, bytes], n_columns: int) -> Rows:
+    """Join the parts of a data set in the format of svmlight."""
+    parts = {part: _svmlight(text, n_columns) for part, text in texts.items()}
+    X = MultiView({view: sp.csr_array(sp.vstack([X for X, _ in parts.values()], format="csr"))})
+    y = np.concatenate([y for _, y in parts.values()]).astype(int)
+    return Rows(X, y, _parts({part: len(y) for part, (_, y) in parts.items()}))
 
 
 def _mat(files: Files, form: Callable[..., Any] = sp.csr_array) -> Rows:
@@ -218,20 +222,13 @@ def _ipinyou_sample(files: Files) -> Rows:
 
 
 def _a9a(files: Files) -> Rows:
-    names = {"train": "a9a", "test": "a9a.t"}
-    parts = {part: _svmlight(files[name], 123) for part, name in names.items()}
-    X = MultiView({"person": _stack(*(X for X, _ in parts.values()))})
-    y = np.concatenate([y for _, y in parts.values()]).astype(int)
-    return Rows(X, y, _parts({part: len(y) for part, (_, y) in parts.items()}))
+    return _joined("person", {"train": files["a9a"], "test": files["a9a.t"]}, 123)
 
 
 def _rcv1_small(files: Files) -> Rows:
     names = {"train": "rcv1_small.dat", "test": "rcv1_small_test.data"}
     texts = {part: files[name].replace(b"|f", b"") for part, name in names.items()}
-    parts = {part: _svmlight(text, 47_118) for part, text in texts.items()}
-    X = MultiView({"words": _stack(*(X for X, _ in parts.values()))})
-    y = np.concatenate([y for _, y in parts.values()]).astype(int)
-    return Rows(X, y, _parts({part: len(y) for part, (_, y) in parts.items()}))
+    return _joined("words", texts, 47_118)
 
 
 def _news20_w100(files: Files) -> Rows:
@@ -264,31 +261,9 @@ def _spambase(files: Files) -> Rows:
     return Rows(columns | _columns("runs", values[:, 54:57]), values[:, 57].astype(int))
 
 
-READERS: dict[str, Callable[[Files], Rows]] = {
-    "webkb_course": _webkb_course,
-    "internet_ads": _internet_ads,
-    "bupa": _bupa,
-    "crx": _crx,
-    "usps": _usps,
-    "mnist": _mnist,
-    "mnist_t10k": _mnist_t10k,
-    "svmguide1": _svmguide1,
-    "svmguide3": _svmguide3,
-    "ionosphere": _ionosphere,
-    "uci_mfeat": _uci_mfeat,
-    "cora": _mat,
-    "bbcsport": _mat,
-    "msrc_v5": _dense_mat,
-    "reuters_1200": _mat,
-    "movies": _mat,
-    "wikipedia": _dense_mat,
-    "100leaves": _dense_mat,
-    "movielens_100k": _movielens_100k,
-    "criteo_sample": _criteo_sample,
-    "ipinyou_sample": _ipinyou_sample,
-    "a9a": _a9a,
-    "rcv1_small": _rcv1_small,
-    "news20_w100": _news20_w100,
-    "sms_spam": _sms_spam,
-    "spambase": _spambase,
+_MATLAB: dict[str, Callable[[Files], Rows]] = {
+    **dict.fromkeys(("cora", "bbcsport", "reuters_1200", "movies"), _mat),
+    **dict.fromkeys(("msrc_v5", "wikipedia", "100leaves"), _dense_mat),
 }
+# the reader of all others is the function of their name
+READERS = {name: _MATLAB.get(name) or globals()[f"_{name}"] for name in PUBLIC}

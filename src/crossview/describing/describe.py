@@ -27,6 +27,7 @@ from crossview.data.row_columns import (
     RowColumns,
     about_weights,
     check_weight_column,
+    value_type,
     weights_of,
 )
 from crossview.data.source import Batch, Source, open_source
@@ -55,6 +56,7 @@ FEW_ROWS = 20
 ROWS_OF_FOLDS = 300
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
 NO_VALUE, ONE_VALUE = "has no value in any row", "constant"
+LEAVE_OUT = "leave it out"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
 # words of sentences of which too few differ to be read as text, and how many do
@@ -148,7 +150,7 @@ class Description:
                 columns.setdefault(words, []).append(one.name)
         return [
             *self.about_table,
-            *(f"{_some(names)}: {words}" for words, names in columns.items()),
+            *(f"{_some(names)}: {words}{_how(words, names)}" for words, names in columns.items()),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -401,7 +403,7 @@ class _Pass(TableSummary):
                 name=name,
                 view=self.view_of.get(name),
                 kind=self.kinds[name],
-                type=str(getattr(self.types[name], "value_type", self.types[name])),
+                type=str(value_type(self.types[name])),
                 **{"minimum": None, "maximum": None, "warnings": []} | about,
             )
             if name in self.view_of or name == self.label:  # what is in no view is not learned
@@ -440,16 +442,16 @@ class _Pass(TableSummary):
         if one.kind is None and str(self.types[one.name]) != "null":
             yield (
                 f"holds {one.type}, which is neither number, category nor date; convert it in SQL, "
-                "for example with epoch(...) or CAST(... AS VARCHAR), or leave it out"
+                "for example with epoch(...) or CAST(... AS VARCHAR), or " + LEAVE_OUT
             )
             return
         if not n_rows:
             return
         if present == 0:
-            yield f"{NO_VALUE}; leave it out"
+            yield f"{NO_VALUE}; {LEAVE_OUT}"
             return
         if one.missing >= NEARLY_ALL * n_rows and n_rows >= FEW_ROWS:
-            yield f"{_percent(one.missing, n_rows)} of the rows have no value"
+            yield f"{percent(one.missing, n_rows)} of the rows have no value"
         if leak is not None:
             yield explain_leak(leak, one.name)
         elif one.distinct == 1:
@@ -464,7 +466,7 @@ class _Pass(TableSummary):
 
     def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
         if self.target.n_missing:
-            yield f"{_percent(self.target.n_missing, n_rows)} of the rows have no label"
+            yield f"{percent(self.target.n_missing, n_rows)} of the rows have no label"
         if not self.target.usable:
             yield (
                 "is no number; to predict a class: task='classification'"
@@ -494,13 +496,13 @@ class _Pass(TableSummary):
                 f"text={one.name!r}"
             )
         elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
-            yield "different in nearly every row, so it tells nothing about new rows; leave it out"
+            yield f"different in nearly every row, so it tells nothing about new rows; {LEAVE_OUT}"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
         """Return the warning about text that looks like numbers."""
         like = summary.like
         numbers = like.number + like.decimal_comma
-        words = f"text, but {_percent(numbers, present)} look like numbers"
+        words = f"text, but {percent(numbers, present)} look like numbers"
         fixes = []
         if like.decimal_comma:
             words += " with a decimal comma"
@@ -508,7 +510,7 @@ class _Pass(TableSummary):
         others = self._no_numbers(summary)
         if others:
             (value, count), *rest = others
-            some = f"{value!r} ({_percent(count, present)})" + (", ..." if rest else "")
+            some = f"{value!r} ({percent(count, present)})" + (", ..." if rest else "")
             words += f", the others are {some}"
             fixes.append(f"null={value!r}")
         return f"{words}: {' '.join(fixes or [f'numeric={summary.name!r}'])}"
@@ -522,13 +524,13 @@ class _Pass(TableSummary):
         c = self.numbers[one.name]
         if self.moments.n_nan[c]:
             yield (
-                f"{NOT_FINITE} in {self.moments.n_nan[c]:,} rows, which is no missing value: "
+                f"{NOT_FINITE} in {_rows(self.moments.n_nan[c])}, which is no missing value: "
                 "null='nan'"
             )
         if self.moments.n_too_large[c]:
             yield (
-                f"{TOO_LARGE} in {self.moments.n_too_large[c]:,} rows: write null, or numbers up "
-                f"to {LARGEST:g}"
+                f"{TOO_LARGE} in {_rows(self.moments.n_too_large[c])}: write null, or numbers "
+                f"up to {LARGEST:g}"
             )
         if one.name in self.declared or not _is_integer(self.types[one.name]) or present < FEW_ROWS:
             return
@@ -538,7 +540,7 @@ class _Pass(TableSummary):
         if one.distinct == present and n_between <= 1.5 * present:
             yield (
                 "counts the rows: it is different in each of them, and tells nothing about new "
-                "ones; leave it out"
+                f"ones; {LEAVE_OUT}"
             )
         elif is_identifier(one.name) and (one.distinct or MOST_DISTINCT) > 2:
             yield (
@@ -610,6 +612,13 @@ def _some(names: list[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
+def _how(words: str, names: list[str], most: int = 3) -> str:
+    """The argument that leaves a few columns out, where the words say that it is to be done."""
+    if not words.endswith(LEAVE_OUT) or len(names) > most:
+        return ""
+    return ": " + " ".join(f"ignore={name!r}" for name in names)
+
+
 def _is_integer(kind: Any) -> bool:
     from pyarrow import types
 
@@ -625,8 +634,12 @@ def _short(value: str) -> str:
     return line if len(line) <= LONGEST_EXAMPLE else line[: LONGEST_EXAMPLE - 3] + "..."
 
 
-def _percent(n: int, of: int) -> str:
-    """A share in percent, which is never rounded to none or all."""
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"
+
+
+def percent(n: int, of: int) -> str:
+    """Return a share in percent, which is never rounded to none or all."""
     share = 100.0 * n / of
     if n == of:
         return "all"

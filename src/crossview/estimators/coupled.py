@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import couplings, rules
 from crossview.algorithms.couplings import Coupling
@@ -14,6 +15,8 @@ from crossview.algorithms.online import Examples, learn, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
 from crossview.estimators.base.road import Bound, OneExample
+from crossview.estimators.base.state import State, StatePart
+from crossview.estimators.base.weights import ViewWeights
 from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
@@ -48,9 +51,9 @@ class MultiViewPAClassifier(CovarianceClassifier):
         min ½ sum_v |w_v - w_v,t|² + γ D(s) + slack(1 - mean s_v),
 
     where ``s_v = y w_v·x_v`` are the margins after the update, D is their disagreement over all
-    pairs of views, γ is the parameter ``disagreement``, and ``slack`` is the slack term of the
-    variant, as in `PassiveAggressiveClassifier`.  The number of views is arbitrary.  A view that
-    is missing or empty in a row is neither scored nor updated.
+    pairs of views, γ is the penalty that ``disagreement`` sets, and ``slack`` is the slack term of
+    the variant, as in `PassiveAggressiveClassifier`.  The number of views is arbitrary.  A view
+    that is missing or empty in a row is neither scored nor updated.
 
     With ``geometry="mahalanobis"`` each view has its own covariance ``S_v``, the first term is
     ``½ sum_v (w_v - w_v,t)' S_v^-1 (w_v - w_v,t)``, and each row with a positive joint loss
@@ -61,11 +64,13 @@ class MultiViewPAClassifier(CovarianceClassifier):
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
         Slack term for a loss ξ that remains after the update: not allowed ("PA"), C ξ ("PA-I") or
         C ξ² ("PA-II").
-    disagreement : float, default=0.1
-        Weight γ of the disagreement penalty, in [0, inf).  At 0 the views share only the joint
-        loss; a higher value pulls their scores together.  Its effect scales with the squared norm
-        of a view's row: try 0.01 to 1 for rows of norm 1, and 0.0001 to 0.01 for 100 standardized
-        columns.  Ignored if the views are independent or concatenated.
+    disagreement : float, default=0.01
+        Weight of the disagreement penalty, in [0, inf).  At 0 the views share only the joint
+        loss; a higher value pulls their scores together, which helps where each view predicts well
+        alone, and harms where one does not: try 0, and 0.1 to 10.  It is a multiple of the step of
+        PA for a loss of 1, ``γ = disagreement min(C, 1 / n)`` for PA-I and rows of the mean squared
+        norm n, so that it has no unit; with an ``update`` of the paper it is γ itself.  Ignored if
+        the views are independent or concatenated.
     coupling : {"squared", "absolute", "independent", "concatenated"}, default="squared"
         Disagreement D that couples the views.  "squared": half the sum of squared differences
         over all pairs of views, solved in closed form.  "absolute": the sum of absolute
@@ -74,21 +79,26 @@ class MultiViewPAClassifier(CovarianceClassifier):
         summed.  "concatenated": one weight vector for all columns.  The last two are baselines
         that are often hard to beat.
     update : {"forward", "exact", "published"}, default="forward"
-        "exact" minimizes the objective.  With a disagreement that costs more than the loss, as
-        γ = 0.5 for C = 0.1, it moves the view that is right away from the label, to agree with one
-        that is wrong.  In "forward" no view's margin is lowered: disagreement says only which views
-        take how much of the step.  "published" is Algorithm 1 as printed in the paper, for two
-        views, "absolute" and PA-I; it does not reach the minimum of the paper's objective.
+        "exact" minimizes the objective.  With a disagreement that costs more than the loss, as in
+        the paper, γ = 0.5 for C = 0.1, it moves the view that is right away from the label, to
+        agree with one that is wrong.  In "forward" no view's margin is lowered: disagreement says
+        only which views take how much of the step.  "published" is Algorithm 1 as printed in the
+        paper, for two views, "absolute" and PA-I; it does not reach the minimum of the paper's
+        objective.
     geometry : {"euclidean", "mahalanobis"}, default="euclidean"
         Norm of the weight change.  "euclidean": all directions cost the same.  "mahalanobis":
         directions that earlier rows covered cost more, as in `PAMClassifier`; this is slower, and
-        often much more accurate on correlated columns.  The effect of ``disagreement`` then
-        scales with ``x_v'S_v x_v`` in place of the squared norm.
+        often much more accurate on correlated columns.  ``x_v'S_v x_v`` is then in the place
+        of the squared norm.
+    view_weights : {"equal", "learned"}, default="equal"
+        Weights β_v of the views in the joint score, of mean 1.  "learned": exponentiated gradient
+        on the joint loss ``max(0, 1 - mean β_v m_v)``, so that better views dominate; no less than
+        0.1.  It helps where a view says little, and costs a little where all views are good.
 
     Attributes
     ----------
-    covariance_form_, variance_, classes_, coef_, intercept_, layout_, n_features_in_,
-    feature_names_in_
+    view_weights_, covariance_form_, variance_, classes_, coef_, intercept_, layout_,
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -98,15 +108,18 @@ class MultiViewPAClassifier(CovarianceClassifier):
     Notes
     -----
     The joint score is the mean of the scores of the views that are present, or their sum for
-    "independent" and "concatenated".  The sample weight of a row multiplies C.  With more than
-    two classes the margin is the score of the true class minus the score of the wrong class that
-    has the highest joint score.
+    "independent" and "concatenated".  Learned weights of the views are in ``coef_``,
+    ``intercept_`` and the scores of the views: that of view v is ``β_v w_v·x_v``.  The sample
+    weight of a row multiplies C.  With more than two classes the margin is the score of the true
+    class minus the score of the wrong class that has the highest joint score.
 
     References
     ----------
     T. T. Nguyen, K. Chang, S. C. Hui, "Two-View Online Learning", PAKDD 2012,
     :doi:`10.1007/978-3-642-30217-6_7`.  The paper treats two views, two
-    classes, absolute disagreement and PA-I; all else extends it.
+    classes, absolute disagreement and PA-I; all else extends it.  J. Kivinen, M. K. Warmuth,
+    "Exponentiated gradient versus gradient descent for linear predictors", Information and
+    Computation 132 (1997).
 
     Examples
     --------
@@ -115,7 +128,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
     >>> from crossview import MultiViewPAClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
-    >>> model = MultiViewPAClassifier(views=views, disagreement=0.001, random_state=0)
+    >>> model = MultiViewPAClassifier(views=views, random_state=0)
     >>> model = model.fit(scale(X), y)
     >>> round(model.score(scale(X), y), 2)
     0.97
@@ -132,15 +145,17 @@ class MultiViewPAClassifier(CovarianceClassifier):
         "coupling": [StrOptions(set(COUPLINGS))],
         "update": [StrOptions({"forward", "exact", "published"})],
         "geometry": [StrOptions({"euclidean", "mahalanobis"})],
+        "view_weights": [StrOptions({"equal", "learned"})],
     }
 
     views: Any = field(default=None, kw_only=False)
     variant: str = "PA-I"
     C: float = 1.0
-    disagreement: float = 0.1
+    disagreement: float = 0.01
     coupling: str = "squared"
     update: str = "forward"
     geometry: str = "euclidean"
+    view_weights: str = "equal"
     forgetting: float = 1.0
 
     # --- parameters ------------------------------------------------------------------
@@ -157,6 +172,16 @@ class MultiViewPAClassifier(CovarianceClassifier):
                 f"{PUBLISHED}: set coupling='absolute' and variant='PA-I', and give two views"
             )
 
+        if self.view_weights == "learned" and self.coupling == "concatenated":
+            raise InputError(
+                "view_weights='learned' with coupling='concatenated', which has one weight vector "
+                "for all columns; set another coupling"
+            )
+        if self.view_weights == "learned" and self.update == "published":
+            raise InputError(
+                f"{PUBLISHED}, in which views count the same: set view_weights='equal'"
+            )
+
     def _check_columns(self, slots: ViewLayout) -> None:
         super()._check_columns(slots)
         if self.update == "published" and slots.n_views != 2:
@@ -168,7 +193,17 @@ class MultiViewPAClassifier(CovarianceClassifier):
     def _per_view(self) -> bool:
         return bool(self.coupling != "concatenated")
 
+    def _parts(self, state: State) -> list[StatePart]:
+        own = [ViewWeights(state, self._slots.n_views)] if self.view_weights == "learned" else []
+        return [*super()._parts(state), *own]
+
     # --- learning and scoring ----------------------------------------------------------
+
+    @property
+    def view_weights_(self) -> np.ndarray:
+        """Weight β_v of each view in the joint score, (n_views,), of mean 1."""
+        check_is_fitted(self, "classes_")
+        return self._state.get("beta", np.ones(self._slots.n_views)).copy()
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
@@ -199,7 +234,8 @@ class MultiViewPAClassifier(CovarianceClassifier):
     def _coupling(self) -> Coupling:
         """Return how the views are coupled."""
         kind = couplings.PUBLISHED if self.update == "published" else COUPLINGS[self.coupling]
-        return Coupling(kind, float(self.disagreement), self.update == "forward")
+        ours = self.update == "forward"
+        return Coupling(kind, float(self.disagreement), ours, ours)
 
     def _is_mean(self) -> bool:
         return self.coupling not in ("independent", "concatenated")

@@ -22,6 +22,7 @@ Class = TypeVar("Class", bound=type)
 ParameterDoc = tuple[str, str]
 
 _SECTION = re.compile(r"Parameters\n-+(.*?)(?=\n\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL)
+_FIRST_SECTION = re.compile(r"^\S[^\n]*\n-{3,}$|\Z", re.MULTILINE)
 _NAMES_ONLY = re.compile(r"^\w+(?:, \w+)*,?$", re.MULTILINE)
 _ENTRY = re.compile(r"^(\S[^\n]*(?:\n(?:[ ]+[^\n]*|))*)", re.MULTILINE)
 
@@ -58,7 +59,7 @@ def with_parameters(cls: Class) -> Class:
 def document_parameters(
     *tables: Mapping[str, ParameterDoc], attributes: Mapping[str, ParameterDoc] | None = None
 ) -> Callable[[Documented], Documented]:
-    r"""Complete the ``Parameters`` section of a class or a function from tables.
+    r"""Complete the ``Parameters`` section of a class or a function from tables, or add it.
 
     A table has the type and the description of each parameter.  A later table overrides an earlier
     one, and the docstring overrides all of them.  ``attributes`` has the entries for those lines of
@@ -70,12 +71,7 @@ def document_parameters(
     >>> from crossview.estimators.documentation import document_parameters
     >>> @document_parameters({"C": ("float", "Aggressiveness.")})
     ... class Learner:
-    ...     '''A learner.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...
-    ...     '''
+    ...     '''A learner.'''
     ...     def __init__(self, *, C=1.0): ...
     >>> print(*Learner.__doc__.splitlines()[-2:], sep="\n")
     C : float, default=1.0
@@ -89,9 +85,11 @@ def document_parameters(
         if cls.__doc__ is None:  # python -OO
             return cls
         text = inspect.cleandoc(cls.__doc__)
-        section = _SECTION.search(text)
-        if section is None:
-            raise TypeError(f"the docstring of {cls.__name__} has no Parameters section")
+        if not (section := _SECTION.search(text)):
+            at = next(_FIRST_SECTION.finditer(text)).start()
+            text = f"{text[:at].rstrip()}\n\nParameters\n----------\n\n{text[at:]}"
+            section = _SECTION.search(text)
+        assert section is not None
         own = {name: entry for entry in _ENTRY.findall(section[1]) for name in _names(entry)}
         parameters = inspect.signature(cls).parameters
         unknown = set(own) - set(parameters)

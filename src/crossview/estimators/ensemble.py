@@ -34,7 +34,7 @@ from crossview.estimators.documentation import (
 )
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
-from crossview.estimators.targets import read_numbers, row_weights
+from crossview.estimators.targets import read_numbers, row_weights, several_classes
 from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -106,6 +106,8 @@ class Ensemble(NestedLearners):
     }
     _nested = "members"
     _kind: ClassVar[Any]  # what every member is an instance of
+    _trees: ClassVar[Any]  # of the default members
+    _machine: ClassVar[Any]
 
     views: Any = field(default=None, kw_only=False)
     members: Any = None
@@ -114,10 +116,6 @@ class Ensemble(NestedLearners):
     random_state: Any = None
 
     # --- to be implemented by subclasses ----------------------------------------------
-
-    def _default_members(self) -> list[tuple[str, Any, str | None]]:
-        """Return the members for these views."""
-        raise NotImplementedError
 
     def _n_blended(self) -> int:
         """Return the number of values that are blended per row."""
@@ -140,6 +138,15 @@ class Ensemble(NestedLearners):
         raise NotImplementedError
 
     # --- parameters ------------------------------------------------------------------------
+
+    def _default_members(self) -> list[tuple[str, Any, str | None]]:
+        """Return the members for these views: a linear model is a machine without interactions."""
+        names = self._slots.names
+        linear = self._machine(groups=[[view] for view in names])
+        found = {"trees": self._trees(), "linear": linear}
+        if len(names) > 1:
+            found["mvm"] = self._machine()
+        return [(name, learner, None) for name, learner in found.items()]
 
     def check_params(self) -> None:
         """Raise an error if a parameter, or one of a member, is out of its range.
@@ -408,11 +415,6 @@ def _log_probabilities(z: np.ndarray) -> np.ndarray:
     return np.asarray(log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1))
 
 
-def _linear(kind: Any, layout: ViewLayout) -> Any:
-    """Return a machine in which nothing interacts."""
-    return kind(groups=[[view] for view in layout.names])
-
-
 @document_parameters(PARAMETERS, {"calibration": CALIBRATION}, attributes=_ATTRIBUTES)
 @with_parameters
 class EnsembleClassifier(Ensemble, ViewClassifier):
@@ -465,7 +467,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     (['arow', 'worst'], True)
     """
 
-    _kind = ViewClassifier
+    _kind, _trees, _machine = ViewClassifier, MultiViewTreesClassifier, MultiViewMachineClassifier
     scores_are_log_odds = True
 
     calibration: str = "none"
@@ -474,20 +476,8 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
         rows = self._read(X, reset=True)
         labels = self._labels(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
-        self.classes_ = classes = np.unique(labels[weight > 0.0])
-        if len(classes) < 2:
-            raise InputError(f"y has one class, {classes.tolist()[0]!r}; a classifier needs two")
+        self.classes_ = several_classes(labels[weight > 0.0])
         self._learn(X, rows, labels, weight)
-
-    def _default_members(self) -> list[tuple[str, Any, str | None]]:
-        layout = self._slots
-        found: list[tuple[str, Any, str | None]] = [
-            ("trees", MultiViewTreesClassifier(), None),
-            ("linear", _linear(MultiViewMachineClassifier, layout), None),
-        ]
-        if layout.n_views > 1:
-            found.append(("mvm", MultiViewMachineClassifier(), None))
-        return found
 
     def _n_blended(self) -> int:
         return len(self.classes_) - 1
@@ -555,22 +545,12 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     True
     """
 
-    _kind = ViewRegressor
+    _kind, _trees, _machine = ViewRegressor, MultiViewTreesRegressor, MultiViewMachineRegressor
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
         y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
         self._learn(X, rows, y, row_weights(sample_weight, len(y)))
-
-    def _default_members(self) -> list[tuple[str, Any, str | None]]:
-        layout = self._slots
-        found: list[tuple[str, Any, str | None]] = [
-            ("trees", MultiViewTreesRegressor(), None),
-            ("linear", _linear(MultiViewMachineRegressor, layout), None),
-        ]
-        if layout.n_views > 1:
-            found.append(("mvm", MultiViewMachineRegressor(), None))
-        return found
 
     def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
         return float(np.average(y, weights=weight))

@@ -47,6 +47,14 @@ PARAMETERS = {
         *("calibration", "random_state"),
     )
 } | {
+    "forgetting": (
+        "float",
+        """
+        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
+        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
+        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
+        """,
+    ),
     "full_columns": (
         "int",
         """
@@ -432,8 +440,7 @@ class NewtonLearner(ViewLearner):
     # --- state -------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        n, K = self._slots.n_columns, self._n_scores()
-        weights = LinearWeights(state, n, 1, K, average=False)
+        weights = LinearWeights(state, self._slots, 1, self._n_scores(), average=False)
         return [weights, self._newton(state), *super()._parts(state)]
 
     def _newton(self, state: State) -> NewtonState:
@@ -481,13 +488,6 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
     least squares does for numbers.  The rows before it then count less, so that the past fades and
     the learner follows a stream that changes.  For few columns of
     numbers, random Fourier features make the score a smooth function of all of them.
-
-    Parameters
-    ----------
-    forgetting : float, default=0.999
-        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
-        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
-        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
 
     Attributes
     ----------
@@ -550,13 +550,6 @@ class OnlineNewtonRegressor(NewtonLearner, OnlineRegressor):
     that the past fades and the learner follows a stream that changes.  For few
     columns of numbers, random Fourier features make the prediction a smooth function of all of
     them.
-
-    Parameters
-    ----------
-    forgetting : float, default=0.999
-        Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
-        the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
-        faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
 
     Attributes
     ----------

@@ -95,6 +95,15 @@ def _check_length(y: np.ndarray, n_rows: int) -> None:
         )
 
 
+def several_classes(labels: np.ndarray) -> np.ndarray:
+    """Return the sorted classes of labels; `InputError` for fewer than two."""
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
+        raise InputError(f"y has {seen}; a classifier needs two or more classes")
+    return classes
+
+
 def class_codes(y: np.ndarray, classes: np.ndarray, advice: str = "") -> np.ndarray:
     """Return the position of each label in ``classes``; `InputError` for a label not in it.
 

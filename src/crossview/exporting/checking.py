@@ -1,4 +1,4 @@
-"""Whether a description scores rows as the model does: made-up rows, and the largest difference."""
+"""Check of a description: made-up rows, and the largest difference to the scores of the model."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from crossview.scoring.fitted_model import FittedModel
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """Result of `export`.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ FORMAT = 1
 
 @dataclass
 class Plan:
-    """What `make_plan` returns; see the module."""
+    """A fitted pipeline as data; see the module."""
 
     encoder: Encoder
     model: Model

@@ -13,7 +13,6 @@ rows might happen to be in favor of what is dropped, and those of other rows wou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +49,7 @@ LEAST = 1e-15
 
 
 class Pruned(NamedTuple):
-    """What was dropped, and the loss before and after."""
+    """Result of pruning: how much was dropped, and the loss before and after."""
 
     n_members: int
     n_weights: int
@@ -191,24 +190,15 @@ class _Pruning:
         while isinstance(scorer, Stack | Blend) and len(scorer.members) > 1:
             inputs = [_inputs(scorer, self.says(member)) for member in scorer.members]
             K = len(scorer.members)
-            stacks = isinstance(scorer, Blend) or scorer.stacks
-            used = scorer.weights if isinstance(scorer, Blend) or stacks else scorer.mixture
             spread = [float(np.nan_to_num(one.std(axis=0)).max()) for one in inputs]
-            order = np.argsort(np.abs(used[:K]) * spread)
-            before = (
-                deepcopy(
-                    {k: value for k, value in vars(scorer).items() if k not in ("members", "kind")}
-                ),
-                list(scorer.members),
-            )
+            order = np.argsort(np.abs(_weights_of(scorer)[:K]) * spread)
+            before = dict(vars(scorer))
             for k in order[:3].tolist():
                 _drop_member(scorer, k, inputs[k].mean(axis=0))
                 if self._fits("members"):
                     dropped += 1
                     break
-                vars(scorer).update(before[0])
-                scorer.members = list(before[1])
-                before = deepcopy(before[0]), before[1]
+                vars(scorer).update(before)
             else:
                 return dropped
         return dropped
@@ -220,10 +210,8 @@ class _Pruning:
         scorer = self.plan.model.scorer
         parts = [(scorer, self.rows, 1.0)]
         if isinstance(scorer, Stack | Blend):
-            stacks = isinstance(scorer, Blend) or scorer.stacks
-            used = scorer.weights if isinstance(scorer, Blend) or stacks else scorer.mixture
             parts = []
-            for member, weight in zip(scorer.members, used, strict=False):
+            for member, weight in zip(scorer.members, _weights_of(scorer), strict=False):
                 slope = 1.0 if member.calibration is None else member.calibration.slope
                 unit = 1.0 if member.units is None else float(member.units[1])
                 part = abs(float(weight)) * slope * unit
@@ -441,6 +429,11 @@ def _slopes_of_machine(machine: Machine, rows: _Rows) -> list[np.ndarray]:
 # --- stacks and blends ------------------------------------------------------------------------
 
 
+def _weights_of(scorer: Stack | Blend) -> np.ndarray:
+    """Return the weights by which members are combined, and those of their constants."""
+    return scorer.weights if isinstance(scorer, Blend) or scorer.stacks else scorer.mixture
+
+
 def _without_members(scorer: Stack | Blend) -> Any:
     """Return a stack or blend with members that have no scorers."""
     other = type(scorer)(**vars(scorer))
@@ -449,7 +442,7 @@ def _without_members(scorer: Stack | Blend) -> Any:
 
 
 def _inputs(scorer: Stack | Blend, found: list[list[float] | None]) -> np.ndarray:
-    """Return what is weighed of a member in each row that it sees."""
+    """Return the values that the weight of a member multiplies, for each row that it sees."""
     p = np.array([one for one in found if one is not None], dtype=np.float64)
     if not len(p):
         return np.zeros((1, 1))
@@ -466,7 +459,7 @@ def _inputs(scorer: Stack | Blend, found: list[list[float] | None]) -> np.ndarra
 
 
 def _drop_member(scorer: Stack | Blend, k: int, mean: np.ndarray) -> None:
-    """Drop member k, whose mean goes to the intercept."""
+    """Drop member k, whose mean goes to the intercept; arrays and lists are replaced."""
     K, v = len(scorer.members), scorer.weights.copy()
     if isinstance(scorer, Blend):
         scorer.intercept = scorer.intercept + v[k] * mean

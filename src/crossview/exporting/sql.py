@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -158,49 +158,32 @@ class _Query(Operations):
                 )
             time: Any = exp.StrToTime(this=text.use(), format=exp.Literal.string(format))
             return self._kept(self._seconds_of(time), 1)
-        length: Any = exp.Length(this=text.use())
+        t = text.expression.name
 
-        def at(from_end: Any, n: int = 1) -> Any:
-            start = exp.Add(
-                this=exp.Sub(this=length.copy(), expression=_wrapped(from_end)),
-                expression=_whole(1),
-            )
-            return exp.Substring(this=text.use(), start=start, length=_whole(n))
+        def end(n: Any, size: int = 1) -> str:
+            """The characters that begin n before the end."""
+            return f"SUBSTRING({t}, LENGTH({t}) - {n} + 1, {size})"
 
-        def is_sign(from_end: int) -> Any:
-            signs = [exp.Literal.string("+"), exp.Literal.string("-")]
-            return exp.In(this=at(_whole(from_end)), expressions=signs)
-
-        colon = exp.EQ(this=at(_whole(3)), expression=exp.Literal.string(":"))
-        long = exp.GT(this=length.copy(), expression=_whole(12))  # no date alone
-        zones = [
-            (exp.Not(this=exp.Paren(this=long)), 0),
-            (exp.EQ(this=at(_whole(1)), expression=exp.Literal.string("Z")), 1),
-            (exp.And(this=is_sign(6), expression=colon), 6),
-            (is_sign(5), 5),
-            (is_sign(3), 3),
-        ]
-        ifs = [exp.If(this=test, true=_whole(n)) for test, n in zones]
-        zone = self._kept(exp.Case(ifs=ifs, default=_whole(0)), 1)
-        end = exp.Sub(this=length.copy(), expression=zone.use())
-        local: Any = exp.Substring(this=text.use(), start=_whole(1), length=end)
-        points = [exp.Literal.string(","), exp.Literal.string(".")]
-        local = exp.Anonymous(this="REPLACE", expressions=[exp.Trim(this=local), *points])
-        here = self._kept(local, 2)
-        hours = exp.cast(at(exp.Sub(this=zone.use(), expression=_whole(1)), 2), "double")
-        minutes: Any = exp.cast(at(_whole(2), 2), "double")
-        has_minutes = exp.GT(this=zone.use(), expression=_whole(3))
-        minutes = exp.Case(ifs=[exp.If(this=has_minutes, true=minutes)], default=_number(0.0))
-        size = exp.Add(
-            this=exp.Mul(this=hours, expression=_number(3600.0)),
-            expression=exp.Mul(this=minutes, expression=_number(60.0)),
+        # how many characters the zone has, if it is no date alone: Z, +01:00, +0100 or +01
+        zone = self._kept_words(
+            f"CASE WHEN NOT (LENGTH({t}) > 12) THEN 0 WHEN {end(1)} = 'Z' THEN 1 "
+            f"WHEN {end(6)} IN ('+', '-') AND {end(3)} = ':' THEN 6 "
+            f"WHEN {end(5)} IN ('+', '-') THEN 5 WHEN {end(3)} IN ('+', '-') THEN 3 ELSE 0 END",
+            1,
+        ).expression.name
+        here = self._kept_words(
+            f"REPLACE(TRIM(SUBSTRING({t}, 1, LENGTH({t}) - {zone})), ',', '.')", 2
         )
-        is_west = exp.EQ(this=at(zone.use()), expression=exp.Literal.string("-"))
-        sign = exp.Case(ifs=[exp.If(this=is_west, true=_number(-1.0))], default=_number(1.0))
-        has_zone = exp.GT(this=zone.use(), expression=_whole(1))
-        offset: Any = exp.Mul(this=sign, expression=exp.Paren(this=size))
-        offset = exp.Case(ifs=[exp.If(this=has_zone, true=offset)], default=_number(0.0))
+        hours, minutes = end(f"({zone} - 1)", 2), end(2, 2)
+        offset = sqlglot.parse_one(
+            f"CASE WHEN {zone} > 1 THEN CASE WHEN {end(zone)} = '-' THEN -1.0e0 ELSE 1.0e0 END * "
+            f"(CAST({hours} AS DOUBLE) * 3600.0e0 + CASE WHEN {zone} > 3 THEN "
+            f"CAST({minutes} AS DOUBLE) ELSE 0.0e0 END * 60.0e0) ELSE 0.0e0 END"
+        )
         return self._kept(exp.Sub(this=self._seconds_of(here.use()), expression=offset), 3)
+
+    def _kept_words(self, words: str, level: int) -> _Expression:
+        return self._kept(sqlglot.parse_one(words), level)
 
     def _seconds_of(self, time: Any) -> Any:
         """Return the seconds since 1970 of a time, or of a text as in ISO 8601."""
@@ -247,7 +230,7 @@ class _Query(Operations):
         return (category, names), self.unary("missing", [text])
 
     def _aliases(self, value: str, column: Column) -> list[str]:
-        """How the database may write a value that is no text."""
+        """Return other texts that the database may have for a value that is no text."""
         found = []
         if column.declared and re.fullmatch(r"-?[0-9]+", value):
             found.append(f"{value}.0")  # of a column of floats, 3.0 is 3
@@ -463,11 +446,7 @@ class _Query(Operations):
                 for _, reads in own.values():
                     needed |= reads
             if level == 1:
-                used = set(" ".join(text for text, _ in own.values()).split("crossview_values_"))
-                joined = self._joins(
-                    {int(part.split(".")[0]) for part in used if part[:1].isdigit()}
-                )
-                needed |= {self.categories[i].column for i in joined}
+                needed |= {self.categories[i].column for i in _categories_in(lines)}
             selects.append((level, lines))
         selects.reverse()
         most = max(len(lines) for _, lines in selects)
@@ -477,9 +456,8 @@ class _Query(Operations):
                 f"most {DIALECTS[self.dialect]:,}; train without bins (--bins 0), or export to "
                 ".onnx"
             )
-        ctes = []
-        for i in sorted(self._used_categories(selects)):
-            ctes.append(self._values(i))
+        used = _categories_in(line for level, own in selects if level == 1 for line in own)
+        ctes = [self._values(i) for i in used]
         for level, lines in selects:
             source = table if level == 0 else f"crossview_{level - 1}"
             if level == 0:
@@ -487,7 +465,7 @@ class _Query(Operations):
             lines = lines or ["1 AS c"]
             select = "SELECT\n  " + ",\n  ".join(lines) + f"\nFROM {source}"
             if level == 1:
-                for i in sorted(self._used_categories(selects)):
+                for i in used:
                     key = self.categories[i].column
                     select += f"\nLEFT JOIN crossview_values_{i} ON {key} = crossview_values_{i}.v"
             if self.dialect == "postgres":
@@ -500,13 +478,6 @@ class _Query(Operations):
             f"{FIRST_LINE.format(self.dialect)}\n"
             f"WITH {whole}\nSELECT\n" + ",\n".join(last) + f"\nFROM crossview_{selects[-1][0]}\n"
         )
-
-    def _joins(self, places: set[int]) -> set[int]:
-        return {i for i in places if i < len(self.categories)}
-
-    def _used_categories(self, selects: Sequence[tuple[int, list[str]]]) -> set[int]:
-        text = " ".join(line for level, lines in selects if level == 1 for line in lines)
-        return {int(i) for i in re.findall(r"crossview_values_(\d+)\.w", text)}
 
     def _values(self, place: int) -> str:
         """Return the table of what the categories of a column weigh."""
@@ -539,6 +510,11 @@ class _Query(Operations):
             return f"{name} AS (\nSELECT {casts}\nFROM UNNEST([\n{lines}\n])\n)"
         lines = ",\n".join(f"  ({', '.join([value, *cells])})" for value, cells in rows)
         return f"{name} AS (\nSELECT {casts}\nFROM (VALUES\n{lines}\n) AS t({', '.join(names)})\n)"
+
+
+def _categories_in(lines: Iterable[str]) -> list[int]:
+    """Return the places of the categories whose weights are read."""
+    return sorted({int(i) for i in re.findall(r"crossview_values_(\d+)\.w", " ".join(lines))})
 
 
 # --- elements ---------------------------------------------------------------------------------
@@ -659,16 +635,8 @@ def _label(label: Any, dialect: str) -> Any:
     if isinstance(label, str):
         return exp.Literal.string(label)
     if isinstance(label, bool):
-        return (
-            exp.Literal(this=str(int(label)), is_string=False)
-            if dialect == "sqlite"
-            else exp.Boolean(this=label)
-        )
-    return (
-        _number(label)
-        if isinstance(label, float)
-        else exp.Literal(this=str(label), is_string=False)
-    )
+        return _whole(int(label)) if dialect == "sqlite" else exp.Boolean(this=label)
+    return _number(label) if isinstance(label, float) else _whole(label)
 
 
 def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) -> Any:

@@ -1,4 +1,4 @@
-"""What a model is exported to."""
+"""Targets of the export, by the suffix of the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crossview.errors import InputError
 
 
 class Target(NamedTuple):
-    """A kind of file: what it is called, and the function from a `Plan` to its text or bytes.
+    """A kind of file: its name, and the function from a `Plan` to its text or bytes.
 
     The function raises `InputError` for what the target cannot do; nothing is written then.
     ``options`` are its further arguments.  ``answers`` scores rows by the content, where that is

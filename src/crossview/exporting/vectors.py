@@ -186,7 +186,7 @@ class _View:
 
 @dataclass
 class Answers:
-    """What a program returns; what is not defined is None.
+    """The outputs of a program; None if the model does not define one.
 
     ``prediction`` is a label or a number, and ``view_scores`` is missing where a view is; with
     several classes they are those of the predicted class.

@@ -132,7 +132,7 @@ def predict(
     ['probability_benign', 'probability_malignant']
     >>> explained = predict(trained.fitted, table, explain=1)
     >>> explained.column_names[-2:], explained["explain_1_column"][0].as_py()
-    (['explain_1_column', 'explain_1_contribution'], 'worst__perimeter')
+    (['explain_1_column', 'explain_1_contribution'], 'worst__symmetry')
     """
     X, _, _ = open_views(X, None, on, views={}, model=model)
     keep = with_id(X, keep)

@@ -159,7 +159,7 @@ def _front_matter(
     license: str | None,
     dataset: str,
 ) -> list[str]:
-    """What the hub indexes; strings are those of JSON, which YAML has, too."""
+    """The front matter, which the hub indexes; its strings are JSON, which is YAML, too."""
     task = "tabular-regression" if fitted.classes is None else "tabular-classification"
     kinds = set(_kinds(fitted).values())
     if kinds == {"text"} and fitted.classes is not None:
@@ -321,7 +321,7 @@ def _inputs(fitted: FittedModel, known: Mapping[str, Any] | None) -> Iterator[st
 
 
 def _limits(fitted: FittedModel, known: Mapping[str, Any] | None) -> Iterator[str]:
-    """Where not to trust it."""
+    """Limits of the model."""
     yield "## Limits"
     yield ""
     several = len(fitted.learner.layout_.names) > 1
@@ -378,7 +378,7 @@ def _weak_slices(known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _use(fitted: FittedModel) -> Iterator[str]:
-    """How to load it."""
+    """Commands and code that load the model."""
     file = os.path.basename(fitted.file) if fitted.file else "model.safetensors"
     rows = "rows.csv" if isinstance(fitted.encoder, ViewEncoder) else "rows.svm"
     yield "## How to use it"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crossview.describing.describe import ColumnDescription, Description
+from crossview.describing.describe import ColumnDescription, Description, percent
 from crossview.reporting.fitting_table import FittingTable
 
 HEADER = ["column", "view", "kind", "examples", "different", "missing", "range", "relation"]
@@ -17,9 +17,6 @@ def description_table(description: Description, most: int = 200) -> FittingTable
 
 
 def _cells(one: ColumnDescription, description: Description) -> list[str]:
-    missing = ""
-    if one.missing:
-        missing = f"{100.0 * one.missing / description.n_rows:.2g} %"
     limits = ""
     if isinstance(one.minimum, str):
         limits = f"{one.minimum} to {one.maximum}"
@@ -32,7 +29,7 @@ def _cells(one: ColumnDescription, description: Description) -> list[str]:
         one.kind or one.type,
         ", ".join(one.examples),
         different,
-        missing,
+        percent(one.missing, description.n_rows) if one.missing else "",
         limits,
         "" if one.relation is None else f"{one.relation:.2f}",
     ]
@@ -49,7 +46,7 @@ def rows_table(description: Description) -> FittingTable:
                 f"{one.width:,}",
                 f"{one.used:,}",
                 f"{one.entries / n_rows:.3g}",
-                f"{100.0 * one.empty_rows / n_rows:.2g} %" if one.empty_rows else "",
+                percent(one.empty_rows, n_rows) if one.empty_rows else "",
                 "" if one.minimum is None else f"{one.minimum:.6g} to {one.maximum:.6g}",
             ]
             for one in description.views

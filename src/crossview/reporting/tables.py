@@ -309,12 +309,12 @@ def _chosen(comparison: Comparison) -> list[str]:
 
 
 def number(value: float, decimals: int = 3) -> str:
-    """Return a value with some decimals, or a dash for what is not defined."""
+    """Return a value with some decimals; a dash if it is not defined."""
     return "–" if math.isnan(value) else f"{value:.{decimals}f}"
 
 
 def _decimals(value: float) -> int:
-    """So many that a value has four digits: an error has the unit of what is predicted."""
+    """Return the decimals that give a value four digits, as errors have the unit of the label."""
     if not (value > 0.0 and math.isfinite(value)):
         return 3
     return max(0, 3 - math.floor(math.log10(value)))
@@ -328,7 +328,7 @@ def p_value(p: float | None) -> str:
 
 
 def speed(rows_per_second: float) -> str:
-    """Return rows per second to two digits: 950, 83k, 1.2M; a dash for what is not known."""
+    """Return rows per second to two digits (950, 83k, 1.2M); a dash if they are unknown."""
     if math.isnan(rows_per_second):
         return "–"
     for unit, size in (("M", 1e6), ("k", 1e3)):

@@ -26,7 +26,6 @@ from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.summaries.columns import is_identifier
 from crossview.errors import InputError
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
-from crossview.labels import has_label
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
@@ -170,7 +169,7 @@ def _find_split(
     others = _possible_groups(source)
     rows, whole = _read(source.with_columns(others))
     y = rows.y
-    known = np.flatnonzero(has_label(y))
+    known = np.flatnonzero(problem.is_known(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
     if len(known) < FEWEST_ROWS:
         return finding

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from crossview.catalog.metrics import metric_of, parse_metric
-from crossview.catalog.names import SYMMETRIC, TASKS, unknown_name
+from crossview.catalog.names import SYMMETRIC, TASKS, default_metric, unknown_name
 from crossview.errors import InputError
-from crossview.labels import choose_positive, places_of
+from crossview.labels import choose_positive, has_label, known_labels, places_of
 from crossview.scoring.metrics import (
     BlockTally,
     ErrorTally,
@@ -62,17 +62,18 @@ class Classification:
 
     Of two classes ``positive``, a label, is the one that f1 and similar metrics are about; None:
     that of `choose_positive` by ``class_rows``.  ``positive_by`` says what chose it before (None:
-    it was given).  A metric of None is f1, or macro_f1 where the positive class is a guess or the
-    majority.  The
-    threshold is the probability of the positive class above which it is predicted, "tuned" (where
-    the metric is best, or macro_f1 where the metric does not depend on it), or None: a score above
-    0 predicts the second class.
+    it was given).  A metric of None is that of `default_metric`.  Classes that have too few rows
+    for that many ``folds`` are no classes of the problem, and their rows no rows; ``left_out`` has
+    both.  The threshold is the probability of the positive class above which it is predicted,
+    "tuned" (where the metric is best, or macro_f1 where the metric does not depend on it), or None:
+    a score above 0 predicts the second class.
 
     The attribute ``positive`` is the code of that class, 1 where there are more than two, and
-    ``positive_label`` its label.  If each model gets its own threshold (``tunes``), ``tuned_for``
-    is the metric for which.  Whether the metric depends on it is ``judged_by_threshold``, whether
-    on the order of the scores only ``ranks``, and whether metric or threshold need the
-    probabilities of the models ``needs_probabilities``.
+    ``positive_label`` its label.  Settings are ``chosen_by`` the metric, or of two classes by the
+    log loss where no metric is asked for.  If each model gets its own threshold (``tunes``),
+    ``tuned_for`` is the metric for which.  Whether the metric depends on it is
+    ``judged_by_threshold``, whether on the order of the scores only ``ranks``, and whether metric
+    or threshold need the probabilities of the models ``needs_probabilities``.
     """
 
     name = "classification"
@@ -87,10 +88,15 @@ class Classification:
         threshold: Any = "tuned",
         class_rows: Any = None,
         positive_by: str | None = None,
+        folds: int | None = None,
     ) -> None:
-        self.classes = classes
+        rare = _too_rare(class_rows, folds)
+        self.left_out = {classes.tolist()[k]: int(class_rows[k]) for k in rare}
+        self.classes = classes = np.delete(classes, rare)
         two = len(classes) == 2
-        self.class_rows = None if class_rows is None else [int(n) for n in class_rows]
+        if class_rows is not None:
+            class_rows = np.delete(class_rows, rare).tolist()
+        self.class_rows = class_rows
         self.positive, self.positive_by = 1, None
         if positive is not None:
             self.positive, self.positive_by = (
@@ -100,9 +106,10 @@ class Classification:
         elif two:
             self.positive, self.positive_by = choose_positive(classes, class_rows)
         self.positive_label = classes.tolist()[self.positive] if two else None
-        both = two and self.positive_by in ("guess", "majority")
-        default = SYMMETRIC if both else TASKS[self.name][0]
-        self.metric = metric = default if metric is None else metric
+        is_asked_for = metric is not None
+        if metric is None:
+            metric = default_metric(self.positive_by, class_rows) if two else TASKS[self.name][0]
+        self.metric = metric
         if parse_metric(metric)[0] == "cost" and not two:
             raise InputError(
                 f"metric {metric!r} is for two classes, and there are {len(classes)}; "
@@ -120,6 +127,8 @@ class Classification:
         self.needs_probabilities = (
             self.tunes or self.fixed_threshold is not None or kind in ("probability", "calibration")
         )
+        by_log_loss = two and self.needs_probabilities and not is_asked_for
+        self.chosen_by = "log_loss" if by_log_loss else metric
 
     @property
     def fixed_threshold(self) -> float | None:
@@ -227,6 +236,13 @@ class Classification:
             )
         return task
 
+    def is_known(self, y: np.ndarray) -> np.ndarray:
+        """Return which rows have a label of the classes."""
+        known = has_label(y)
+        if self.left_out:
+            known[known] = ~np.isin(known_labels(y), list(self.left_out))
+        return known
+
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return the labels as the metrics take them: as codes."""
         return places_of(y, self.classes)
@@ -271,8 +287,7 @@ class Classification:
         """Refuse folds of the labeled rows that would lack a class."""
         labels, counts = np.unique(y, return_counts=True)
         rare, count = labels.tolist()[counts.argmin()], int(counts.min())
-        # each class in every fold, and twice in every training part
-        if count < cv or count - -(-count // cv) < 2:
+        if not fill_folds(count, cv):
             more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
             raise InputError(
                 f"class {rare!r} has {count} row(s), too few for {cv} folds; "
@@ -319,6 +334,7 @@ class Regression:
     name = "regression"
     shown = TASKS[name][1:]
     classes = np.empty(0)
+    left_out: ClassVar[dict[Any, int]] = {}
     positive_label = positive_by = class_rows = None
     threshold = None
     fixed_threshold = None
@@ -326,7 +342,7 @@ class Regression:
     tunes = judged_by_threshold = ranks = needs_probabilities = False
 
     def __init__(self, metric: str = "rmse") -> None:
-        self.metric = metric
+        self.metric = self.chosen_by = metric
 
     def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
         """Return the predictions."""
@@ -355,6 +371,10 @@ class Regression:
     def of_other_side(self, threshold: float) -> float:
         """Return the threshold."""
         return threshold
+
+    def is_known(self, y: np.ndarray) -> np.ndarray:
+        """Return which rows have a number."""
+        return has_label(y)
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return the numbers as they are."""
@@ -413,11 +433,31 @@ class Regression:
 Problem = Classification | Regression
 
 
+def fill_folds(n: Any, k: int) -> Any:
+    """Return whether n rows of a class are in each of k folds, and twice in each training part."""
+    return (n >= k) & (n - -(-n // k) >= 2)
+
+
+def _too_rare(class_rows: Any, folds: int | None) -> list[int]:
+    """Return the codes of the classes that have too few rows for the folds.
+
+    None where these would have fewer than two classes without them, or less than half of the rows:
+    `Classification.check_folds` refuses that.
+    """
+    if folds is None or class_rows is None:
+        return []
+    rows = np.asarray(class_rows)
+    fill = fill_folds(rows, folds)
+    enough = np.count_nonzero(fill) >= 2 and 2 * rows[fill].sum() >= rows.sum()
+    return np.flatnonzero(~fill).tolist() if enough else []
+
+
 def make_problem(name: str, classes: Any, scoring: Scoring, **options: Any) -> Problem:
     """Return the problem to solve, and how it is scored.
 
     The classes are sorted, and none for regression.  Without metric and costs the default is that
-    of the classes; the options are ``class_rows`` and ``positive_by`` of `Classification`.
+    of the classes; the options are ``class_rows``, ``positive_by`` and ``folds`` of
+    `Classification`.
     """
     checked = scoring.metric_of(name)
     if name == "regression":

@@ -10,10 +10,16 @@ import numpy as np
 
 from crossview.catalog.displays import DISPLAYS, NOTEBOOK
 from crossview.catalog.metrics import metric_of
-from crossview.catalog.names import SYMMETRIC, load_object, unknown_name
+from crossview.catalog.names import (
+    RARE,
+    SYMMETRIC,
+    default_metric,
+    load_object,
+    unknown_name,
+)
 
 # with fewer rows of the other classes, none that is predicted as one of them means little
-FEWEST_OTHERS = 5
+FEWEST_OTHERS, LARGEST_SHARE_OF_OTHERS = 5, 0.1
 
 
 def metric_words(
@@ -103,8 +109,9 @@ def memory_note(learner: Any, metric: str = "", without: float | None = None) ->
     of_predict = "and the setting memory=False measures without them"
     if without is not None:
         of_predict = (
-            f"and has {metric} {without:.4g} on these rows, each by what it learned before it and "
-            "by a threshold of its own"
+            f"and had {metric} {without:.4g} without them on these rows, by a threshold of its "
+            "own, while it learned each row after it; evaluate says how it does on later rows, of "
+            "which it learns none"
         )
     return [
         f"the last labels predict the next one (by {learner.memory_gain_[0]:.2f} nats a row), and "
@@ -119,23 +126,26 @@ def one_class_warning(
     class_rows: Sequence[int] | None,
     what: str = "scored rows",
 ) -> list[str]:
-    """Return a warning, or none, about a model that predicts the same class for all rows.
+    """Return a warning, or none, about a model that predicts the same class for nearly all rows.
 
     ``predicted`` counts the rows predicted as each class, and ``class_rows`` those of each class,
-    of these rows or of more.  If fewer than five of the rows are of another class, there is none.
+    of these rows or of more.  There is one if at least five of the rows are of other classes, and
+    at most a tenth as many are predicted as these.
 
     >>> from crossview.scoring.results import one_class_warning
     >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
     "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"
     """
     counts = np.asarray([] if predicted is None else predicted)
-    if np.count_nonzero(counts) != 1 or class_rows is None:
+    if not counts.any() or class_rows is None:
         return []
     code, n = int(counts.argmax()), int(counts.sum())
-    if n * (1.0 - class_rows[code] / sum(class_rows)) < FEWEST_OTHERS:
+    most, others = int(counts[code]), n * (1.0 - class_rows[code] / sum(class_rows))
+    if others < FEWEST_OTHERS or n - most > LARGEST_SHARE_OF_OTHERS * others:
         return []
+    rows = f"all {n:,} {what}" if most == n else f"{most:,} of {n:,} {what}"
     options = "--threshold, --positive or --metric" if len(classes) == 2 else "--metric or --model"
-    return [f"all {n:,} {what} are predicted as {classes[code]!r}: change {options}"]
+    return [f"{rows} are predicted as {classes[code]!r}: change {options}"]
 
 
 class SaysMetric:
@@ -159,10 +169,20 @@ class SaysMetric:
 
     @property
     def notes(self) -> list[str]:
-        """A line about the positive class, if nobody named it."""
+        """Lines about the positive class, if nobody named it, and about few rows of a class."""
         fixed = isinstance(self.threshold, float) and self.threshold_for is None
         about = self._metric_name, self.classes, self.positive, self.positive_by
-        return positive_note(*about, fixed=fixed)
+        return [*positive_note(*about, fixed=fixed), *self._of_few_rows()]
+
+    def _of_few_rows(self) -> list[str]:
+        rows = self.class_rows
+        few = len(self.classes or ()) == 2 and rows and default_metric(None, rows) == RARE
+        if not few or self._metric_name != RARE:
+            return []
+        return [
+            f"{min(rows)} rows of {self.classes[int(np.argmin(rows))]!r} are few for f1, so {RARE} "
+            "decides; --metric f1 insists"
+        ]
 
     @property
     def one_class(self) -> list[str]:
@@ -181,7 +201,7 @@ class PlotMixin:
     PICTURE: ClassVar[str]
 
     def plot(self, kind: str | None = None, *, ax: Any = None) -> Any:
-        """Draw a picture of the result; needs matplotlib.
+        """Draw a picture of the result; needs matplotlib, of ``crossview[report]``.
 
         Parameters
         ----------

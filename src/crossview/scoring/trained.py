@@ -11,6 +11,7 @@ import numpy as np
 from crossview import __version__
 from crossview.errors import OneClassWarning
 from crossview.saving.pipelines import pipeline
+from crossview.scoring.crowding import crowding_notes
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.progressive import Record
 from crossview.scoring.results import PlotMixin, SaysMetric, decision_words, memory_note
@@ -138,12 +139,13 @@ class Trained(SaysMetric, PlotMixin):
 
     @property
     def notes(self) -> list[str]:
-        """Lines about the positive class, if nobody named it, the threshold, and a memory."""
+        """Lines about the positive class, if nobody named it, the threshold, memory, and slots."""
         own = [*super().notes]
         if self.threshold is not None:
             own.append(decision_words(self.positive, self.threshold, self.threshold_for))
         about = self.metric["name"], self.metric_without_memory
-        return own + (memory_note(self.learner, *about) if self.passes else [])
+        own += memory_note(self.learner, *about) if self.passes else []
+        return own + crowding_notes(self.encoder, self.learner)
 
     def warn_of_one_class(self) -> None:
         """Add a warning if all rows are predicted as the same class."""

@@ -29,6 +29,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from crossview.data.databases import AwayError
 from crossview.data.server_log import (
     JOIN,
     LATE,
@@ -88,6 +89,10 @@ SECONDS_AT_ONCE = 0.005
 ROWS_AT_ONCE, MOST_EXPLAINED = 128, 64
 # for which a request waits where too many records wait for the disk
 SECONDS_FOR_ROOM = 0.5
+# between two looks at a log that other servers write, or that is away, and at who leads
+SECONDS_TO_FOLLOW, SECONDS_TO_RETRY, SECONDS_TO_LEAD = 0.05, 0.25, 1.0
+# for which a label waits for its prediction, which another server has answered and not yet logged
+SECONDS_FOR_OTHERS = 1.0
 # rows that are looked at, or removed, at a time
 AT_ONCE = 500
 # between two looks at the newest rows, and pages that are open at a time
@@ -127,6 +132,8 @@ class Settings:
         Between two looks for rows that have waited, or are removed.
     snapshot_labels, snapshot_seconds : float
         A snapshot is written after so many labels, or so many seconds with a label.
+    name : str
+        What this server is called among those of one log.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
@@ -139,6 +146,7 @@ class Settings:
     tend_seconds: float = 10.0
     snapshot_labels: int = 10_000
     snapshot_seconds: float = 60.0
+    name: str = "server"
 
 
 class Serving:
@@ -147,7 +155,7 @@ class Serving:
     Parameters
     ----------
     folder : Folder
-        Its files.
+        Its files, and the lock of the server that leads.
     log : Log
         For reading; the writer has a connection of its own.
     live : LiveModel
@@ -173,11 +181,15 @@ class Serving:
         self.n_labels, self.n_predictions = counts.labels, counts.predictions
         self._n_late = counts.labels - counts.labeled  # those learned already
         self.broken: str | None = None
+        self.away: str | None = None
+        self.leads, self.leader = False, self.log.newest().leader
+        self._events: str | None = None
         self._waited: dict[int, int] = {}  # by run, what was looked at
         self._said = ""
         self.writer: Writer
         self._new_labels = asyncio.Event()
-        self._alone = asyncio.Lock()  # learning, and writing the model
+        self._alone = asyncio.Lock()  # learning, reading the log, and writing the model
+        self._publishing = asyncio.Lock()
         self._at_once = 1  # labels that are learned while requests wait
         self._in_snapshot = live.served.labels
         self._snapshot_time = self._began = time.monotonic()
@@ -215,11 +227,14 @@ class Serving:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        written = Log(self.folder.path)
+        written = Log(self.folder.where)
         most = self.settings.most_waiting
         wait = None if self.settings.no_label is not None else self.settings.wait
         self.writer = Writer(written, self._on_commit, most, wait)
-        jobs = (self._learn_forever, self._look_forever, self._tend_forever)
+        await self._lead()
+        jobs = [self._learn_forever, self._look_forever, self._lead_forever, self._tend_forever]
+        if self.folder.is_shared:
+            jobs.append(self._follow_forever)
         tasks = [asyncio.create_task(one()) for one in jobs]
         try:
             yield
@@ -229,16 +244,53 @@ class Serving:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
-            if self.broken is None:
+            if self.broken is None and self.leads:
                 await self._write_snapshot()
             await self.writer.close()
 
     def _on_commit(self, newest: Newest) -> None:
         """Note how far the log is."""
         self.n_predictions = max(self.n_predictions, newest.predictions)
-        if newest.labels > self.n_labels:
-            self.n_labels = newest.labels
+        self.leader = newest.leader
+        if newest.labels > self.n_labels or newest.events != self._events:
+            self.n_labels = max(self.n_labels, newest.labels)
+            self._events = newest.events
             self._new_labels.set()
+
+    async def _follow_forever(self) -> None:
+        """Note how far the log is now and then, as other servers write it."""
+        while True:
+            self._on_commit(await self._persistently(self.log.newest))
+            await asyncio.sleep(SECONDS_TO_FOLLOW)
+
+    async def _persistently(self, what: Callable[..., Any], *arguments: Any) -> Any:
+        """Run something that uses the log, and changes nothing if that is away, until it works."""
+        while True:
+            try:
+                found = await asyncio.to_thread(what, *arguments)
+            except AwayError as error:
+                self.away = str(error)
+                await asyncio.sleep(SECONDS_TO_RETRY)
+            else:
+                self.away = None
+                return found
+
+    async def _lead_forever(self) -> None:
+        """Lead, if no other server does."""
+        while True:
+            await asyncio.sleep(SECONDS_TO_LEAD)
+            await self._lead()
+
+    async def _lead(self) -> None:
+        leads = False
+        with contextlib.suppress(NotWrittenError), self._saying():
+            found = await asyncio.to_thread(self.folder.files.try_to_lead)
+            if found and not self.leads:
+                await self._work(Log.set_leader, self.settings.name)
+                if self.folder.is_shared:
+                    self._say(f"{self.settings.name} leads: it writes snapshots")
+            leads = found
+        self.leads = leads
 
     async def _learn_forever(self) -> None:
         """Learn labels when they were committed, and write snapshots."""
@@ -263,7 +315,7 @@ class Serving:
         """Learn what is in the log, in pieces between which requests are answered."""
         live = self.live
         while True:
-            records, events = await asyncio.to_thread(next_of, live, self.log, MOST_LABELS)
+            records, events = await self._persistently(next_of, live, self.log, MOST_LABELS)
             for event in events:
                 await self._apply(event)
             if not (records or events):
@@ -289,7 +341,7 @@ class Serving:
         """Let an event of the log happen, between two predictions."""
         assert self.live.apply is not None
         if event.kind == JOIN:  # which reads a file, and changes nothing that predicts
-            await asyncio.to_thread(self.live.apply, event)
+            await self._persistently(self.live.apply, event)
         else:
             self.live.apply(event)
         words = {JOIN: "joined", LEAVE: "left", PROMOTE: "is served from now on"}
@@ -297,9 +349,10 @@ class Serving:
 
     async def _tend_forever(self) -> None:
         """Learn rows that no label came for, and remove old ones, now and then."""
-        self.folder.remove_bases(self.log)
         while self.settings.wait is not None or self.settings.keep is not None:
             await asyncio.sleep(self.settings.tend_seconds)
+            if not self.leads:
+                continue
             with contextlib.suppress(NotWrittenError), self._saying():
                 if self.settings.wait is not None and self.settings.no_label is not None:
                     await self._assume_labels(self.settings.wait, self.settings.no_label)
@@ -381,8 +434,9 @@ class Serving:
     async def _snapshot_if_due(self) -> None:
         new = self.live.served.labels - self._in_snapshot if self.live.is_fitted else 0
         waited = time.monotonic() - self._snapshot_time
-        if new >= self.settings.snapshot_labels or (
-            new and waited >= self.settings.snapshot_seconds
+        if self.leads and (
+            new >= self.settings.snapshot_labels
+            or (new and waited >= self.settings.snapshot_seconds)
         ):
             await self._write_snapshot()
         if self.live.served.labels < self.n_labels:
@@ -390,12 +444,14 @@ class Serving:
 
     async def _write_snapshot(self) -> str | None:
         """Write a snapshot if there is a new label; return why it could not be written."""
-        async with self._alone:
-            self._snapshot_time = time.monotonic()
-            if self.live.served.labels == self._in_snapshot or not self.live.is_fitted:
-                return None
+        async with self._publishing:
             try:
-                snapshot = await asyncio.to_thread(self.folder.write_snapshot, self.live)
+                async with self._alone:
+                    self._snapshot_time = time.monotonic()
+                    if self.live.served.labels == self._in_snapshot or not self.live.is_fitted:
+                        return None
+                    names = await asyncio.to_thread(self.folder.save_snapshot, self.live)
+                snapshot = await asyncio.to_thread(self.folder.publish_snapshot, names)
             except (InputError, OSError) as error:
                 self._say(f"warning: no snapshot: {error}")
                 return str(error)
@@ -458,7 +514,7 @@ class Serving:
             if time.monotonic() > until or self.writer.is_too_many(n):
                 break
             await asyncio.sleep(0.002)
-        failure = self.writer.failure
+        failure = self.writer.failure or self.away
         if failure is not None:
             raise NotWrittenError(failure)
         if self.broken is not None:
@@ -632,13 +688,24 @@ class Serving:
 
     async def _write_labels(self, entry: Entry, good: list[int], answers: list[Any]) -> None:
         """Write labels, and put what became of each in its place of the answers."""
-        if entry.labels:
+        until = time.monotonic() + SECONDS_FOR_OTHERS
+        while entry.labels:
             await self.writer.write(entry)
+            if time.monotonic() > until or not self._comes(entry):
+                break
+            await asyncio.sleep(SECONDS_TO_FOLLOW)
         for i, (id_, _), outcome in zip(good, entry.labels, entry.outcome, strict=True):
             if outcome in WORDS:
                 answers[i] = RefusedError(STATUS[outcome], WORDS[outcome], id=id_)
             else:
                 answers[i] = {"id": id_, "label": outcome}
+
+    def _comes(self, entry: Entry) -> bool:
+        """Return whether a prediction that is not in the log may come from another server."""
+        return self.folder.is_shared and any(
+            outcome == UNKNOWN and OWN_ID.match(id_)
+            for (id_, _), outcome in zip(entry.labels, entry.outcome, strict=True)
+        )
 
     # --- what the operator sees ------------------------------------------------------------------
 
@@ -672,6 +739,9 @@ class Serving:
             "calibration_gap": None if calibration is None else calibration[0],
             "warnings": len(self.monitor.warnings(self.hour())),
             "new_columns": len(self.monitor.new_columns()),
+            "server": self.settings.name,
+            "leader": self.leader,
+            "leads": self.leads,
             "ready": self._unready() is None,
         }
 
@@ -747,6 +817,8 @@ class Serving:
         """Return why requests are not taken."""
         if self.writer.failure is not None:
             return f"the log cannot be written ({self.writer.failure})"
+        if self.away is not None:
+            return f"the log cannot be read ({self.away})"
         return None if self.broken is None else f"learning has ended: {self.broken}"
 
     async def ready(self, request: Request) -> Response:
@@ -754,7 +826,8 @@ class Serving:
         why = self._unready()
         if why is not None:
             raise RefusedError(503, why)
-        return as_json({"status": "ready"})
+        behind = self.n_labels - self.live.served.labels
+        return as_json({"status": "ready", "leader": self.leader, "labels_to_learn": behind})
 
     async def snapshot(self, request: Request) -> Response:
         """``POST /snapshot``."""
@@ -880,6 +953,7 @@ class Metrics:
             "in the last hour.",
             "warnings": "Lines of warnings on the page.",
             "new_columns": "Columns of the last minute that the model does not have.",
+            "leads": "Whether this server writes snapshots, of those that share the log.",
             "ready": "Whether requests are taken.",
         }
         self._gauges = {name: (text, more) for name, text in gauges.items()}

@@ -1,4 +1,6 @@
-"""The folder of a server: the first model, the log, and snapshots; the model is made from them.
+"""What servers keep: the first model, the log, and snapshots; the model is made from them.
+
+It is in a folder, or in PostgreSQL, where any number of servers share it.
 
 The first model is a copy of the file that the server was started with.  A snapshot is a model file
 that says how many labels it has learned, so it and the labels after it give the model as it was,
@@ -7,17 +9,19 @@ bit for bit.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crossview.data.server_log import JOIN, LOG, PROMOTE, Event, Labeled, Log, Snapshot
+from crossview.data.addresses import LOG, is_address
+from crossview.data.databases import AwayError, sha256_of
+from crossview.data.server_log import JOIN, PROMOTE, Event, Labeled, Log, Snapshot
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_files import read_info
@@ -25,102 +29,140 @@ from crossview.saving.model_header import read_header
 from crossview.saving.schema import check_header
 from crossview.serving.beginning import Beginning
 from crossview.serving.challengers import Challenger, Compared, check_name, contestants
+from crossview.serving.files import open_files
 from crossview.serving.live import LiveModel
 from crossview.serving.scores import Served
 
 __all__ = ["FIRST", "Folder", "Replayed", "catch_up", "next_of", "replay"]
 
-FIRST, FIRST_NEW, SNAPSHOTS = "first.safetensors", "first.json", "snapshots"
+MODEL_END = ".safetensors"
+FIRST, FIRST_NEW, SNAPSHOTS = f"first{MODEL_END}", "first.json", "snapshots"
 CHALLENGERS = "challengers"
 # snapshots that stay
 MOST_SNAPSHOTS = 3
+SECONDS_TO_RETRY = 0.5
 BATCH = 256
 
 
 class Folder:
-    """The files of a server.
+    """The log, and the files of servers.
 
     Parameters
     ----------
-    path : path-like
-        The folder.
+    where : path-like
+        The folder, or an address, ``postgresql://user@host/database``.
+    read_only : bool, default=False
+        Whether nothing is written.
+    is_shared : bool, default=False
+        Whether other processes write the log, as they may at an address.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self.snapshots = self.path / SNAPSHOTS
+    def __init__(
+        self,
+        where: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        is_shared: bool = False,
+    ) -> None:
+        self.where = where
+        self.is_shared = is_shared or is_address(where)
+        self.files = open_files(where, read_only=read_only)
 
     @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return self.files.name
+
     def first(self) -> Path:
-        """The file of the first model; of one that has learned nothing, what is known of it."""
-        new = self.path / FIRST_NEW
-        return new if new.is_file() else self.path / FIRST
+        """Return the file of the first model; of one that has learned nothing, what is known."""
+        found = self.files.find(FIRST_NEW) or self.files.find(FIRST)
+        return found or self.files.path / FIRST
 
     def open(
-        self, model: str | os.PathLike[str] | Beginning | None, *, hash_rows: bool = False
+        self,
+        model: str | os.PathLike[str] | Beginning | None,
+        *,
+        hash_rows: bool = False,
+        check: bool = True,
     ) -> Log:
-        """Return the log, which is new where the folder has none.
+        """Return the log, which is new where there is none.
 
         Parameters
         ----------
         model : path-like, Beginning or None
-            The first model; None where the folder has one.
+            The first model; None where there is one.
         hash_rows : bool, default=False
             Whether rows are logged as slots and numbers.
+        check : bool, default=True
+            Whether the database looks for damage.
         """
         if not self._has_log():
             if model is None:
                 raise InputError(
                     "has no log yet; name the model file to begin with, or begin with --new",
-                    file=str(self.path),
+                    file=self.name,
                 )
             live = LiveModel.of(model)  # before anything is made
             if hash_rows:
                 live.check_hashes()
-            self.snapshots.mkdir(parents=True, exist_ok=True)
-            (self.path / FIRST_NEW).unlink(missing_ok=True)
+            path = self.files.path
+            path.mkdir(parents=True, exist_ok=True)
+            (path / FIRST_NEW).unlink(missing_ok=True)
             if isinstance(model, Beginning):
-                model.write(self.path / FIRST_NEW)
+                first = path / FIRST_NEW
+                model.write(first)
             else:
-                with replacing(self.path / FIRST, MODEL) as unfinished:
+                first = path / FIRST
+                with replacing(first, MODEL) as unfinished:
                     shutil.copyfile(model, unfinished)
-            rows = "slots" if hash_rows else "values"
-            return Log.create(self.path, {"first": sha256_of(self.first), "rows": rows})
-        self.snapshots.mkdir(exist_ok=True)
-        log = Log(self.path)
-        log.check()
+            about = {
+                "first": sha256_of(first),
+                "rows": "slots" if hash_rows else "values",
+                "label": str(live.info.get("label") or "label"),
+            }
+            log = Log.create(self.where, about, first)
+            if log.about().get("first") == about["first"]:
+                (self.files.path / SNAPSHOTS).mkdir(exist_ok=True)
+                return log  # and no server has made it meanwhile, from another model
+        else:
+            log = Log(self.where)
+        (self.files.path / SNAPSHOTS).mkdir(exist_ok=True)
+        if check:
+            log.check()
         if hash_rows and log.about().get("rows") != "slots":
             raise InputError(
-                "has a log of names and values; --hash-rows is for a new folder",
-                file=str(self.path),
+                "has a log of names and values; --hash-rows is for a new one",
+                file=self.name,
             )
         if isinstance(model, Beginning):
-            if not self.first.is_file() or self.first.name != FIRST_NEW:
+            begun = self.files.find(FIRST_NEW)
+            if begun is None:
                 raise InputError(
-                    "goes on from a model file; leave --new out, or name another folder",
-                    file=str(self.path),
+                    "goes on from a model file; leave --new out, or name another log",
+                    file=self.name,
                 )
-            if Beginning.read(self.first) != model:
+            if Beginning.read(begun) != model:
                 raise InputError(
                     "was begun with other options; leave them and --new out, or name another one",
-                    file=str(self.path),
+                    file=self.name,
                 )
         elif model is not None:
             read_header(model)
             if sha256_of(model) != log.about().get("first"):
                 raise InputError(
                     f"goes on from another model than {model}; leave the model out, or name "
-                    "another folder",
-                    file=str(self.path),
+                    "another log",
+                    file=self.name,
                 )
         return log
 
     def _has_log(self) -> bool:
         """Return whether there is a log; one that a kill left empty is none."""
-        path = self.path / LOG
-        if not path.exists() or not path.stat().st_size:
-            return False
-        log = Log(self.path)
+        if not is_address(self.where):
+            path = self.files.path / LOG
+            if not path.exists() or not path.stat().st_size:
+                return False
+        log = Log(self.where)
         try:
             return not log.is_empty()
         finally:
@@ -128,15 +170,17 @@ class Folder:
 
     def first_model(self, log: Log) -> LiveModel:
         """Return the model before the first label of the log."""
-        if not self.first.is_file() or sha256_of(self.first) != log.about().get("first"):
+        first = self.first()
+        if not first.is_file() or sha256_of(first) != log.about().get("first"):
             raise InputError(
-                f"is not the model that {LOG} goes on from; restore a copy", file=str(self.first)
+                f"is not the model that {log.name} goes on from; restore a copy",
+                file=self.files.describe(first.name),
             )
-        if self.first.name == FIRST_NEW:
-            live = LiveModel.of(Beginning.read(self.first))
+        if first.name == FIRST_NEW:
+            live = LiveModel.of(Beginning.read(first))
             self._connect(live, log)
             return live
-        live, live.first = LiveModel.load(self.first), LiveModel.load(self.first)
+        live, live.first = LiveModel.load(first), LiveModel.load(first)
         live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
         self._connect(live, log)
         return live
@@ -147,12 +191,20 @@ class Folder:
         live.apply = partial(self._apply, log, live)
 
     def _model_at(self, log: Log, live: LiveModel, n_labels: int) -> LiveModel:
-        """Return a model as it was when so many labels were learned, one by one."""
-        other = self.newest_model(log, lambda _: None, n_labels)
-        for one in (other, *(challenger.live for challenger in other.challengers)):
-            one.model_at = None
-        catch_up(other, log, n_labels, live.served.events)
-        return other
+        """Return a model as it was when so many labels were learned, one by one.
+
+        The model that asks is half learned, so it waits for a database that is away.
+        """
+        while True:
+            try:
+                other = self.newest_model(log, lambda _: None, n_labels)
+                for one in (other, *(challenger.live for challenger in other.challengers)):
+                    one.model_at = None
+                catch_up(other, log, n_labels, live.served.events)
+            except AwayError:
+                time.sleep(SECONDS_TO_RETRY)
+            else:
+                return other
 
     def _challenger_at(
         self, log: Log, live: LiveModel, challenger: Challenger, n_labels: int
@@ -167,11 +219,15 @@ class Folder:
     def keep_challenger(self, name: str, file: str | os.PathLike[str]) -> str:
         """Copy the model file with which a challenger joins; return its checksum."""
         checksum = sha256_of(file)
-        kept = self._challenger_file(name, checksum)
+        self._copy(Path(file), _challenger_file(name, checksum))
+        return checksum
+
+    def _copy(self, file: Path, name: str) -> None:
+        kept = self.files.path / name
         kept.parent.mkdir(exist_ok=True)
         with replacing(kept, MODEL) as unfinished:
             shutil.copyfile(file, unfinished)
-        return checksum
+        self.files.publish(name)
 
     def let_join(
         self, log: Log, live: LiveModel, path: str | os.PathLike[str], *, frozen: bool
@@ -179,34 +235,32 @@ class Folder:
         """Let the model of a file join, called as the file, if it has not joined already."""
         name = Path(path).stem
         check_name(name)
-        served, others = contestants(log.events())
-        if name in others or name == served:
-            checksum = sha256_of(path)
-            joined = [one for one in log.events() if one.kind == JOIN and one.name == name][-1]
-            if (joined.sha256, joined.frozen) != (checksum, frozen):
-                raise InputError(
-                    f"a challenger {name} has joined already, from another file or by the other "
-                    "option; leave this one out, or call the file something else",
-                    file=str(path),
-                )
-            return
         try:
             live.check_challenger(LiveModel.load(path))
         except InputError as error:
             raise InputError(error.message, file=str(path)) from None
         checksum = self.keep_challenger(name, path)
-        with log.transaction():
-            log.add_event(JOIN, name, checksum, frozen=frozen)
-
-    def _challenger_file(self, name: str, checksum: str) -> Path:
-        return self.path / CHALLENGERS / f"{name}-{checksum[:16]}.safetensors"
+        with log.db.reading(), log.transaction():  # another server may let it join, too
+            served, others = contestants(log.events())
+            if name not in others and name != served:
+                log.add_event(JOIN, name, checksum, frozen=frozen)
+                return
+            joined = [one for one in log.events() if one.kind == JOIN and one.name == name][-1]
+        if (joined.sha256, joined.frozen) != (checksum, frozen):
+            raise InputError(
+                f"a challenger {name} has joined already, from another file or by the other "
+                "option; leave this one out, or call the file something else",
+                file=str(path),
+            )
 
     def load_challenger(self, event: Event) -> LiveModel:
         """Return the model with which a challenger joins."""
-        file = self._challenger_file(event.name, event.sha256)
-        if not file.is_file() or sha256_of(file) != event.sha256:
+        name = _challenger_file(event.name, event.sha256)
+        file = self.files.find(name)
+        if file is None or sha256_of(file) != event.sha256:
             raise InputError(
-                "is not the challenger that has joined; restore a copy", file=str(file)
+                "is not the challenger that has joined; restore a copy",
+                file=self.files.describe(name),
             )
         return LiveModel.load(file)
 
@@ -243,23 +297,30 @@ class Folder:
         most_labels : int, default=None
             Labels that it may have learned; None: all.
         """
+        snapshots = self.snapshots()  # before the labels, which may become more meanwhile
         n_labels, events = log.counts().labels, log.events()
-        for labels, file in self.snapshot_files():
+        for labels, name in snapshots:
             if most_labels is not None and labels > most_labels:
                 continue
+            shown = self.files.describe(name)
             if labels > n_labels:
                 raise InputError(
-                    f"has learned {labels} labels, and {LOG} has {n_labels}: labels are lost; "
+                    f"has learned {labels} labels, and {log.name} has {n_labels}: labels are lost; "
                     "restore a copy of the log, or remove this file to go on without them",
-                    file=str(file),
+                    file=shown,
                 )
             try:
+                file = self.files.find(name)
+                if file is None:  # a server has removed it meanwhile
+                    continue
                 live = LiveModel.load(file)
                 if live.served.labels != labels:
-                    raise InputError("is not the snapshot that its name says", file=str(file))
+                    raise InputError("is not the snapshot that its name says", file=shown)
                 if live.served.events > len(events):
-                    raise InputError("has seen events that the log has not", file=str(file))
-                return self._complete(live, log, file)
+                    raise InputError("has seen events that the log has not", file=shown)
+                return self._complete(live, log, name)
+            except AwayError:
+                raise
             except InputError as error:
                 say(f"warning: {error}; went on from an older one")
         return self.base_model(log)
@@ -270,21 +331,26 @@ class Folder:
         if base is None:
             return self.first_model(log)
         labels, checksum = base
-        file = self.base_file(labels)
-        if not file.is_file() or sha256_of(file) != checksum:
+        name = base_name(labels)
+        file = self.files.find(name)
+        if file is None or sha256_of(file) != checksum:
             raise InputError(
-                f"is not the model that {LOG} goes on from; restore a copy", file=str(file)
+                f"is not the model that {log.name} goes on from; restore a copy",
+                file=self.files.describe(name),
             )
-        return self._complete(LiveModel.load(file), log, file)
+        return self._complete(LiveModel.load(file), log, name)
 
-    def _complete(self, live: LiveModel, log: Log, file: Path) -> LiveModel:
+    def _complete(self, live: LiveModel, log: Log, name: str) -> LiveModel:
         """Return a model of a file, with the first one and the challengers, which are beside it."""
         first = self.first_model(log)
         live.first, live.hashes_rows = first.first, first.hashes_rows
         self._connect(live, log)
         live.name, challengers = contestants(log.events()[: live.served.events])
-        for name in challengers:
-            own = of_challenger(file, name)
+        for one in challengers:
+            beside = of_challenger(name, one)
+            own = self.files.find(beside)
+            if own is None:
+                raise InputError("is missing", file=self.files.describe(beside))
             other = LiveModel.load(own)
             known: Any = read_info(own).get("compared")
             check_header({"compared": known}, {"compared": dict}, "a challenger")
@@ -293,52 +359,72 @@ class Folder:
             if known["at"] != live.served.labels:
                 raise InputError("is not the challenger that its name says", file=str(own))
             compared = Compared.from_json(known["compared"])
-            challenger = Challenger(name, other, known["frozen"], compared)
-            self._add_challenger(live, log, challenger)
+            self._add_challenger(live, log, Challenger(one, other, known["frozen"], compared))
         return live
-
-    def base_file(self, labels: int) -> Path:
-        """Return the file of the model from which a replay begins."""
-        return self.path / f"base-{labels:015d}.safetensors"
 
     def write_base(self) -> tuple[int, str] | None:
         """Copy the newest snapshot, for replays to begin from; return its labels and checksum."""
-        for labels, snapshot in self.snapshot_files():
-            file = self.base_file(labels)
-            others = self.snapshots.glob(f"{snapshot.stem}-*.safetensors")
-            beside = [(one, file.stem + one.name.removeprefix(snapshot.stem)) for one in others]
-            for one, name in (*beside, (snapshot, file.name)):
-                with replacing(self.path / name, MODEL) as unfinished:
-                    shutil.copyfile(one, unfinished)
-            LiveModel.load(file)  # it is sound
-            return labels, sha256_of(file)
+        for labels, name in self.snapshots():
+            base = base_name(labels)
+            for one in (*self._beside(name), name):
+                file = self.files.find(one)
+                if file is not None:
+                    self._copy(file, base.removesuffix(MODEL_END) + one[len(_stem(name)) :])
+            file = self.files.find(base)
+            if file is not None:
+                LiveModel.load(file)  # it is sound
+                return labels, sha256_of(file)
         return None
 
     def remove_bases(self, log: Log) -> None:
-        """Remove the files of bases that are no longer one."""
+        """Remove the files of bases that were before the one now."""
         base = log.base()
-        for file in self.path.glob("base-*.safetensors"):
-            if base is not None and not file.name.startswith(self.base_file(base[0]).stem):
-                file.unlink(missing_ok=True)
+        for name in self.files.names(f"base-*{MODEL_END}"):
+            if base is not None and int(name.split("-")[1].removesuffix(MODEL_END)) < base[0]:
+                self.files.remove(name)
 
-    def snapshot_files(self) -> list[tuple[int, Path]]:
-        """Return the snapshots by the number of their labels, the newest first."""
-        files = self.snapshots.glob("*.safetensors") if self.snapshots.is_dir() else ()
-        found = [(int(file.stem), file) for file in files if file.stem.isdecimal()]
-        return sorted(found, reverse=True)
+    def snapshots(self) -> list[tuple[int, str]]:
+        """Return the names of snapshots by the number of their labels, the newest first."""
+        names = self.files.names(f"{SNAPSHOTS}/*{MODEL_END}")
+        found = [(Path(name).stem, name) for name in names]
+        return sorted(((int(n), name) for n, name in found if n.isdecimal()), reverse=True)
 
-    def write_snapshot(self, live: LiveModel) -> Snapshot:
-        """Write the model as it is, and remove old snapshots."""
-        labels = live.served.labels
-        file = self.snapshots / f"{labels:015d}.safetensors"
-        for path, save in files_of(live, file).items():
-            save(path)
-        for _, old in self.snapshot_files()[MOST_SNAPSHOTS:]:
-            old.unlink(missing_ok=True)
-            for beside in self.snapshots.glob(f"{old.stem}-*.safetensors"):
-                beside.unlink(missing_ok=True)
-        name = str(file.relative_to(self.path))
-        return Snapshot(labels, time.time_ns() // 1000, name, sha256_of(file))
+    def _beside(self, name: str) -> list[str]:
+        """Return the names of challengers beside a snapshot."""
+        return self.files.names(f"{_stem(name)}-*{MODEL_END}")
+
+    def save_snapshot(self, live: LiveModel) -> list[str]:
+        """Write the model as it is; return the names of its files, the main one last."""
+        name = f"{SNAPSHOTS}/{live.served.labels:015d}{MODEL_END}"
+        saved = files_of(live, name)
+        for one, save in saved.items():
+            save(self.files.path / one)
+        return list(saved)
+
+    def publish_snapshot(self, names: Sequence[str]) -> Snapshot:
+        """Keep a snapshot that was written, and remove old ones."""
+        for one in names:
+            self.files.publish(one)
+        name = names[-1]
+        checksum = sha256_of(self.files.path / name)
+        for _, old in self.snapshots()[MOST_SNAPSHOTS:]:
+            for one in (old, *self._beside(old)):
+                self.files.remove(one)
+        return Snapshot(int(Path(name).stem), time.time_ns() // 1000, name, checksum)
+
+    def is_same(self, live: LiveModel, name: str) -> bool:
+        """Return whether the files of a model would have the bytes of a snapshot."""
+        with tempfile.TemporaryDirectory() as folder:
+            for one, save in files_of(live, name).items():
+                again, file = Path(folder) / Path(one).name, self.files.find(one)
+                save(again)
+                if file is None or sha256_of(again) != sha256_of(file):
+                    return False
+        return True
+
+    def close(self) -> None:
+        """Let go of what was opened."""
+        self.files.close()
 
 
 class Replayed(NamedTuple):
@@ -363,33 +449,34 @@ class Replayed(NamedTuple):
 
 
 def replay(
-    path: str | os.PathLike[str],
+    where: str | os.PathLike[str],
     *,
     output: str | os.PathLike[str] | None = None,
     challengers: Sequence[str | os.PathLike[str]] = (),
     frozen_challengers: Sequence[str | os.PathLike[str]] = (),
 ) -> Replayed:
-    """Learn the log of a folder from its first model on, and compare the model with snapshots.
+    """Learn a log from its first model on, and compare the model with snapshots.
 
     Parameters
     ----------
-    path : path-like
-        The folder, of a server that runs or has ended.
+    where : path-like
+        The folder or the address, of servers that run or have ended.
     output : path-like, default=None
         Write the model at the end to this file.
     challengers, frozen_challengers : sequence of path-like, default=()
         Model files that are compared with what was served, from the first label of the log on: as
         if they had been challengers then, which learn the labels or nothing.
     """
-    folder = Folder(path)
-    log = Log(folder.path, read_only=True)
-    try:
+    with (
+        closing(Folder(where, read_only=True)) as folder,
+        closing(Log(where, read_only=True)) as log,
+    ):
         log.check()
         log.check_predictions()
         n_labels = log.counts().labels
         live = folder.base_model(log)
         base = live.served.labels
-        snapshots = {n: file for n, file in folder.snapshot_files() if n >= base}
+        snapshots = {n: name for n, name in folder.snapshots() if n >= base}
         if snapshots and max(snapshots) > n_labels:
             folder.newest_model(log, lambda _: None)  # says what is wrong
         others = [
@@ -401,15 +488,14 @@ def replay(
         same: list[int] = []
         different: list[int] = []
         for at in sorted({*snapshots, n_labels}):
-            file = snapshots.get(at)
-            seen = None if file is None or not file.exists() else events_of(file)
-            catch_up(live, log, at, seen)
-            if file is not None and file.exists():  # a server removes old ones
-                (same if _is_same(live, file) else different).append(at)
+            name = snapshots.get(at)
+            # a server removes old ones meanwhile
+            file = None if name is None else folder.files.find(name)
+            catch_up(live, log, at, None if file is None else events_of(file))
+            if name is not None and folder.files.find(name) is not None:
+                (same if folder.is_same(live, name) else different).append(at)
         catch_up(live, log, n_labels)
         seconds = time.perf_counter() - began
-    finally:
-        log.close()
     if output is not None:
         live.save(output)
     found = [one.summary() for one in others]
@@ -481,14 +567,27 @@ def next_of(
     return records, []
 
 
-def of_challenger(file: Path, name: str) -> Path:
-    """Return the file of a challenger beside that of the model that is served."""
-    return file.with_name(f"{file.stem}-{name}.safetensors")
+def of_challenger(name: str, challenger: str) -> str:
+    """Return the name of the file of a challenger beside that of the model that is served."""
+    return f"{_stem(name)}-{challenger}{MODEL_END}"
 
 
-def files_of(live: LiveModel, file: Path) -> dict[Path, Callable[[Path], None]]:
-    """Return the files of a snapshot, the main one last, and what writes each."""
-    found: dict[Path, Callable[[Path], None]] = {}
+def base_name(labels: int) -> str:
+    """Return the name of the model from which a replay begins."""
+    return f"base-{labels:015d}{MODEL_END}"
+
+
+def _stem(name: str) -> str:
+    return name.removesuffix(MODEL_END)
+
+
+def _challenger_file(name: str, checksum: str) -> str:
+    return f"{CHALLENGERS}/{name}-{checksum[:16]}{MODEL_END}"
+
+
+def files_of(live: LiveModel, name: str) -> dict[str, Callable[[Path], None]]:
+    """Return the names of the files of a snapshot, the main one last, and what writes each."""
+    found: dict[str, Callable[[Path], None]] = {}
     for one in live.challengers:
         if not one.is_logged:
             continue
@@ -497,28 +596,11 @@ def files_of(live: LiveModel, file: Path) -> dict[Path, Callable[[Path], None]]:
             "frozen": one.frozen,
             "compared": one.compared.to_json(),
         }
-        found[of_challenger(file, one.name)] = partial(one.live.save, compared=known)
-    return {**found, file: live.save}
+        found[of_challenger(name, one.name)] = partial(one.live.save, compared=known)
+    return {**found, name: live.save}
 
 
 def events_of(file: Path) -> int:
     """Return how many events a snapshot has seen."""
     served = read_info(file).get("served")
     return int(served.get("events", 0)) if isinstance(served, dict) else 0
-
-
-def _is_same(live: LiveModel, file: Path) -> bool:
-    """Return whether the files of a model would have the same bytes."""
-    with tempfile.TemporaryDirectory() as folder:
-        for path, save in files_of(live, file).items():
-            again = Path(folder) / path.name
-            save(again)
-            if not path.is_file() or sha256_of(again) != sha256_of(path):
-                return False
-    return True
-
-
-def sha256_of(file: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits."""
-    with open(file, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

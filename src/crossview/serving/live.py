@@ -114,6 +114,8 @@ class LiveModel:
 
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
+        if getattr(self.learner, "memory", False):  # labels come late, and nothing says by how much
+            self.learner.set_delay(None)
         self._encoders = [step for _, step in encoders if step not in (None, "passthrough")]
         self._has_answer_one = False
 

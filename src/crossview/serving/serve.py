@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ROLES", "read_tokens", "serve"]
 
 ROLES = ("predict", "label", "operator")
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 NEEDED = ("uvicorn", "starlette", "msgspec", "prometheus_client")
 
 
@@ -42,6 +43,7 @@ def serve(
     hash_rows: bool = False,
     challengers: Sequence[str | os.PathLike[str]] = (),
     frozen_challengers: Sequence[str | os.PathLike[str]] = (),
+    workers: int = 1,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve a model until the process is told to end.
@@ -49,7 +51,8 @@ def serve(
     Parameters
     ----------
     data : path-like
-        The folder of the log and of snapshots; one server uses it at a time.
+        The folder of the log and of snapshots, which one server uses at a time; or the address of a
+        database, ``postgresql://user@host/database``, which any number of servers share.
     model : path-like or Beginning, default=None
         The first model; None: the folder has one.
     host : str, default="127.0.0.1"
@@ -74,6 +77,8 @@ def serve(
         Model files that are compared with the model that is served, called as the files.  They
         join after the labels so far, and learn those that follow, or nothing.  One that has joined
         before goes on.
+    workers : int, default=1
+        Processes that answer at this address.  Each learns all labels.
     say : callable
         Gets what the operator should know, a line each.
 
@@ -87,55 +92,111 @@ def serve(
             __import__(name)
         except ImportError:
             raise InputError(f"serve needs {name}: pip install crossview[serve]") from None
-    import uvicorn
-
-    from crossview.data.server_log import LOG
-    from crossview.serving.app import Serving, Settings
-    from crossview.serving.folder import Folder, catch_up
+    from crossview.data.addresses import LOG, is_address
+    from crossview.serving.folder import Folder
+    from crossview.serving.live import LiveModel
+    from crossview.serving.workers import supervise
 
     if no_label is not None and wait is None:
         raise InputError("no_label= is about rows that have waited; give wait=, too")
     if keep is not None and wait is not None and keep < wait:
         raise InputError("keep= is less than wait=, so that rows would be gone before their labels")
+    if workers < 1:
+        raise InputError(f"workers={workers}; give 1 or more")
     tokens = {} if token_file is None else read_tokens(token_file)
-    path = Path(data)
-    if path.exists() and not path.is_dir():
-        raise InputError("is a file; name a folder", file=str(path))
-    path.mkdir(parents=True, exist_ok=True)
-    with alone(path / LOG), _listening(host, port) as listening, _saying_warnings(say):
-        folder = Folder(path)
-        log = folder.open(model, hash_rows=hash_rows)
-        live = folder.newest_model(log, say)
-        n_labels = log.counts().labels
-        replayed = n_labels - live.served.labels
-        catch_up(live, log, n_labels)
-        for file in (*challengers, *frozen_challengers):
-            folder.let_join(log, live, file, frozen=file in frozen_challengers)
-        catch_up(live, log, n_labels)
-        live.warm_up()
+    if no_label is not None and model is not None:
+        LiveModel.of(model).find_class(no_label)  # before anything is made
+    with ExitStack() as stack:
+        if not is_address(data):
+            path = Path(data)
+            if path.exists() and not path.is_dir():
+                raise InputError("is a file; name a folder", file=str(path))
+            path.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(alone(path / LOG))
+        listening = stack.enter_context(_listening(host, port))
+        stack.enter_context(_saying_warnings(say))
         address, found = listening.getsockname()[:2]
         local = ipaddress.ip_address(address).is_loopback
-        if no_label is not None:
-            live.find_class(no_label)
-        settings = Settings(
-            tokens,
-            local=local,
-            new_classes=new_classes,
-            wait=wait,
-            no_label=no_label,
-            keep=keep,
-            tend_seconds=min(60.0, max(1.0, min(wait or 3600.0, keep or 3600.0) / 10)),
-        )
-        serving = Serving(folder, log, live, say, settings)
-        if replayed:
-            say(f"learned {replayed:,} labels of the log that no snapshot had")
         if not tokens and not local:
             say(
                 "warning: everybody who reaches this address may predict, label and read the "
                 "model; --token-file asks for a token"
             )
-        listening.listen(2048)  # who comes now waits for a moment
         where = f"[{address}]" if ":" in address else address
+        arguments: dict[str, Any] = {
+            "data": data,
+            "model": model,
+            "hash_rows": hash_rows,
+            "listening": listening,
+            "name": f"{socket.gethostname() if is_address(data) else where}:{found}",
+            "challengers": {
+                **dict.fromkeys(map(str, challengers), False),
+                **dict.fromkeys(map(str, frozen_challengers), True),
+            },
+            "options": {
+                "tokens": tokens,
+                "local": local,
+                "new_classes": new_classes,
+                "wait": wait,
+                "no_label": no_label,
+                "keep": keep,
+                "tend_seconds": min(60.0, max(1.0, min(wait or 3600.0, keep or 3600.0) / 10)),
+            },
+        }
+
+        def begun(log: str) -> None:
+            more = "" if workers == 1 else f" by {workers} workers"
+            say(f"serving at http://{where}:{found}{more}, {log}")
+
+        if workers == 1:
+            _work(**arguments, say=say, ready=begun)
+        else:
+            with closing(Folder(data)) as folder:  # of all workers, one makes the log
+                folder.open(model, hash_rows=hash_rows).close()
+            supervise(_work, arguments, workers, begun, say, _told_to_end)
+
+
+def _work(
+    data: str | os.PathLike[str],
+    model: str | os.PathLike[str] | Beginning | None,
+    hash_rows: bool,
+    listening: socket.socket,
+    name: str,
+    challengers: dict[str, bool],
+    options: dict[str, Any],
+    say: Callable[[str], None],
+    ready: Callable[[str], None],
+    number: int | None = None,
+) -> None:
+    """Learn the log, and answer until the process is told to end; a worker has a number."""
+    import uvicorn
+
+    from crossview.serving.app import Serving, Settings
+    from crossview.serving.folder import Folder, catch_up
+
+    with (
+        _saying_warnings(say),
+        closing(Folder(data, is_shared=number is not None)) as folder,
+        closing(folder.open(model, hash_rows=hash_rows, check=number is None)) as log,
+    ):
+        if number in (None, 1):
+            for line in log.db.cautions():
+                say(f"warning: {line}")
+        live = folder.newest_model(log, say)
+        n_labels = log.counts().labels
+        replayed = n_labels - live.served.labels
+        catch_up(live, log, n_labels)
+        for file, frozen in challengers.items():
+            folder.let_join(log, live, file, frozen=frozen)
+        catch_up(live, log, n_labels)
+        live.warm_up()
+        if options["no_label"] is not None:
+            live.find_class(options["no_label"])
+        settings = Settings(**options, name=name if number is None else f"{name}/{number}")
+        serving = Serving(folder, log, live, say, settings)
+        if replayed:
+            say(f"learned {replayed:,} labels of the log that no snapshot had")
+        listening.listen(2048)  # who comes now waits for a moment
         config = uvicorn.Config(
             serving.app,
             log_level="error",
@@ -144,23 +205,21 @@ def serve(
             lifespan="on",
             timeout_graceful_shutdown=5,
         )
-        server = _server(config, serving)
+        counts = f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
+        server = _server(config, serving, lambda: ready(f"log in {folder.name}; {counts}"))
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
         try:
-            with _told_to_end(server.handle_exit):
-                say(
-                    f"serving at http://{where}:{found}, log in {path}; "
-                    f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
-                )
+            # a terminal sends SIGINT to workers, too, and their parent tells them to end
+            numbers = SIGNALS if number is None else SIGNALS[1:]
+            with _told_to_end(server.handle_exit, numbers):
                 server.run(sockets=[listening])
         finally:
             sys.setswitchinterval(before)
-            log.close()
         say(f"ended; {serving.live.served.labels:,} labels learned")
 
 
-def _server(config: Any, serving: Any) -> Any:
+def _server(config: Any, serving: Any, ready: Callable[[], None]) -> Any:
     """Return a server of uvicorn that ends in order also if it is told to while it starts."""
     import uvicorn
 
@@ -176,6 +235,7 @@ def _server(config: Any, serving: Any) -> Any:
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            ready()
             if self.early:
                 asyncio.get_running_loop().call_soon(setattr, self, "should_exit", True)
 
@@ -183,12 +243,13 @@ def _server(config: Any, serving: Any) -> Any:
 
 
 @contextmanager
-def _told_to_end(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+def _told_to_end(
+    handler: Callable[[int, FrameType | None], None], numbers: Sequence[int] = SIGNALS
+) -> Iterator[None]:
     """Have the signals that end a process handled, where this is the thread that gets them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, handler) for number in numbers]
     try:
         yield

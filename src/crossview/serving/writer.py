@@ -29,6 +29,8 @@ __all__ = ["CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN", "Entry", "NotWritte
 
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
 SECONDS_TO_RETRY, SECONDS_TO_GATHER = 0.25, 0.001
+# after which a database that does not answer is one that cannot be written
+MOST_SECONDS_OF_COMMIT = 5.0
 # what became of a label: of this prediction, the same as before, another one, of no prediction, of
 # one that has waited too long
 NEW, KNOWN, CONFLICT, UNKNOWN, EXPIRED = "new", "known", "conflict", "unknown", "expired"
@@ -106,7 +108,8 @@ class Writer:
         wait: float | None = None,
     ) -> None:
         self._wait = wait
-        self.failure: str | None = None
+        self._failure: str | None = None
+        self._since: float | None = None  # a commit waits for the database
         self.n_commits = 0
         self._log, self._committed, self._most = log, committed, most_waiting
         self._queue: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
@@ -115,6 +118,14 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="crossview-log", daemon=True)
         self._thread.start()
+
+    @property
+    def failure(self) -> str | None:
+        """Why nothing can be written now."""
+        since = self._since
+        if since is not None and time.monotonic() - since > MOST_SECONDS_OF_COMMIT:
+            return f"no answer for more than {MOST_SECONDS_OF_COMMIT:g} s"
+        return self._failure
 
     @property
     def waiting(self) -> int:
@@ -152,15 +163,17 @@ class Writer:
         more = True
         while more:
             more = self._gather()
-            if self._kept or self.failure:
+            if self._kept or self._failure:
+                self._since = time.monotonic()
                 self._commit()
+                self._since = None
         self._log.close()
 
     def _gather(self) -> bool:
         """Collect entries for one commit; return whether more may come."""
         until, n = 0.0, 0
-        timeout = SECONDS_TO_RETRY if self.failure else None
-        while n < MOST_RECORDS or self.failure:
+        timeout = SECONDS_TO_RETRY if self._failure else None
+        while n < MOST_RECORDS or self._failure:
             if timeout and n and self._queue.empty():
                 time.sleep(SECONDS_TO_GATHER)  # to be woken by each would take longer
             try:
@@ -182,16 +195,16 @@ class Writer:
             ids = {id_ for entry in self._kept for id_ in _looked_up(entry)}
             works = any(entry.work for entry in self._kept)
             with self._log.transaction(alone=bool(ids) or works):
-                if self.failure:
+                if self._failure:
                     self._log.touch()
                 newest = self._write(list(ids))
         except self._log.errors as error:
-            self.failure = " ".join(str(error).split())
+            self._failure = " ".join(str(error).split())
             dropped = [entry for entry in self._kept if entry.is_dropped]
             self._kept = [entry for entry in self._kept if not entry.is_dropped]
-            self._tell(dropped, NotWrittenError(self.failure))
+            self._tell(dropped, NotWrittenError(self._failure))
             return
-        done, self._kept, self.failure = self._kept, [], None
+        done, self._kept, self._failure = self._kept, [], None
         self.n_commits += 1
         self._tell(done, None, newest)
 
@@ -212,7 +225,9 @@ class Writer:
         for entry in self._kept:
             if entry.snapshot:
                 log.add_snapshot(entry.snapshot)
-        return Newest(newest.labels + len(labels), newest.predictions + n)
+        return newest._replace(
+            labels=newest.labels + len(labels), predictions=newest.predictions + n
+        )
 
     def _label(self, entry: Entry, known: dict[str, Found], last: int, labels: list[Label]) -> None:
         """Append the labels of an entry to those that follow the last one of the log."""

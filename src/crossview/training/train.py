@@ -142,7 +142,7 @@ def train(
         A column of a table tells the label (`Trained.warnings`), in the first 100,000 rows that are
         learned or fewer: by where it is missing, or by its values.
     OneClassWarning
-        The model predicts the same class for all rows.
+        The model predicts the same class for all or nearly all rows.
 
     Examples
     --------

@@ -88,7 +88,9 @@ def test_unlabeled_rows_help_where_views_share_what_predicts_and_not_without_dis
         own = [rng.normal(size=(400, 5)) @ rng.normal(size=(5, 20)) for _ in range(2)]
         X = np.hstack([z @ rng.normal(size=(2, 20)) + noise for noise in own])
         some = np.where(np.arange(400) < 20, z[:, 0], np.nan)
-        model = KeCoRegressor([20, 20], kernel="linear", lam=1e-2, random_state=seed)
+        model = KeCoRegressor(
+            [20, 20], kernel="linear", lam=1e-2, disagreement=1.0, random_state=seed
+        )
         alone = clone(model).set_params(disagreement=0.0)
         rmse = [
             np.sqrt(np.mean((one.fit(X, some).predict(X) - z[:, 0]) ** 2)) for one in (model, alone)

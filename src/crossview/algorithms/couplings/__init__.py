@@ -4,21 +4,26 @@ References: Nguyen, Chang, Hui, "Two-View Online Learning", PAKDD 2012, extended
 of views, the squared disagreement, the PA and PA-II slacks, missing views and several classes.
 
 Symbols, one example with views v = 1 .. V: label y, margin m_v = y w_v·x_v, squared norm
-n_v = x_v'S_v x_v (with the constant feature of the intercept), joint loss l = 1 - mean m_v,
-aggressiveness C, disagreement penalty gamma.  Every update is
+n_v = x_v'S_v x_v (with the constant feature of the intercept), weight beta_v of the view in the
+joint score (1, or learned: `view_weights`), joint loss l = 1 - mean beta_v m_v, aggressiveness C,
+disagreement penalty gamma.  Every update is
 w_v <- w_v + P_v y S_v x_v, after which view v has the margin s_v = m_v + P_v n_v.  The step
 minimizes, if l > 0,
 
-    sum_v (s_v - m_v)² / (2 n_v) + gamma D(s) + slack(max(0, 1 - mean s_v))
+    sum_v (s_v - m_v)² / (2 n_v) + gamma D(s) + slack(max(0, 1 - mean beta_v s_v))
 
 with the disagreement D of the coupling; slack(e) is C e for PA-I, C e² for PA-II, and a hard
 constraint for PA.  tau is the Lagrange multiplier of the margin constraint, at most C for PA-I.
 The geometry enters only through n_v.
 
 The disagreement may cost more than the loss, and then moves a view away from its label: P_v < 0.
-All P_v add up to tau; a step that is *forward* is that of the dual with P_v >= 0, in which the
-disagreement only says which views take how much of tau.  A view with P_v = 0 is one that no step
-moves, so the same solutions give it, with n_v as large as that.
+All P_v add up to tau (times the mean of beta); a step that is *forward* is that of the dual with
+P_v >= 0, in which the disagreement only says which views take how much of tau.  A view with P_v = 0
+is one that no step moves, so the same solutions give it, with n_v as large as that.
+
+A penalty that is *relative* is g times the step of PA for a loss of 1 on a row with the mean n_v,
+which is at most C and at most 1 / n: gamma = g min(C, 1 / n) for PA-I.  So g has no unit, and the
+disagreement costs g times what the loss may cost, however long the rows are.
 
 A view that is missing or empty (n_v = 0) is skipped; means are over the other views.  With more
 than two classes m_v is the score of the true class minus that of the wrong class with the highest
@@ -55,6 +60,7 @@ class Coupling(NamedTuple):
     kind: int  # one of the numbers above
     gamma: float = 0.0
     forward: bool = False  # whether no view may move away from its label
+    relative: bool = False  # whether gamma is a multiple of the step of PA
 
 
 class ViewSteps(NamedTuple):
@@ -62,6 +68,7 @@ class ViewSteps(NamedTuple):
 
     m: np.ndarray  # (n_views,)
     n: np.ndarray  # (n_views,)
+    beta: np.ndarray  # (n_views,)
     P: np.ndarray  # (n_views,): written by `coupled_step`
     view_order: np.ndarray  # int64 (n_views,): scratch of the absolute disagreement
     cut: np.ndarray  # bool (n_views,): the same
@@ -71,18 +78,22 @@ class ViewSteps(NamedTuple):
 @inlined_borrowing
 def coupled_step(coupling, slack, C, V, steps):
     """Write P_v of V views; ``C`` includes the sample weight."""
-    m, n, P, _, _, _ = steps
+    m, n, beta, P = steps.m, steps.n, steps.beta, steps.P
     if coupling.kind == INDEPENDENT:
         independent.step(slack, C, V, m, n, P)
         return
-    total = 0.0
+    total = norms = 0.0
     for v in range(V):
-        total += m[v]
+        total += beta[v] * m[v]
+        norms += n[v]
+    if coupling.relative:
+        gamma = coupling.gamma * pa.step(slack, 0.0, norms / V, C)
+        coupling = Coupling(coupling.kind, gamma, coupling.forward, False)
     if total >= V:  # no joint loss
         for v in range(V):
             P[v] = 0.0
     elif V == 1:
-        P[0] = pa.step(slack, m[0], n[0], C)
+        P[0] = beta[0] * pa.step(slack, beta[0] * m[0], beta[0] * beta[0] * n[0], C)
     elif coupling.kind == PUBLISHED:
         published.step(coupling.gamma, C, m, n, P)
     elif coupling.forward:
@@ -94,11 +105,10 @@ def coupled_step(coupling, slack, C, V, steps):
 @borrowing
 def exact_step(coupling, slack, C, V, steps):
     """Write P_v of two or more views with a joint loss."""
-    m, n, P, _, _, _ = steps
     if coupling.kind == SQUARED:
-        squared.step(slack, coupling.gamma, C, V, m, n, P)
+        squared.step(slack, coupling.gamma, C, V, steps)
     elif V == 2:
-        absolute.two_view_step(slack, coupling.gamma, C, m, n, P)
+        absolute.two_view_step(slack, coupling.gamma, C, steps)
     else:
         absolute.step(slack, coupling.gamma, C, V, steps)
 

@@ -14,25 +14,28 @@ NEWTON_STEPS = 100
 
 
 @inlined_borrowing
-def two_view_step(slack, gamma, C, m, n, P):
+def two_view_step(slack, gamma, C, steps):
     """Solve two views in closed form.
 
     Maximizes the concave dual D(tau, delta) = tau l + delta (m_A - m_B)
-    - n_A (tau/2 - delta)^2 / 2 - n_B (tau/2 + delta)^2 / 2 [- tau^2 / (4C) for PA-II]
-    over 0 <= tau <= C and |delta| <= gamma: the stationary point if it lies in
-    the box, else the best of the edges.  P_A = tau/2 - delta, P_B = tau/2 + delta.
+    - n_A P_A^2 / 2 - n_B P_B^2 / 2 [- tau^2 / (4C) for PA-II] over 0 <= tau <= C and
+    |delta| <= gamma: the stationary point if it lies in the box, else the best of the
+    edges.  P_A = beta_A tau/2 - delta, P_B = beta_B tau/2 + delta.
     """
-    mA, mB, nA, nB = m[0], m[1], n[0], n[1]
-    loss = 1.0 - 0.5 * (mA + mB)
+    mA, mB, nA, nB = steps.m[0], steps.m[1], steps.n[0], steps.n[1]
+    bA, bB = steps.beta[0], steps.beta[1]
+    loss = 1.0 - 0.5 * (bA * mA + bB * mB)
     most = C if slack == LINEAR else np.inf
     soft = 0.5 / C if slack == QUADRATIC else 0.0
 
     # the stationary point: a 2 x 2 system, solved without cancellation
-    a = 0.25 * (nA + nB) + soft
-    half = 0.5 * (nA - nB)
-    det = nA * nB + soft * (nA + nB)
-    tau = (nA * (1.0 - mB) + nB * (1.0 - mA)) / det
-    delta = (0.5 * (nA * (1.0 - mB) - nB * (1.0 - mA)) + soft * (mA - mB)) / det
+    a = 0.25 * (bA * bA * nA + bB * bB * nB) + soft
+    half = 0.5 * (bA * nA - bB * nB)
+    mean = 0.5 * (bA + bB)
+    lA, lB = 1.0 - mean * mA, 1.0 - mean * mB
+    det = mean * mean * nA * nB + soft * (nA + nB)
+    tau = (nA * lB + nB * lA) / det
+    delta = (0.5 * (bA * nA * lB - bB * nB * lA) + soft * (mA - mB)) / det
     if not (0.0 <= tau <= most and abs(delta) <= gamma):
         best = -np.inf
         for edge in range(4):
@@ -44,24 +47,24 @@ def two_view_step(slack, gamma, C, m, n, P):
                 if t == np.inf:
                     continue
                 d = min(max((mA - mB + half * t) / (nA + nB), -gamma), gamma)
-            PA_, PB_ = 0.5 * t - d, 0.5 * t + d
+            PA_, PB_ = 0.5 * bA * t - d, 0.5 * bB * t + d
             value = t * loss + d * (mA - mB)
             value -= 0.5 * (nA * PA_ * PA_ + nB * PB_ * PB_ + soft * t * t)
             if value > best:
                 best, tau, delta = value, t, d
-    P[0] = 0.5 * tau - delta
-    P[1] = 0.5 * tau + delta
+    steps.P[0] = 0.5 * bA * tau - delta
+    steps.P[1] = 0.5 * bB * tau + delta
 
 
 @borrowing
 def margins(gamma, tau, V, steps):
-    """Return mean s and its slope in tau, where the margins s solve the step for a given tau.
+    """Return mean beta s and its slope in tau, where the margins s solve the step for a given tau.
 
     They minimize sum_v (s_v - t_v)^2 / (2 n_v) + gamma sum_{u<v} |s_u - s_v| with
-    t_v = m_v + tau n_v / V.  Views with equal s form a group; a group with
+    t_v = m_v + tau beta_v n_v / V.  Views with equal s form a group; a group with
     ``above`` views over it and ``below`` views under it has
 
-        s = (sum m_v / n_v + size (tau / V + gamma (above - below))) / sum 1 / n_v.
+        s = (sum m_v / n_v + tau sum beta_v / V + gamma size (above - below)) / sum 1 / n_v.
 
     A group is split if the sum of the k largest forces of its views exceeds
     gamma k (size - k), the largest force of the penalty between the two parts.
@@ -70,7 +73,7 @@ def margins(gamma, tau, V, steps):
     for it: exact, at most V - 1 splits.)  The margins
     are left in ``steps.P``.
     """
-    m, n, s, order, cut, _ = steps
+    m, n, beta, s, order, cut, _ = steps
     for v in range(V):
         order[v] = v
         cut[v] = False  # cut[p]: a group begins at position p of the order, highest first
@@ -81,15 +84,17 @@ def margins(gamma, tau, V, steps):
         while high < V and not cut[high]:
             high += 1
         size = high - low
-        a = b = 0.0
+        a = b = share = 0.0
         for p in range(low, high):
             a += m[order[p]] / n[order[p]]
             b += 1.0 / n[order[p]]
-        drift = tau / V + gamma * (low - (V - high))
-        level = (a + size * drift) / b
+            share += beta[order[p]] / V
+        drift = gamma * (low - (V - high))
+        level = (a + tau * share + size * drift) / b
         # the force on each view, largest first
         for p in range(low, high):
-            s[order[p]] = (m[order[p]] - level) / n[order[p]] + drift
+            v = order[p]
+            s[v] = (m[v] - level) / n[v] + tau * beta[v] / V + drift
         for p in range(low + 1, high):
             v = order[p]
             q = p
@@ -109,8 +114,8 @@ def margins(gamma, tau, V, steps):
             continue
         for p in range(low, high):
             s[order[p]] = level
-        mean += size * level / V
-        slope += (size / V) * (size / V) / b
+        mean += share * level
+        slope += share * share / b
         low = high
     return mean, slope
 
@@ -119,11 +124,11 @@ def margins(gamma, tau, V, steps):
 def step(slack, gamma, C, V, steps):
     """Solve any number of views exactly.
 
-    1 - mean s falls piecewise linearly with tau, so Newton's method between
+    1 - mean beta s falls piecewise linearly with tau, so Newton's method between
     bounds ends after a few steps at the tau where it is 0 (tau / (2C) for
     PA-II), or at C.
     """
-    m, n, P, _, _, _ = steps
+    m, n, P = steps.m, steps.n, steps.P
     low, high = 0.0, C if slack == LINEAR else np.inf
     soft = 0.5 / C if slack == QUADRATIC else 0.0
     tau = 0.0

@@ -8,31 +8,34 @@ from crossview.algorithms.rules.pa import LINEAR, QUADRATIC
 
 
 @inlined_borrowing
-def step(slack, gamma, C, V, m, n, P):
+def step(slack, gamma, C, V, steps):
     """Solve any number of views in closed form, O(V).
 
-    b_v = 1 / (1/n_v + gamma V), a_v = b_v m_v / n_v, A = sum a, B = sum b;
-    tau = V (V (1 - gamma B) - A) / B, clipped to [0, C] (for PA-II the
-    denominator grows instead); T = (A + tau B / V) / (1 - gamma B);
-    s_v = a_v + (tau / V + gamma T) b_v; P_v = (s_v - m_v) / n_v.
+    p_v = 1 / (1 + gamma V n_v), E = sum p, A = sum p m, B = sum p beta n, D = sum p beta² n,
+    F = sum p beta m, and h = tau / V.  For given tau and T = sum s,
 
-    1 - gamma B is the mean of 1 / (1 + gamma V n_v), which avoids
-    cancellation if gamma B is close to 1.
+        P_v = (s_v - m_v) / n_v = p_v (h beta_v + gamma (T - V m_v)).
+
+    Summed, this gives T = V (A + h B) / E, because gamma V p_v n_v = 1 - p_v; weighted by beta,
+    it gives sum beta s = F + h D + gamma T B.  That is V for h = (E (V - F) - gamma V A B) / (E D +
+    gamma V B²), to which PA-II adds E V² / (2C) below; tau is clipped to [0, C].
     """
-    A = B = all_but = 0.0  # all_but: V (1 - gamma B)
+    m, n, beta, P = steps.m, steps.n, steps.beta, steps.P
+    A = B = D = E = F = 0.0
     for v in range(V):
         P[v] = 1.0 / (1.0 + gamma * V * n[v])
+        force = P[v] * beta[v]
         A += P[v] * m[v]
-        B += P[v] * n[v]
-        all_but += P[v]
+        B += force * n[v]
+        D += force * beta[v] * n[v]
+        E += P[v]
+        F += force * m[v]
+    curvature = E * D + gamma * V * B * B
     if slack == QUADRATIC:
-        tau = max(0.0, (all_but - A) / (B / V + all_but / (2.0 * C)))
-    else:
-        tau = max(0.0, V * (all_but - A) / B)
-        if slack == LINEAR:
-            tau = min(tau, C)
-    share = tau / V
-    T = V * (A + share * B) / all_but
+        curvature += E * V * V / (2.0 * C)
+    h = max(0.0, (E * (V - F) - gamma * V * A * B) / curvature)
+    if slack == LINEAR:
+        h = min(h, C / V)
+    T = V * (A + h * B) / E
     for v in range(V):
-        # (s_v - m_v) / n_v, without cancellation
-        P[v] *= share + gamma * (T - V * m[v])
+        P[v] *= h * beta[v] + gamma * (T - V * m[v])

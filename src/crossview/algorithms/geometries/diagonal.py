@@ -66,7 +66,7 @@ def grow(rho, n, row, S):
 @borrowing
 def grow_with_sums(signs, rho, n, row, S, model):
     """Update S, and all w_k = S v_k with v_k <- v_k + rho signs_k x (`rules.sop`)."""
-    W, b, U, c, t, _ = model
+    W, b, U, c, t = model.W, model.b, model.U, model.c, model.t
     x, j, D, d, v = row.x, row.j, S.D, S.d, row.v
     for p in range(row.lo, row.hi):
         q = j[p - row.offset]

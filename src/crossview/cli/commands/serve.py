@@ -8,12 +8,15 @@ from typing import Any
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import parse_columns, parse_seconds
 from crossview.cli.output import compiling_as_line
+from crossview.data.addresses import is_address
 from crossview.errors import InputError
 
 OPTIONS = """
 model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
 --data DIR: The folder of the log, which is made if there is none: predictions, labels and
     snapshots of the model.
+--log ADDRESS: In place of --data: postgresql://user@host/database, in which any number of servers
+    on any number of machines share a log. The password is in PGPASSWORD or ~/.pgpass.
 --port N: 0: any that is free.
 --host ADDRESS: The default is seen from this machine only.
 --token-file FILE: Ask for the header authorization: Bearer TOKEN. One token, for all, or lines of
@@ -37,13 +40,15 @@ model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
 --challenger FILE: Another model, which learns the same labels and is compared with the one that
     is served. Once for each; the name is that of the file.
 --frozen-challenger FILE: The same, of a model that learns nothing more.
+--workers N: Processes that answer at this port. Each learns all labels.
 """
 
 
 def run(
     model: str | None = None,
     *,
-    data: str,
+    data: str | None = None,
+    log: str | None = None,
     port: int = 8080,
     host: str = "127.0.0.1",
     token_file: str | None = None,
@@ -61,6 +66,7 @@ def run(
     hash_rows: bool = False,
     challenger: list[str] | None = None,
     frozen_challenger: list[str] | None = None,
+    workers: int = 1,
 ) -> None:
     """Serve a model that predicts rows, waits for their labels, and learns them.
 
@@ -84,6 +90,10 @@ def run(
         raise InputError(f"--new begins with nothing; leave it out, or {model}")
     elif label is None:
         raise InputError("--new needs the name of what is predicted; give --label COLUMN")
+    if (data is None) == (log is None):
+        raise InputError("give --data DIR, or --log postgresql://user@host/database")
+    if log is not None and not is_address(log):
+        raise InputError("--log is no address of PostgreSQL; give postgresql://user@host/database")
     seconds = {
         option: None if value is None else parse_seconds(value, f"--{option}")
         for option, value in {"wait": wait, "keep": keep}.items()
@@ -103,7 +113,7 @@ def run(
 
     with compiling_as_line():
         serve(
-            data,
+            log or data or "",
             first,
             host=host,
             port=port,
@@ -115,5 +125,6 @@ def run(
             hash_rows=hash_rows,
             challengers=challenger or [],
             frozen_challengers=frozen_challenger or [],
+            workers=workers,
             say=say,
         )

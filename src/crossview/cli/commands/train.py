@@ -255,7 +255,7 @@ def _summary(
     if trained.earlier:
         rows += f", {trained.earlier:,} of them before"
     lines = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
-    lines += [_headline(trained, scored), *trained.notes]
+    lines += [_headline(trained, scored), *map(as_options, trained.notes)]
     if trained.passes is None:
         seconds = trained.seconds - trained.compiled
         lines.append(f"{rows}, {training_summary(trained.learner)}, {seconds:.1f} s")

@@ -22,15 +22,17 @@ from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.held_out import diagnose, sample_rows
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
-from crossview.comparing.folds.splits import Protocol, split_rows
+from crossview.comparing.folds.splits import Protocol, rare_line, split_rows
 from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
-from crossview.comparing.ranking import ComparisonRow, LeftOut
+from crossview.comparing.ranking import ComparisonRow, LeftOut, least_scale
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
 from crossview.scoring.collector import numbers_of
+
+NO_ENSEMBLE = "no ensemble: fewer than two of the models have a weight in a blend of them"
 
 
 @dataclasses.dataclass
@@ -100,10 +102,12 @@ def _compare_folds(
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
     known = fingerprint(
         *(data.y, protocol.cv, protocol.repeats, protocol.in_order),
-        *(repr(one) for one in (_options(run), _encoding(source))),
+        *(repr(one) for one in (_options(run), run.problem.chosen_by, _encoding(source))),
         *(array for array in (protocol.groups, data.weight) if array is not None),
     )
     earlier = _earlier_rows(run, options.extend, known)
+    left_out = run.problem.left_out
+    rare = [rare_line(left_out, protocol.cv)] if left_out else []
     comparison = FoldComparison(run, data, first, resources)
     comparison.blends = options.blends and options.extend is None
     del first  # the comparison keeps it as long as it needs it
@@ -115,7 +119,7 @@ def _compare_folds(
             planned_folds=len(data.splits),
             seconds=time.monotonic() - begin,
             fingerprint=known,
-            warnings=[*options.split_lines, *leaks.found],
+            warnings=[*rare, *options.split_lines, *leaks.found],
             split_lines=options.split_lines,
             groups=options.groups,
         )
@@ -182,8 +186,8 @@ def _load(
         if len(protocol.groups) != len(y):
             raise InputError(f"{len(protocol.groups)} groups for {len(y)} rows")
         protocol = dataclasses.replace(protocol, groups=protocol.groups[labeled])
-    if len(unlabeled):
-        y = known_labels(y)
+    if len(labeled) < len(y):
+        y = known_labels(y[labeled])
     parts = (X, y, labeled, unlabeled, source.encoder, source.layout)
     return Data(*parts, weight=rows.weight), protocol
 
@@ -204,13 +208,17 @@ def _answer(
     if not mine:
         errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)
         raise InputError(f"no model is left to compare: {'; '.join(errors)}")
+    if comparison.blends and not any(row.members for row in mine):
+        known["warnings"] = [*known["warnings"], NO_ENSEMBLE]
     names = {row.model for row in mine}
     rows = [row.by_folds(n) for row in earlier if row.model not in names] + mine
     return make_answer(
         run,
         data.layout,
         rows,
-        fold_difference(run.metric, share),
+        fold_difference(
+            run.metric, share, least_scale(run.metric, run.problem.class_rows, n * share)
+        ),
         rope,
         n_rows=data.n_rows,
         n_scored=len(data.y),
@@ -256,8 +264,8 @@ def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[Compa
             )
     if extend.fingerprint != known:
         raise InputError(
-            "the comparison to extend has other rows, folds or encoding; give the same, or compare "
-            "all models again"
+            "the comparison to extend has other rows, folds, encoding or choice of settings; give "
+            "the same, or compare all models again"
         )
     if extend.folds != extend.planned_folds:
         raise InputError(

@@ -168,6 +168,9 @@ class _Blending:
             others={name: problem.measure(name, y, scored) for name in problem.shown},
             confusion=problem.confusion(y, scored),
             threshold=None if threshold is None else problem.of_other_side(threshold),
+            blended=rows,
+            predictions=scored.scores if scored.probabilities is None else scored.probabilities,
+            has_probabilities=scored.probabilities is not None,
         )
         if problem.judged_by_threshold:
             found.untuned = problem.measure(self.metric, y, scored._replace(predicted=None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,14 @@ from sklearn.model_selection import TimeSeriesSplit
 
 from crossview.comparing.run import Run
 from crossview.errors import InputError
-from crossview.scoring.problems import Classification
+from crossview.scoring.problems import Classification, fill_folds
 
 # an inner validation with three folds up to this many rows, one split beyond
 MOST_ROWS_FOR_INNER_FOLDS = 50_000
 # of rows in the order of time, the last ones choose the parameters
 SHARE_AT_THE_END = 0.2
+# classes that are left out, by name
+MOST_SHOWN = 5
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -62,6 +65,19 @@ class FoldRows:
     def test_share(self) -> float:
         """Rows of the test fold, by all that the fold uses."""
         return len(self.test) / (len(self.test) + len(self.train))
+
+
+def rare_line(rows: Mapping[Any, int], cv: int) -> str:
+    """Say which classes are left out, by their rows, and with how many folds some are not."""
+    shown = [f"{label!r} ({n})" for label, n in rows.items()]
+    if len(shown) > MOST_SHOWN:
+        shown[MOST_SHOWN:] = [f"{len(shown) - MOST_SHOWN} more"]
+    possible = [n for n in rows.values() if fill_folds(n, n)]
+    more = f"; cv={min(possible)} has those of {min(possible)} rows and more" if possible else ""
+    return (
+        f"classes with too few rows for {cv} folds are left out of the comparison, "
+        f"{sum(rows.values())} row(s): {', '.join(shown)}; train learns them{more}"
+    )
 
 
 def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) -> list[FoldRows]:

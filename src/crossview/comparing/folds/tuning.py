@@ -19,7 +19,7 @@ from crossview.comparing.run import Run
 from crossview.compiling import seconds_of_work
 from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
-from crossview.scoring.metrics import is_bounded, least_rows
+from crossview.scoring.metrics import is_bounded, least_rows, signed_score
 from crossview.scoring.problems import Classification, Scored, join
 
 # rows that choose the parameters of a learner that needs all rows in memory
@@ -61,7 +61,7 @@ class Tuning(NamedTuple):
 class Chosen:
     """A setting, and what the held-out rows of the inner validation say of it.
 
-    value: the metric on the held-out rows, higher is better.
+    value: the metric that chooses, on the held-out rows; higher is better.
     order: position among the settings that were tried; the first of equals is chosen.
     threshold: the best one on the held-out rows.
     held_out: scores of the held-out rows, where they calibrate the learner.
@@ -192,7 +192,7 @@ class Tuner:
 
     def _unit(self, value: float) -> float:
         """Return the unit of a gain: 1, or the value where the metric has no bound."""
-        return 1.0 if is_bounded(self.run.metric) else abs(value)
+        return 1.0 if is_bounded(self.run.problem.chosen_by) else abs(value)
 
     def evaluate(
         self, settings: Sequence[tuple[int, dict[str, Any]]], inner: list[Split], share: float
@@ -279,8 +279,13 @@ class Tuner:
     ) -> Chosen:
         run, calibrates = self.run, self._calibrates(setting)
         value: float | None = None
+        chosen_by = run.problem.chosen_by
         # scores of different models have no common order
-        if not run.problem.judged_by_threshold and (run.problem.ranks or not calibrates):
+        if (
+            chosen_by == run.metric
+            and not run.problem.judged_by_threshold
+            and (run.problem.ranks or not calibrates)
+        ):
             value = _mean_of_splits(run, [self.labels[test] for _, test in inner], scored)
         if value is not None and not (calibrates or run.problem.tunes):
             return Chosen(setting, value, order)
@@ -300,7 +305,9 @@ class Tuner:
             model.set_threshold(None).calibrate(together.scores, y, weight)
             together = run.problem.decide(together.scores, model.probabilities(together.scores))
         threshold, best = run.problem.tune(y, together) if run.problem.tunes else (None, math.nan)
-        if value is None:
+        if chosen_by != run.metric:
+            value = signed_score(chosen_by, run.problem.measure(chosen_by, y, together))
+        elif value is None:
             value = best if run.problem.tunes else run.score(y, together)
         return Chosen(setting, value, order, threshold, together, y, weight)
 

@@ -40,8 +40,8 @@ class FoldScore:
     """Scores of one learner on one fold.
 
     value: the metric on the test rows.
-    inner: the metric of the chosen setting on the held-out rows of the inner validation, higher is
-      better.
+    inner: the metric that chooses settings, of the chosen one, on the held-out rows of the inner
+      validation; higher is better.
     untuned: the metric where a score above 0 decides, if it depends on a threshold that was tuned;
       otherwise NaN.
     threshold: of the positive class.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,18 +55,26 @@ class Batch(NamedTuple):
     users: Coded | None = None
 
 
-def match_names(patterns: Sequence[str], names: list[str], option: str) -> list[str]:
-    """Return the column names that match an option such as ``text=``."""
+def matching(pattern: str, names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the names that are a pattern, or that it matches as a glob; ``known`` are the same."""
+    if pattern in known:
+        return [pattern]
+    return list(filter(re.compile(fnmatch.translate(pattern)).match, names))
+
+
+def match_names(
+    patterns: Sequence[str], names: Sequence[str], option: str | None = None
+) -> list[str]:
+    """Return the column names that match an option such as ``text=``; without one, any of them."""
     found: dict[str, None] = {}
     known = set(names)
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        matches = re.compile(fnmatch.translate(pattern)).match
-        matching = [pattern] if pattern in known else list(filter(matches, names))
-        if not matching:
-            raise InputError(
-                f"{option}= names {pattern!r}, which is in no view{closest_names(pattern, names)}"
-            )
-        found |= dict.fromkeys(matching)
+        own = matching(pattern, names, known)
+        if not own:
+            what = f"{option}= names {pattern!r}, which is in no view"
+            what = what if option else f"no column {pattern!r}"
+            raise InputError(f"{what}{closest_names(pattern, names)}")
+        found |= dict.fromkeys(own)
     return list(found)
 
 
@@ -81,12 +89,13 @@ def kind_of(kind: pa.DataType, column: str) -> str:
     if str(kind) == "null":
         raise InputError(
             "has no value in any row, so its kind is unknown; name it in numeric=, "
-            "categorical=, text= or date=, or leave it out of the view",
+            f"categorical=, text= or date=, or leave it out: ignore={column!r}",
             column=column,
         )
     raise InputError(
-        f"holds {kind}, which is neither number, category, text nor date; leave it out of the "
-        "view, or convert it in SQL, for example with epoch(...) or CAST(... AS VARCHAR)",
+        f"holds {kind}, which is neither number, category, text nor date; leave it out: "
+        f"ignore={column!r}, or convert it in SQL, for example with epoch(...) or "
+        "CAST(... AS VARCHAR)",
         column=column,
     )
 

@@ -503,7 +503,7 @@ class ViewEncoder(ViewTransformer):
         return row if self._personal is None else self._personal.cross_one(row, user, learn=True)
 
     def table_of(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
-        """Return single rows as a table, of which each row becomes what it becomes alone.
+        """Return single rows as a table, whose rows are encoded as each row is alone.
 
         A batch is encoded ten times as fast as its rows are one by one, with the same bits.
 
@@ -569,7 +569,7 @@ class ViewEncoder(ViewTransformer):
         return {column.name: column.kind for column in self._rows.plan.columns}
 
     def read_as(self) -> tuple[list[str], list[str]]:
-        """Return the columns that were text in the tables it was fitted on, and those of numbers.
+        """Return the columns that were text in the fitted tables, and those that were numbers.
 
         Returns
         -------
@@ -791,6 +791,24 @@ class ViewEncoder(ViewTransformer):
                 found.append(Meaning(name, *split, slot, slot in collisions))
         return found
 
+    def slots_of_views(self) -> dict[str, tuple[slice, int]]:
+        """Return the hashed columns of each view, and the most ``hash_bits`` that it may have.
+
+        Returns
+        -------
+        dict of str to (slice, int)
+            Views without hashed columns are left out.
+        """
+        check_is_fitted(self, "layout_")
+        found = {}
+        for view in {column.view: None for column in self._rows.plan.hashed}:
+            block = self.layout_.block(view)
+            first = block.start + len(self._rows.plain_names(view))
+            found[view] = (slice(first, block.stop), MOST_BITS)
+        if self._personal is not None:
+            found[PERSONAL] = (self.layout_.block(PERSONAL), MOST_BITS - MORE_BITS)
+        return found
+
     def _explain_personal(self, slot: int) -> Meaning:
         """Return the meaning of a column of the personal view."""
         assert self._personal is not None
@@ -908,7 +926,7 @@ def _listed(names: str | Sequence[str]) -> list[str]:
 
 
 def _check_count(name: str, value: Any) -> None:
-    """Raise an error for what is no number of things."""
+    """Raise an error unless a value is a whole number, 0 or more."""
     if not (isinstance(value, int | np.integer) and value >= 0):
         raise InputError(f"{name}={value!r}; give a whole number, 0 or more")
 

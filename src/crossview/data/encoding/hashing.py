@@ -330,7 +330,7 @@ def same_strings(a: pa.Array, b: pa.Array) -> bool:
 
 
 def prefix_of(column: Column) -> str:
-    """Return what is before a category or a word of a column in the name that is hashed."""
+    """Return the prefix of a column's categories or words in the names that are hashed."""
     return column.name + _separator(column)
 
 

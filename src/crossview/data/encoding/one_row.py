@@ -79,7 +79,7 @@ def _items(x: Any) -> Iterable[tuple[Any, Any]]:
 
 
 class _View(NamedTuple):
-    """What a view has of a row: its numbers, and its columns that are hashed."""
+    """The numbers and the hashed columns of a view."""
 
     numbers: range
     first_column: int
@@ -226,7 +226,7 @@ class SingleRows:
         return self._assemble(numbers, positions, self._slots(terms, learn=learn)), user
 
     def table(self, rows: Sequence[Any]) -> Any:
-        """Return rows as an Arrow table, of which the encoder makes what it makes of each.
+        """Return rows as an Arrow table, whose rows are encoded as each row is alone.
 
         Cells become numbers or strings here, as those of a single row do, so that a column may hold
         several types.  `InputError` if a row cannot be read, or dates are of several types.
@@ -368,7 +368,7 @@ class SingleRows:
         return found
 
     def _terms(self, one: _Hashed, value: Any) -> list[str] | None:
-        """Return what is hashed of a cell; None where it is missing."""
+        """Return the terms of a cell that are hashed; None where it is missing."""
         text = _string(one.column, value)
         if text is None:
             return None

@@ -1,4 +1,4 @@
-"""A view of what is personal: the features of each row, crossed with its user."""
+"""The personal view: the features of each row, crossed with its user."""
 
 from __future__ import annotations
 

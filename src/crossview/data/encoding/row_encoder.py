@@ -93,7 +93,7 @@ class RowEncoder:
 
     @property
     def standardizes(self) -> bool:
-        """Whether numbers are standardized."""
+        """True if numbers are standardized."""
         return self._standardize
 
     def positions_one(self, numbers: list[float], *, learn: bool) -> list[float]:
@@ -220,7 +220,7 @@ def _encode_rows(
 def _without(
     unused: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same rows without what is in some columns."""
+    """The same rows without the entries of some columns."""
     kept = ~unused[indices[: indptr[-1]]]
     ends = np.append(0, np.cumsum(kept, dtype=np.int32))
     return data[: len(kept)][kept], indices[: len(kept)][kept], ends[indptr]

@@ -60,12 +60,12 @@ class _Sample:
 
     @property
     def complete(self) -> bool:
-        """Whether more rows would change nothing."""
+        """True if more rows would change nothing."""
         return not self._missing or self._rows >= MOST_ROWS
 
     @property
     def is_text(self) -> bool:
-        """Whether the values are sentences.
+        """True if the values are sentences.
 
         Their words, of two letters or more, are many and not always as many, most characters are
         letters unless there are very many words, and few values are repeated.

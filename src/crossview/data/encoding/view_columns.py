@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crossview.data.arrow import column_names, to_arrow
-from crossview.data.encoding.columns import Column, kind_of, match_names, one_array
+from crossview.data.encoding.columns import Column, kind_of, match_names, matching, one_array
 from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
 from crossview.data.encoding.text import FORMS, find_texts
 from crossview.errors import InputError, closest_names
@@ -179,7 +178,7 @@ def _views_of_texts(names: list[str], texts: Collection[str]) -> dict[str, list[
 
 
 def split_form(item: Any, names: Collection[str]) -> tuple[Any, str]:
-    """Return the column or glob that an item of a view names, and what it has of a text."""
+    """Return the column or glob that an item of a view names, and its form of a text, if any."""
     found = _FORM.fullmatch(item) if isinstance(item, str) and item not in names else None
     return (item, "") if found is None else (found[2], found[1])
 
@@ -203,14 +202,7 @@ def suggested_views(names: Sequence[str]) -> dict[str, str]:
 
 def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the columns of a table that names or globs leave out."""
-    found: dict[str, None] = {}
-    for pattern in [ignored] if isinstance(ignored, str) else ignored:
-        match = re.compile(fnmatch.translate(pattern)).match
-        matching = [pattern] if pattern in names else [name for name in names if match(name)]
-        if not matching:
-            raise InputError(f"no column {pattern!r}{closest_names(pattern, names)}")
-        found |= dict.fromkeys(matching)
-    return list(found)
+    return match_names(ignored, names)
 
 
 def check_per(per: str, ignored: Collection[str], names: Sequence[str]) -> None:
@@ -251,10 +243,8 @@ def without_ignored(
         patterns = _items(spec)
         kept = []
         for item in patterns:
-            pattern = str(split_form(item, names)[0])
-            match = re.compile(fnmatch.translate(pattern)).match
-            matching = [pattern] if pattern in names else [name for name in names if match(name)]
-            if not matching or not set(matching) <= set(ignored):
+            own = matching(str(split_form(item, names)[0]), names, names)
+            if not own or not set(own) <= set(ignored):
                 kept.append(item)
         if not kept:
             raise InputError(

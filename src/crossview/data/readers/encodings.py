@@ -7,6 +7,7 @@ guess, which is made from lines of the whole file that hold other bytes than ASC
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import re
 import unicodedata
@@ -119,25 +120,44 @@ def _separator_line(file: str, encoding: str) -> re.Match | None:
         return _SEPARATOR.match(bytes(stream.read(64)).decode(encoding, errors="ignore"))
 
 
-def as_utf8(file: str, encoding: str) -> str:
+def line_ends(file: str, encoding: str) -> list[str]:
+    """Return the ways in which lines of a text file end: CRLF, LF, CR."""
+    decoder: Any = codecs.getincrementaldecoder(encoding)("replace")
+    decoder = io.IncrementalNewlineDecoder(decoder, translate=False)
+    with one_line(file):
+        for chunk in _chunks(file):
+            decoder.decode(chunk)
+    found = decoder.newlines
+    ends = found if isinstance(found, tuple) else (found,)
+    return [{"\r\n": "CRLF", "\n": "LF", "\r": "CR", None: "none"}[end] for end in ends]
+
+
+def as_utf8(file: str, encoding: str, *, same_ends: bool = False) -> str:
     """Return the name of a file with the same text in UTF-8, without a first line ``sep=;``.
 
-    If the file is not so itself, this is a temporary copy, made once.
+    If the file is not so itself, this is a temporary copy, made once; with ``same_ends`` one in
+    which all lines end with a line feed.
     """
     line = _separator_line(file, encoding)
-    if encoding == UTF_8 and line is None:
+    if encoding == UTF_8 and line is None and not same_ends:
         return file
     folder, known = process_folder(), os.stat(file)
-    key = (str(folder), os.path.realpath(file), known.st_size, known.st_mtime_ns, encoding)
+    state = (os.path.realpath(file), known.st_size, known.st_mtime_ns)
+    key = (str(folder), *state, encoding, same_ends)
     if key not in _copies:
         copy = str(folder / f"{len(_copies)}.csv")
-        _write_copy(file, encoding, copy, 0 if line is None else line.end())
+        decoder: Any = codecs.getincrementaldecoder(encoding)()
+        skipped = "" if line is None else line[0]
+        if same_ends:
+            decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
+            skipped = skipped.replace("\r\n", "\n")
+        _write_copy(file, encoding, decoder, copy, len(skipped))
         _copies[key] = copy
     return _copies[key]
 
 
-def _write_copy(file: str, encoding: str, copy: str, skip: int) -> None:
-    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+def _write_copy(file: str, encoding: str, decoder: Any, copy: str, skip: int) -> None:
+    line = 1
     with one_line(file), open(copy, "wb") as out:
         for chunk in _with_end(_chunks(file)):
             try:

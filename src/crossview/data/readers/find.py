@@ -10,12 +10,11 @@ from typing import Any
 
 from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
+from crossview.data.addresses import LOG, has_password, is_address
 from crossview.data.readers.duck import literal
 from crossview.errors import InputError
 from crossview.saving.files import is_pipe
 
-# in the folder of a server
-SERVER_LOG = "log.sqlite"
 _COMPRESSIONS = {".gz", ".zst"}
 _REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
 _QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
@@ -28,11 +27,20 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
     """
     if isinstance(source, str) and is_query(source):
         return _entry("query"), source
+    if isinstance(source, str) and is_address(source):
+        if has_password(source):  # results say what they were made from
+            raise InputError(
+                "the address of the log has a password, which would be in what is written and "
+                "printed; set PGPASSWORD, or use ~/.pgpass"
+            )
+        return _entry("served"), [source]
     if isinstance(source, str) and _REMOTE.match(source):
         return _entry("query"), f"FROM {literal(source)}"  # DuckDB reads it
     if isinstance(source, str | os.PathLike):
         files = _expand(os.fspath(source))
     elif isinstance(source, list | tuple):
+        if any(map(is_address, source)):
+            raise InputError("a log in PostgreSQL is read alone; give its address, and no list")
         files = [file for path in source for file in _expand(os.fspath(path))]
         if not files:
             raise InputError("an empty list of files; name at least one")
@@ -62,7 +70,7 @@ def is_query(source: str) -> bool:
 def _expand(path: str) -> list[str]:
     """The files that a path or glob names, sorted by name."""
     if os.path.isdir(path):
-        log = os.path.join(path, SERVER_LOG)
+        log = os.path.join(path, LOG)
         if os.path.isfile(log):
             return [log]
         raise InputError(f"is a folder; name its files, for example {path}/*.parquet", file=path)

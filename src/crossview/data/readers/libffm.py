@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview.data.readers.svmlight import NONE_SEEN
-from crossview.data.readers.text_rows import Parser, TextRowSource
+from crossview.data.readers.text_rows import EXPLAINED, Parser, TextRowSource
 from crossview.errors import InputError
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.libffm import parse_libffm
@@ -32,17 +32,13 @@ class FieldRange(NamedTuple):
 
 
 EXPLANATIONS = {
-    grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
-    "have names, number them",
-    grammar.NO_LABEL: "the row begins with the entry {word} and not with a label; write nan "
-    "where there is none",
+    **EXPLAINED,
     grammar.BAD_FIELD: "{word} is no entry field:index:value with a field from 0 to "
     f"{MOST_FIELDS - 1}",
     grammar.BAD_INDEX: "{word} is no entry field:index:value with a whole number of up to 18 "
     "digits as the index",
     grammar.BAD_VALUE: "{word} has no finite number after the second colon; leave out what is "
     "0 or missing",
-    grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
 }
 TWICE = "the row has a field and index twice; leave one out, or add them up"
 

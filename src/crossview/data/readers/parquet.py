@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from operator import itemgetter
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# what pandas calls a level of the index that has no name
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def _without_index(schema: pa.Schema) -> pa.Schema:
+    """Leave out the index of a frame of pandas, unless it has a name; pandas shows no column."""
+    for i in reversed(range(len(schema))):
+        if _UNNAMED_INDEX.fullmatch(schema.field(i).name):
+            schema = schema.remove(i)
+    return schema
+
+
 class ParquetSource:
     """Parquet files; text columns come as dictionaries, as they are stored."""
 
@@ -36,7 +49,7 @@ class ParquetSource:
         self.blocks: list[tuple[str, int, int]] = []
         for file in files:
             with one_line(file), self._file(file) as parquet:
-                schema = parquet.schema_arrow
+                schema = _without_index(parquet.schema_arrow)
                 self.n_rows += parquet.metadata.num_rows
                 self.blocks += [
                     (file, group, parquet.metadata.row_group(group).num_rows)

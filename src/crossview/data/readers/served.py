@@ -7,13 +7,14 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from crossview.data.addresses import is_address
 from crossview.data.readers.text import JsonSource
 from crossview.data.server_log import ASSUMED, Log
 from crossview.errors import InputError
-from crossview.saving.model_header import read_label
 
 BATCH = 4096
 
@@ -26,24 +27,23 @@ class ServedSource(JsonSource):
 
     def __init__(self, files: list[str]) -> None:
         if len(files) > 1:
-            raise InputError("one log at a time; name its folder", file=files[1])
-        folder = Path(files[0]).parent
+            raise InputError("one log at a time; name its folder or address", file=files[1])
+        where = files[0] if is_address(files[0]) else Path(files[0]).parent
         self._room = _Room()
-        copy = self._room.path / f"{folder.resolve().name}.jsonl"
-        log = Log(folder, read_only=True)
         n = 0
-        try:
+        with closing(Log(where, read_only=True)) as log:
             log.check()
-            if log.about().get("rows") == "slots":
-                raise InputError("has slots of rows, and no names and values", file=files[0])
+            about = log.about()
+            if about.get("rows") == "slots":
+                raise InputError("has slots of rows, and no names and values", file=log.db.file)
+            name = "log" if is_address(where) else Path(where).resolve().name
+            copy = self._room.path / f"{name}.jsonl"
             with copy.open("w", encoding="utf-8") as file:
-                for row in _rows(log, _label_of(folder)):
+                for row in _rows(log, about["label"]):
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
                     n += 1
-        finally:
-            log.close()
-        if not n:
-            raise InputError("has no row with a label", file=files[0])
+            if not n:
+                raise InputError("has no row with a label", file=log.db.file)
         super().__init__([str(copy)])
 
 
@@ -53,17 +53,6 @@ class _Room:
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="crossview-"))
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
-def _label_of(folder: Path) -> str:
-    """Return the name of the column of the labels: as the first model says, or label."""
-    new, first = folder / "first.json", folder / "first.safetensors"
-    try:
-        if new.is_file():
-            return str(json.loads(new.read_bytes())["label"])
-        return read_label(first) or "label"
-    except (InputError, ValueError, LookupError, OSError):
-        return "label"
 
 
 def _rows(log: Log, label: str) -> Iterator[dict[str, Any]]:

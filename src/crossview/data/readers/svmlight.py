@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.data.readers.text_rows import Parser, TextRowSource
+from crossview.data.readers.text_rows import EXPLAINED, Parser, TextRowSource
 from crossview.errors import InputError
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
@@ -27,15 +27,11 @@ class ColumnRange(NamedTuple):
 
 
 EXPLANATIONS = {
-    grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
-    "have names, number them",
-    grammar.NO_LABEL: "the row begins with the entry {word} and not with a label; write nan "
-    "where there is none",
+    **EXPLAINED,
     grammar.BAD_INDEX: "{word} is no entry index:value with a whole number of up to 18 digits "
     "as the index",
     grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
     "missing",
-    grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
 }
 
 

@@ -42,6 +42,7 @@ from crossview.data.readers.encodings import (
     as_utf8,
     check_utf8,
     find_encoding,
+    line_ends,
     said_delimiter,
 )
 from crossview.data.readers.wide import WIDE, fits_types, read_wide
@@ -70,6 +71,7 @@ class _TextSource:
     misread = "its rows do not share the same columns"
     _booleans: frozenset[str] = frozenset()
     _encodings: dict[str, str]
+    _mixed: frozenset[str] = frozenset()  # the files whose lines end in several ways
 
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
@@ -145,7 +147,7 @@ class _TextSource:
 
     def _readable(self, file: str) -> str:
         """The name of a file in UTF-8 with the same content."""
-        return as_utf8(file, self._encodings[file])
+        return as_utf8(file, self._encodings[file], same_ends=file in self._mixed)
 
     @contextmanager
     def _explaining(self, file: str | None) -> Iterator[None]:
@@ -238,8 +240,23 @@ class CsvSource(_TextSource):
         format, self._expected = format or CsvFormat(), dialect or {}
         format.check()
         self._format = format
-        self.header_lines = int(format.header)
-        super().__init__(files)
+        self.header_lines, self._encodings = int(format.header), {}
+        try:
+            super().__init__(files)
+        except InputError:  # DuckDB reads no file whose lines end in several ways
+            ends = {file: line_ends(file, self._encodings.get(file, UTF_8)) for file in files}
+            self._mixed = frozenset(file for file, found in ends.items() if len(found) > 1)
+            if not self._mixed:
+                raise
+            self._format = format
+            super().__init__(files)
+            for file in self._mixed:
+                warnings.warn(
+                    f"{file}: its lines end in several ways ({', '.join(ends[file])}); each is "
+                    "read as the end of a line",
+                    GuessWarning,
+                    stacklevel=2,
+                )
 
     @property
     def dialect(self) -> dict[str, Any]:

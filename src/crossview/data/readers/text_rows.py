@@ -22,6 +22,14 @@ from crossview.views import MultiView, ViewLayout
 
 FIRST_ROOM = 1 << 16
 _SHOWN = 40
+# what a parser says of a line, unless its format has other words
+EXPLAINED = {
+    grammar.BAD_LABEL: "{word} is no label, which is a number (nan: no label); if the classes "
+    "have names, number them",
+    grammar.NO_LABEL: "the row begins with the entry {word} and not with a label; write nan "
+    "where there is none",
+    grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
+}
 
 
 class Parser:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.readers.text_rows import Parser, TextRowSource
+from crossview.data.readers.text_rows import EXPLAINED, Parser, TextRowSource
 from crossview.errors import InputError, closest_names
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
@@ -18,6 +18,7 @@ MOST_NAMESPACES, MOST_BYTES = 10_000, 1 << 12
 
 
 EXPLANATIONS = {
+    **EXPLAINED,
     grammar.BAD_LABEL: "{word} is no simple label, which is one number; rows of several "
     "labels or costs are not supported, and classes with names are to be numbered",
     grammar.BAD_WEIGHT: "{word} is no importance weight, a number of 0 or more",
@@ -25,7 +26,6 @@ EXPLANATIONS = {
     grammar.NO_BAR: "the line ends without a bar |, behind which features begin",
     grammar.BAD_VALUE: "{word} has no finite number after the colon; leave out what is 0 or "
     "missing",
-    grammar.TOO_LARGE: "{word} is beyond the largest number of 64 bits",
     grammar.NEW_NAMESPACE: f"{{word}} is one namespace more than {MOST_NAMESPACES:,}, or its name "
     f"has more than {MOST_BYTES:,} bytes; is it a feature?",
 }

@@ -121,7 +121,7 @@ def _fill(stream: Any, buffer: np.ndarray, start: int) -> int:
 
 @contextmanager
 def _opened(file: str) -> Iterator[Any]:
-    """The file, decompressed; what is wrong with it is an error of one line."""
+    """Open a file, decompressed; raise what is wrong with it as an error of one line."""
     try:
         with _open(file) as stream:
             yield stream

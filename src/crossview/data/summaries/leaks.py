@@ -236,7 +236,6 @@ class LeakCheck:
         summary, self._summary, self._left = self._summary, None, 0
         if summary is None:
             return self.found
-        # not all were looked at: they are many, or a run that goes on had learned some before
         fewer = summary.n_rows < self._source.n_rows
         rows = f"of {summary.n_rows:,} rows" if fewer else ""
         for column, leak in find_leaks(summary).items():

@@ -78,9 +78,7 @@ class LinearClassifier(ViewClassifier):
     def _weights(self, state: State) -> LinearWeights:
         """Return the weights, and what they are averaged by."""
         n_biases = self._slots.n_views if self._per_view() else 1
-        return LinearWeights(
-            state, self._slots.n_columns, n_biases, self._n_scores(), bool(self.average)
-        )
+        return LinearWeights(state, self._slots, n_biases, self._n_scores(), bool(self.average))
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         view_scores, takes_part, _ = self._scores(rows)
@@ -146,7 +144,8 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     def _averaged(self) -> Averaged:
         """Return the weights for scores."""
-        return Averaged(*(read_only(self._state[name]) for name in Averaged._fields))
+        state = {"beta": np.ones(self._slots.n_views)} | self._state
+        return Averaged(*(read_only(state[name]) for name in Averaged._fields))
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._weights(state), *super()._parts(state)]

@@ -9,10 +9,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from crossview.batch import read_only, rows_at
-from crossview.errors import DivergedError, InputError
+from crossview.errors import InputError
+from crossview.estimators.base import single_rows
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
 from crossview.estimators.base.road import ClassifierRoad
-from crossview.estimators.targets import check_label, class_codes, row_weights
+from crossview.estimators.base.single_rows import check_learned, forgetting_if
+from crossview.estimators.targets import check_label, class_codes, row_weights, several_classes
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
 from crossview.views import check_rows
@@ -37,18 +39,6 @@ def pass_over(
         scores if K > 1 else scores.reshape(-1),
     )
     return scores, nonfinite_row
-
-
-def check_learned(nonfinite_row: int, *, alone: bool = False) -> None:
-    """Raise an error if a pass has left out a row; all others were learned."""
-    if nonfinite_row >= 0:
-        raise DivergedError(
-            "is too large or too small to be learned: its squared norm, or the step that it "
-            "takes, is not finite"
-            + ("" if alone else "; all other rows were learned")
-            + ". Scale the columns, or leave the row out",
-            row=None if alone else int(nonfinite_row),
-        )
 
 
 def fit_in_passes(
@@ -78,12 +68,15 @@ class OnlineClassifier(ViewClassifier):
     The calibration learns from the score of each row before the row is learned.
     """
 
+    _road_kind = ClassifierRoad
     _advice_on_new_classes = (
         "; name all labels that may occur in classes= of the first partial_fit, or let "
         "partial_fit(..., new_classes=True) add those that come"
     )
 
-    # --- to be implemented by subclasses --------------------------------------------------
+    check_streams = single_rows.check_streams
+    learn_one = single_rows.learn_one
+    check_one = single_rows.check_one
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
@@ -91,22 +84,19 @@ class OnlineClassifier(ViewClassifier):
         """Make one pass over the rows; see `pass_over`."""
         raise NotImplementedError
 
-    def check_streams(self) -> None:
-        """Raise an error if these parameters do not allow `partial_fit`.
-
-        Raises
-        ------
-        InputError
-            The message names the parameter that needs all rows in memory.
-        """
-
     def _has_no_label(self, y: Any) -> bool:
         """Return whether a row is unlabeled; raise an error if the learner needs labels."""
         if not has_label([y])[0]:
             raise InputError("the label is missing (NaN or None); leave the row out, or label it")
         return False
 
-    # --- learning ---------------------------------------------------------------------------
+    def _check_target(self, y: Any) -> bool:
+        """Raise an error for a label that cannot be learned; return False for a missing one."""
+        self._check_class_weight()
+        labeled = not self._has_no_label(y)
+        if labeled:
+            check_label(y, getattr(self, "classes_", None))
+        return labeled
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         scores, order = fit_in_passes(self, X, y, sample_weight)
@@ -161,7 +151,7 @@ class OnlineClassifier(ViewClassifier):
         first = not hasattr(self, "classes_")
         self._check_classes(False, None if first else classes)
         check_rows(X, y=y, sample_weight=sample_weight)
-        try:
+        with forgetting_if(self, first):
             rows = self._read(X, reset=first)
             y = self._labels(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
@@ -175,10 +165,6 @@ class OnlineClassifier(ViewClassifier):
             found, at = np.unique(labels, return_index=True)
             new = [label not in known for label in found.tolist()]
             starts = np.sort(labeled[at[new]]).tolist()
-        except ValueError:
-            if first:
-                self._forget()
-            raise
         # rows without a label have no effect before the first one
         nonfinite_row, begin = -1, 0 if known or not starts else starts[0]
         for lo, hi in pairwise([*dict.fromkeys([begin, *starts]), len(y)]):
@@ -224,17 +210,12 @@ class OnlineClassifier(ViewClassifier):
         first = not hasattr(self, "classes_")
         self._check_classes(first, classes)
         check_rows(X, y=y, sample_weight=sample_weight)
-        try:
+        with forgetting_if(self, first):
             rows = self._read(X, reset=first)
             y = self._labels(y, len(rows.indptr) - 1)
             if first:
                 self._set_classes(np.unique(np.asarray(classes)))
-            found = self._learn_rows(rows, y, sample_weight, return_proba)
-        except ValueError:
-            if first:
-                self._forget()
-            raise
-        scores, p, nonfinite_row = found
+            scores, p, nonfinite_row = self._learn_rows(rows, y, sample_weight, return_proba)
         check_learned(nonfinite_row)
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
         return (scores, p) if return_proba else scores
@@ -248,83 +229,17 @@ class OnlineClassifier(ViewClassifier):
         p = self._calibrate_in_pass(scores, codes, sample_weight, return_proba)
         return scores, p, nonfinite_row
 
-    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn from one row.
-
-        Parameters
-        ----------
-        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
-            A mapping of views to mappings of features to numbers, a mapping of features to numbers
-            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
-            first row is a mapping, later rows may have new features and new views.
-        y : label
-            Its class, which may be new.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        road = ClassifierRoad.find(self, x)
-        if road is not None:
-            with road.lock:
-                wrong = road.learn_row(x, y, sample_weight)
-            if wrong is not None:
-                check_learned(wrong, alone=True)
-                return self
-        labeled = self.check_one(y, sample_weight)
-        first = not hasattr(self, "_state")
-        if first and not labeled:
-            return self  # an unlabeled row has no effect before the first label
-        try:
-            rows = self._read_one(x, learn=True)
-            if labeled:
-                self._add_class(y)
-            codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
-            scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
-            check_learned(nonfinite_row, alone=True)
-            self._calibrate_in_pass(scores, codes, sample_weight)
-        except ValueError:
-            if first:
-                self._forget()
-            raise
-        return self
-
-    def check_one(self, y: Any, sample_weight: float = 1.0) -> bool:
-        """Raise an error if `learn_one` cannot learn this label; return whether it is one.
-
-        Parameters
-        ----------
-        y : label
-            As for `learn_one`.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Returns
-        -------
-        labeled : bool
-            False for a missing label, from which a learner of unlabeled rows learns.
-
-        Raises
-        ------
-        InputError
-            The message says what is wrong with it.
-        """
-        # all checks come before a change: a row that cannot be learned leaves no trace
-        road = self.__dict__.get("_road")
-        if isinstance(road, ClassifierRoad) and road.knows(y, sample_weight):
-            return True
-        if not hasattr(self, "_state"):
-            self.check_params()
-        self.check_streams()
-        self._check_class_weight()
-        row_weights(sample_weight, 1)
-        labeled = not self._has_no_label(y)
-        if labeled:
-            check_label(y, getattr(self, "classes_", None))
-        return labeled
+    def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
+        """Learn a row that was checked; ``y`` is None where the label is missing."""
+        if y is None and not hasattr(self, "_state"):
+            return  # an unlabeled row has no effect before the first label
+        rows = self._read_one(x, learn=True)
+        if y is not None:
+            self._add_class(y)
+        codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
+        scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
+        check_learned(nonfinite_row, alone=True)
+        self._calibrate_in_pass(scores, codes, sample_weight)
 
     def check_targets(
         self, y: Any, classes: Any = None, sample_weight: Any = None, *, new_classes: bool = False
@@ -370,7 +285,7 @@ class OnlineClassifier(ViewClassifier):
     def _calibration_targets(
         self, target: np.ndarray, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return codes, -1 where the label is missing, and weights, without those of classes."""
+        """Return codes, -1 where the label is missing, and weights without class weights."""
         weight = row_weights(sample_weight, len(target))
         return target if len(self.classes_) > 2 else (target > 0.0).view(np.int8), weight
 
@@ -381,11 +296,7 @@ class OnlineClassifier(ViewClassifier):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the labels of `fit`; return the encoded targets and the weights."""
         y = self._labels(y, len(rows.indptr) - 1)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise InputError(
-                f"y has one class, {classes.tolist()[0]!r}; a classifier needs two or more"
-            )
+        classes = several_classes(y)
         if not hasattr(self, "classes_"):
             self._set_classes(classes)
         return self._targets(y, sample_weight, self.class_weight)

@@ -10,15 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import read_only
 from crossview.errors import InputError
+from crossview.estimators.base import single_rows
 from crossview.estimators.base.learner import ViewLearner
-from crossview.estimators.base.online import check_learned, fit_in_passes, pass_over
+from crossview.estimators.base.online import fit_in_passes, pass_over
 from crossview.estimators.base.road import NumberRoad
+from crossview.estimators.base.single_rows import check_learned, forgetting_if
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.merged import merged_moments
 from crossview.kernels.moments import running_units, units_of
 from crossview.kernels.rows import Rows
-from crossview.labels import has_label
 from crossview.saving.schema import MAX_FINITE, Array
 from crossview.views import check_rows
 
@@ -116,22 +117,16 @@ class OnlineRegressor(ViewRegressor):
     to and including the current one, so that the result does not depend on the batch size.
     """
 
-    # --- to be implemented by subclasses --------------------------------------------
+    _road_kind = NumberRoad
+    check_streams = single_rows.check_streams
+    learn_one = single_rows.learn_one
+    check_one = single_rows.check_one
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         """Make one pass over the rows; see `pass_over`."""
         raise NotImplementedError
-
-    def check_streams(self) -> None:
-        """Raise an error if these parameters do not allow `partial_fit`.
-
-        Raises
-        ------
-        InputError
-            The message names the parameter that needs all rows in memory.
-        """
 
     def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
         """Return the targets, none missing; NaN where a learner of unlabeled rows has none."""
@@ -179,85 +174,26 @@ class OnlineRegressor(ViewRegressor):
         self.check_streams()
         first = not hasattr(self, "_state")
         check_rows(X, y=y, sample_weight=sample_weight)
-        try:
+        with forgetting_if(self, first):
             rows = self._read(X, reset=first)
             y = self._numbers(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
             if first:
                 self._start_state()
-        except ValueError:
-            if first:
-                self._forget()
-            raise
         return self._learn_in_order(rows, y, weight)
 
-    def learn_one(self, x: Any, y: float, sample_weight: float = 1.0) -> Self:
-        """Learn from one row.
-
-        Parameters
-        ----------
-        x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
-            A mapping of views to mappings of features to numbers, a mapping of features to numbers
-            (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
-            first row is a mapping, later rows may have new features and new views.
-        y : float
-            Its target.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Returns
-        -------
-        self : object
-            The learner.
-        """
-        road = NumberRoad.find(self, x)
-        if road is not None:
-            with road.lock:
-                wrong = road.learn_row(x, y, sample_weight)
-            if wrong is not None:
-                check_learned(wrong, alone=True)
-                return self
-        self.check_one(y, sample_weight)
-        first = not hasattr(self, "_state")
-        target = np.array([float(y) if has_label([y])[0] else np.nan])
-        weight = row_weights(sample_weight, 1)
-        try:
-            rows = self._read_one(x, learn=True)
-            if first:
-                self._start_state()
-            self._learn_in_order(rows, target, weight, alone=True)
-        except ValueError:
-            if first:
-                self._forget()
-            raise
-        return self
-
-    def check_one(self, y: float, sample_weight: float = 1.0) -> None:
-        """Raise an error if `learn_one` cannot learn this target.
-
-        Parameters
-        ----------
-        y : float
-            As for `learn_one`.
-        sample_weight : float, default=1.0
-            Weight of the row.
-
-        Raises
-        ------
-        InputError
-            The message says what is wrong with it.
-        """
-        # all checks come before a change: a row that cannot be learned leaves no trace
-        road = self.__dict__.get("_road")
-        if isinstance(road, NumberRoad) and road.knows(y, sample_weight):
-            return
-        if not hasattr(self, "_state"):
-            self.check_params()
-        self.check_streams()
+    def _check_target(self, y: Any) -> bool:
         if np.ndim(y):
             raise InputError(f"the target {y!r:.60} is no single number")
-        self._numbers([y], 1)
-        row_weights(sample_weight, 1)
+        return not np.isnan(self._numbers([y], 1)[0])
+
+    def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
+        target = np.array([np.nan if y is None else float(y)])
+        weight = row_weights(sample_weight, 1)
+        rows = self._read_one(x, learn=True)
+        if not hasattr(self, "_state"):
+            self._start_state()
+        self._learn_in_order(rows, target, weight, alone=True)
 
     def check_targets(self, y: Any, sample_weight: Any = None) -> None:
         """Raise an error if `partial_fit` cannot learn these targets.

@@ -52,7 +52,7 @@ class OneExample(NamedTuple):
 
 
 class _Named(NamedTuple):
-    """Where the features of a row with these names are in the state."""
+    """Places in the state of the features of a row with these names."""
 
     columns: list[int]
     order: list[int] | None  # of the values; None: as they are
@@ -319,7 +319,7 @@ class NumberRoad(Road):
 
 
 class _Waiting:
-    """What is kept of a state, to see whether it stays."""
+    """The arrays of a state, kept to see whether they stay."""
 
     def __init__(self, learner: Any) -> None:
         self._states = learner._states()

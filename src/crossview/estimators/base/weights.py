@@ -10,6 +10,7 @@ import numpy as np
 
 from crossview.algorithms import merging, online
 from crossview.algorithms.couplings import Coupling
+from crossview.algorithms.couplings.view_weights import weigh
 from crossview.algorithms.geometries import changes
 from crossview.algorithms.geometries import covariance as forms
 from crossview.algorithms.geometries.covariance import Covariance
@@ -18,7 +19,7 @@ from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.kernels.rows import Rows, score_views
-from crossview.saving.schema import MAX_COUNT, Array
+from crossview.saving.schema import MAX_COUNT, MAX_FINITE, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
 
@@ -28,16 +29,17 @@ class LinearWeights(StatePart):
 
     state: the arrays of the learner: ``W`` and ``b``; ``U`` and ``c``, empty without averaging;
       ``t``, the number of rows; and ``lengths``, moments of the lengths of the rows.
-    n_columns, n_biases, n_scores: number of columns, of intercepts per score, and of scores.
+    slots: the columns.
+    n_biases, n_scores: number of intercepts per score, and of scores.
     average: whether the averages are learned, too.
     """
 
     def __init__(
-        self, state: State, n_columns: int, n_biases: int, n_scores: int, average: bool
+        self, state: State, slots: ViewLayout, n_biases: int, n_scores: int, average: bool
     ) -> None:
         super().__init__(state)
-        self.columns, self.biases = (n_columns, n_scores), (n_biases, n_scores)
-        self.average = average
+        self.columns, self.biases = (slots.n_columns, n_scores), (n_biases, n_scores)
+        self.widths, self.average = slots.widths, average
 
     def start(self) -> None:
         """Add weights of 0."""
@@ -104,18 +106,31 @@ class LinearWeights(StatePart):
 
     # --- use --------------------------------------------------------------------------
 
+    def arrays(self) -> online.Weights:
+        """Return the arrays for the learning loops, with a class axis."""
+        equal = {"beta": np.ones(self.biases[0]), "beta_sums": np.empty(0)}
+        state = equal | self.state
+        return online.Weights(*(state[name] for name in online.Weights._fields))
+
     def for_loops(self) -> online.Weights:
         """Return the arrays for the learning loops: without the class axis for two classes."""
-        model = online.Weights(*(self.state[name] for name in online.Weights._fields))
+        model = self.arrays()
         if self.columns[1] > 1:
             return model
         return model._replace(**{name: getattr(model, name).reshape(-1) for name in "WbUc"})
 
     def predicting(self, name: str) -> np.ndarray:
-        """Return ``W`` or ``b`` to predict with: the last ones, or their mean over the rows."""
-        if not self._averages():
-            return self.state[name]
-        return self.state[name] - self.state["U" if name == "W" else "c"] / self.state["t"][0]
+        """Return ``W`` or ``b`` to predict with: the last ones, or their mean over the rows.
+
+        Learned weights of the views are in them.
+        """
+        found = self.state[name]
+        if self._averages():
+            found = found - self.state["U" if name == "W" else "c"] / self.state["t"][0]
+        if "beta" in self.state:
+            widths = self.widths if name == "W" else 1
+            found = found * np.repeat(self.state["beta"], widths)[:, None]
+        return found
 
     def add_scores(self, rows: Rows, scores: np.ndarray, norms: np.ndarray) -> None:
         """Write the scores of each view without intercepts, and the squared norms of its rows."""
@@ -124,9 +139,57 @@ class LinearWeights(StatePart):
             past = np.zeros_like(scores)
             score_views(rows, read_only(self.state["U"]), past, norms)
             scores -= past / self.state["t"][0]
+        if "beta" in self.state:
+            scores *= self.state["beta"][:, None]
 
     def _averages(self) -> bool:
         return len(self.state.get("U", ())) > 0 and bool(self.state["t"][0] > 0)
+
+
+class ViewWeights(StatePart):
+    """The weights of the views in the joint score, where they are learned.
+
+    state: the arrays of the learner: ``beta``, and ``beta_sums``, which it follows from.
+    n_views: number of views.
+    """
+
+    def __init__(self, state: State, n_views: int) -> None:
+        super().__init__(state)
+        self.n_views = n_views
+
+    def start(self) -> None:
+        """Add equal weights."""
+        self.state |= self._following(np.zeros(self.n_views + 1))
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        V = self.n_views
+        return {
+            "beta": Array("f8", (V,), 0.0, float(V)),
+            "beta_sums": Array("f8", (V + 1,), [*[-MAX_FINITE] * V, 0.0], MAX_FINITE),
+        }
+
+    def check(self) -> None:
+        """Raise `InputError` if the weights are not those of their sums."""
+        expected = self._following(self.state["beta_sums"])["beta"]
+        if not np.allclose(self.state["beta"], expected, rtol=1e-9):
+            raise InputError("the weights of the views are not those of the sums beside them")
+
+    def merged(self, models: Models) -> State:
+        """Return the weights by the rows of all models."""
+        return self._following(models.total("beta_sums"))
+
+    def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
+        """Add views that were as good as the mean of the others."""
+        sums = self.state["beta_sums"]
+        new = np.zeros(self.n_views - len(sums) + 1)
+        self.state |= self._following(np.concatenate([sums[:-1], new, sums[-1:]]))
+
+    def _following(self, sums: np.ndarray) -> State:
+        """Return the weights of these sums, and the sums."""
+        beta = np.empty(len(sums) - 1)
+        weigh(beta, sums)
+        return {"beta": beta, "beta_sums": sums}
 
 
 def weights_with_class(weights: np.ndarray, n_classes: int, position: int) -> np.ndarray:
@@ -307,7 +370,7 @@ class WeightCovariance(StatePart):
     def learn(self, examples: online.Examples, rule: Rule, coupling: Coupling) -> int:
         """Make one pass; return the last nonfinite row that was left out, or -1."""
         examples = self._examples(examples)
-        model = online.Weights(*(self.state[name] for name in online.Weights._fields))
+        model = self.weights.arrays()
         rule, nonfinite_row = self._with_variances(rule), -1
         order, rows = examples.order, examples.rows
         if rule.forgetting < 1.0 and self.S.form == forms.LOW_RANK:  # whose rows do not fade
@@ -333,9 +396,8 @@ class WeightCovariance(StatePart):
         S = self.S
         if S.form == forms.LOW_RANK:
             return None
-        model = online.Weights(*(self.state[name] for name in online.Weights._fields))
         rule = self._with_variances(rule)
-        given = self._examples(examples), model, S, self.bias, rule, coupling
+        given = self._examples(examples), self.weights.arrays(), S, self.bias, rule, coupling
         learn = online.learn_plainly.bind(*given)
         return lambda: int(learn()[1])
 

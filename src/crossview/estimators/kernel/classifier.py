@@ -16,7 +16,7 @@ from crossview.estimators.base import OnlineClassifier
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.learner import KernelLearner
 from crossview.estimators.kernel.training import TrainingSet
-from crossview.estimators.targets import one_per_row, row_weights
+from crossview.estimators.targets import one_per_row, row_weights, several_classes
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
@@ -29,7 +29,6 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
     """Base class of the kernel classifiers: hinge loss, and labels for the unlabeled rows."""
 
     _parameter_constraints: ClassVar[dict] = {
-        **KernelLearner._parameter_constraints,
         "schedule": [StrOptions(set(SCHEDULES))],
         "include_self": ["boolean"],
         "unlabeled": [str, Real, None],
@@ -86,11 +85,7 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         y = self._labels(y, len(rows.indptr) - 1)
-        classes = np.unique(_plain(y[~self._unlabeled(y)]))
-        if len(classes) < 2:
-            seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
-            raise InputError(f"y has {seen}; a classifier needs two or more classes")
-        self._set_classes(classes)
+        self._set_classes(several_classes(_plain(y[~self._unlabeled(y)])))
         return self._targets(y, sample_weight, self.class_weight)
 
     def _targets_of_codes(self, codes: np.ndarray) -> np.ndarray:

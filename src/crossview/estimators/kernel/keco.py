@@ -123,8 +123,9 @@ class KeCoRegressor(KernelLearner, OnlineRegressor):
     regression.
 
     Unlabeled rows help where each view has much of its own that the others have not, and what they
-    share predicts the target; otherwise they pull the views together and do harm.  So compare with
-    ``disagreement=0``, as ``crossview compare`` does.
+    share predicts the target; otherwise they pull the views together and do harm.  The
+    default is so low that it brings most of the former and little of the latter; ``crossview
+    compare`` tries others, and 0.
 
     Parameters
     ----------
@@ -133,9 +134,10 @@ class KeCoRegressor(KernelLearner, OnlineRegressor):
         turn.  "uniform": any row; then the means of the objective are those of all rows, and the
         unlabeled ones have the more weight the more there are.  "stream": no draws; each row once,
         in order, as in `partial_fit`.
-    disagreement : float, default=1.0
+    disagreement : float, default=0.01
         Weight μ of the disagreement of the views on unlabeled rows, in [0, inf).  A higher value
-        makes the views more alike.  Typical values: 0.1 to 10.
+        makes the views more alike.  The targets are standardized, and the disagreement is a mean
+        over rows, so neither their unit nor the number of rows matters.  Typical values: 0.01 to 1.
     unlabeled_ratio : float, default=1.0
         Maximum number of unlabeled rows per labeled row that a stream learns, in [0, inf]; it skips
         the others.  A higher value gives the disagreement more weight.
@@ -194,12 +196,11 @@ class KeCoRegressor(KernelLearner, OnlineRegressor):
     squared: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict] = {
-        **KernelLearner._parameter_constraints,
         "schedule": [StrOptions(set(REGRESSION_SCHEDULES))],
         "disagreement": [Interval(Real, 0, None, closed="left")],
     }
 
-    disagreement: float = 1.0
+    disagreement: float = 0.01
     schedule: str = "alternating"
     unlabeled_ratio: float = 1.0
 

@@ -18,7 +18,7 @@ from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, ViewLearner
-from crossview.estimators.base.online import check_learned
+from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.bandwidth import value_of_view, view_gammas
 from crossview.estimators.kernel.features import FeatureWeights
@@ -53,7 +53,6 @@ class KernelLearner(ViewLearner):
     squared: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "kernel": [StrOptions({*KERNELS, "precomputed"}), callable],
         "gamma": [Interval(Real, 0, None, closed="neither"), StrOptions({"median", "scale"}), dict],
         "degree": [Interval(Real, 0, None, closed="neither")],

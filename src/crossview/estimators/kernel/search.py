@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import field
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.kernel.held_out import area_under_curve
 from crossview.batch import views_of
 from crossview.errors import InputError
+from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier, read_training_set
 from crossview.estimators.kernel.learner import KernelLearner, draw_options, training_kernels
 from crossview.estimators.kernel.model import ModelOptions
@@ -27,6 +29,7 @@ from crossview.kernels.rows import Rows
 from crossview.views import check_rows
 
 
+@with_parameters
 class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Grid search with cross-validation for ``lam`` and ``gamma`` of KeCo or Pegasos.
 
@@ -82,22 +85,12 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        lams: Sequence[float] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1),
-        gammas: Sequence[Any] = ("median",),
-        *,
-        cv: Any = 5,
-        scoring: str = "roc_auc",
-        refit: bool = True,
-    ) -> None:
-        self.estimator = estimator
-        self.lams = lams
-        self.gammas = gammas
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
+    estimator: Any = field(kw_only=False)
+    lams: Sequence[float] = field(default=(1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1), kw_only=False)
+    gammas: Sequence[Any] = field(default=("median",), kw_only=False)
+    cv: Any = 5
+    scoring: str = "roc_auc"
+    refit: bool = True
 
     def fit(self, X: Any, y: Any) -> KernelSearchCV:
         """Cross-validate all parameters, and fit the best to all rows.

@@ -24,17 +24,17 @@ from crossview.estimators.validation import Interval, StrOptions
 # a product of so many columns is rarely of any size
 MOST_ORDER = 10
 
-_CONSTRAINTS: dict[str, list] = {
-    "n_factors": [Interval(Integral, 1, None, closed="left")],
-    "cross_view_only": ["boolean"],
-    "order": [Interval(Integral, 2, MOST_ORDER, closed="both")],
-    "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
-}
-
 
 @with_parameters
 class _FactorizationMachine(MachineLearner):
     """The model of the classifier and the regressor."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_factors": [Interval(Integral, 1, None, closed="left")],
+        "cross_view_only": ["boolean"],
+        "order": [Interval(Integral, 2, MOST_ORDER, closed="both")],
+        "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
+    }
 
     n_factors: int = 16
     cross_view_only: bool = False
@@ -54,7 +54,7 @@ class _FactorizationMachine(MachineLearner):
             )
 
 
-@document_parameters(parameters.CLASSIFIER, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
+@document_parameters(parameters.CLASSIFIER, parameters.PAIRS, attributes=parameters.ATTRIBUTES)
 @with_parameters
 class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """Factorization machine for classification: factorized interactions of pairs of columns.
@@ -63,16 +63,6 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     ``c + sum_i w_i x_i + sum_i<j v_i·v_j x_i x_j`` (equation 26 of the paper), where the second sum
     runs over all pairs of columns, or over the pairs of columns of different views.  The cost is
     linear in the number of nonzero columns and in k.
-
-    Parameters
-    ----------
-    cross_view_only : bool, default=False
-        Whether to use only the pairs of columns of different views, equation (27) of the
-        paper, instead of all pairs.  ``optimizer="als"`` requires it.
-    order : int, default=2
-        The most columns that interact, in [2, 10].  Above 2 the score has the products of three,
-        four, ... columns as well, with the same factors (a higher-order factorization machine), and
-        the time per row grows in proportion.  With ``cross_view_only`` they are of different views.
 
     Attributes
     ----------
@@ -115,27 +105,13 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     (569, 2)
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **_CONSTRAINTS,
-    }
 
-
-@document_parameters(parameters.REGRESSOR, parameters.FACTORIZED, attributes=parameters.ATTRIBUTES)
+@document_parameters(parameters.REGRESSOR, parameters.PAIRS, attributes=parameters.ATTRIBUTES)
 @with_parameters
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """Factorization machine for regression: factorized interactions of pairs of columns.
 
     The score is that of `FactorizationMachineClassifier`, for a numeric target.
-
-    Parameters
-    ----------
-    cross_view_only : bool, default=False
-        Whether to use only the pairs of columns of different views, equation (27) of the
-        paper, instead of all pairs.  ``optimizer="als"`` requires it.
-    order : int, default=2
-        The most columns that interact, in [2, 10].  Above 2 the score has the products of three,
-        four, ... columns as well, with the same factors (a higher-order factorization machine), and
-        the time per row grows in proportion.  With ``cross_view_only`` they are of different views.
 
     Attributes
     ----------
@@ -172,7 +148,3 @@ class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     >>> model.interactions(top=1)[-1].columns
     (0, 0)
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **_CONSTRAINTS,
-    }

@@ -44,8 +44,9 @@ from crossview.estimators.base import (
     StatePart,
     ViewLearner,
 )
-from crossview.estimators.base.online import check_learned, pass_over
+from crossview.estimators.base.online import pass_over
 from crossview.estimators.base.road import Bound, OneExample
+from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
 from crossview.estimators.machines.interactions import Interaction

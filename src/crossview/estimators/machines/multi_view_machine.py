@@ -16,19 +16,18 @@ from crossview.estimators.machines.learner import (
 )
 from crossview.estimators.validation import Interval, StrOptions
 
-_CONSTRAINTS: dict[str, list] = {
-    "n_factors": [Interval(Integral, 1, None, closed="left")],
-    "groups": ["array-like", None],
-    "init": [StrOptions({"signs", "published"})],
-    "penalize_bias": ["boolean"],
-    "fit_intercept": ["boolean"],
-    "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
-}
-
 
 @with_parameters
 class _MultiViewMachine(MachineLearner):
     """The model of the classifier and the regressor."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_factors": [Interval(Integral, 1, None, closed="left")],
+        "groups": ["array-like", None],
+        "init": [StrOptions({"signs", "published"})],
+        "penalize_bias": ["boolean"],
+        "optimizer": [StrOptions({"adagrad", "sgd", "lbfgs", "als"})],
+    }
 
     n_factors: int = 16
     groups: Sequence[Sequence[str]] | None = None
@@ -52,14 +51,6 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     the interactions of one column per view, over all subsets of the views, share the
     same factors.  The cost is linear in the number of nonzero columns, in the views and in k.  With
     one view it is a linear model.
-
-    Parameters
-    ----------
-    penalize_bias : bool, default=False
-        Whether the penalty includes the bias rows, as in the paper.
-    fit_intercept : bool, default=True
-        Whether the score has an intercept c.  The paper has none: the product of the bias rows is
-        its global bias.
 
     Attributes
     ----------
@@ -102,10 +93,6 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     (569, 2)
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **_CONSTRAINTS,
-    }
-
 
 @document_parameters(parameters.REGRESSOR, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
 @with_parameters
@@ -114,14 +101,6 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
 
     The score is that of `MultiViewMachineClassifier`, for a numeric target.  With one view it is a
     linear model.
-
-    Parameters
-    ----------
-    penalize_bias : bool, default=False
-        Whether the penalty includes the bias rows, as in the paper.
-    fit_intercept : bool, default=True
-        Whether the score has an intercept c.  The paper has none: the product of the bias rows is
-        its global bias.
 
     Attributes
     ----------
@@ -159,7 +138,3 @@ class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     >>> model.interactions(top=1)[-1].columns
     (0, 0)
     """
-
-    _parameter_constraints: ClassVar[dict] = {
-        **_CONSTRAINTS,
-    }

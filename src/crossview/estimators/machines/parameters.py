@@ -125,7 +125,7 @@ FACTORIZED: dict[str, ParameterDoc] = {
         """
         Number k of factors per column and class, the rank of the interactions.  A higher value fits
         more complex interactions, overfits sooner, and costs proportionally more time and memory.
-        Typical values: 4 to 64.
+        Typical values: 4 to 64.  A multi-view machine of one view is linear, and k is 1.
         """,
     ),
     "optimizer": (
@@ -140,13 +140,31 @@ FACTORIZED: dict[str, ParameterDoc] = {
     ),
 }
 
-MULTI_VIEW: dict[str, ParameterDoc] = FACTORIZED | {
-    "n_factors": (
+PAIRS: dict[str, ParameterDoc] = FACTORIZED | {
+    "cross_view_only": (
+        "bool",
+        """
+        Whether to use only the pairs of columns of different views, equation (27) of the paper,
+        instead of all pairs.  ``optimizer="als"`` requires it.
+        """,
+    ),
+    "order": (
         "int",
         """
-        Number k of factors per column and class, the rank of the interactions.  A higher value fits
-        more complex interactions, overfits sooner, and costs proportionally more time and memory.
-        Typical values: 4 to 64.  With one view the model is linear, and k is 1.
+        The most columns that interact, in [2, 10].  Above 2 the score has the products of three,
+        four, ... columns as well, with the same factors (a higher-order factorization machine), and
+        the time per row grows in proportion.  With ``cross_view_only`` they are of different views.
+        """,
+    ),
+}
+
+MULTI_VIEW: dict[str, ParameterDoc] = FACTORIZED | {
+    "penalize_bias": ("bool", "Whether the penalty includes the bias rows, as in the paper."),
+    "fit_intercept": (
+        "bool",
+        """
+        Whether the score has an intercept c.  The paper has none: the product of the bias rows is
+        its global bias.
         """,
     ),
     "groups": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -66,6 +66,8 @@ class Stacking(NestedLearners):
     # one pass: a row that an expert has learned says nothing about its weight
     n_epochs, learns_combination = 1, True  # False in further passes, which teach the experts
     _follows = False  # whether predictions are of the next row of the stream
+    # of the rows of the next batch; None: the same for all
+    _delays = cast("np.ndarray | None", None)  # an annotation would make it a parameter
 
     _parameter_constraints: ClassVar[dict] = {
         **ViewLearner._parameter_constraints,
@@ -151,10 +153,14 @@ class Stacking(NestedLearners):
             skipped = np.flatnonzero(without_overflowing_rows(rows, weight) != weight)
             nonfinite_row, order = int(skipped.max(initial=-1)), order[~np.isin(order, skipped)]
         without = None if self._memory(self._state) is None else np.empty_like(scores)
+        delay = np.full(len(y), self._delay[0]) if self._delays is None else self._delays
+        if len(delay) != len(y):
+            raise InputError(f"delays of {len(delay)} rows, and {len(y)} rows to learn")
         for lo in range(0, len(order), ROWS_AT_ONCE):
             here = order[lo : lo + ROWS_AT_ONCE]
             shape = len(here), *scores.shape[1:]
-            out, alone = self._learn_block(rows_at(rows, here), y[here], weight[here])
+            given = y[here], weight[here], delay[here]
+            out, alone = self._learn_block(rows_at(rows, here), *given)
             scores[here] = out.reshape(shape)
             if without is not None:
                 without[here] = alone.reshape(shape)
@@ -163,10 +169,12 @@ class Stacking(NestedLearners):
             if without is not None:
                 without[skipped] = np.nan
         self.__dict__["_scores_without_memory"] = without  # which leaves the road of single rows
+        if self._delays is not None:
+            self._delays = None
         return nonfinite_row
 
     def _learn_block(
-        self, rows: Rows, y: np.ndarray, weight: np.ndarray
+        self, rows: Rows, y: np.ndarray, weight: np.ndarray, delay: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Learn some rows, in their order; return the scores before, and those without memory."""
         found = self._experts.learn(rows, y, weight, self._n_inner_scores())
@@ -183,8 +191,8 @@ class Stacking(NestedLearners):
             self._keep_experts(np.flatnonzero(alive))
         if (memory := self._memory(self._state)) is None:
             return out, out
-        alone, given = out.copy(), (read_only(y), read_only(weight))
-        stream_memory.combine(rows, out, *given, memory.for_loops())
+        alone, given = out.copy(), tuple(map(read_only, (y, weight, delay)))
+        stream_memory.combine(rows, out, given, memory.for_loops())
         return out, alone
 
     def _keep_experts(self, kept: np.ndarray) -> None:
@@ -195,7 +203,7 @@ class Stacking(NestedLearners):
     # --- single rows: see `road` ------------------------------------------------------------
 
     def _bind_learning(self, row: OneExample) -> Bound | None:
-        if not self.learns_combination:
+        if not self.learns_combination or self._delays is not None:
             return None
         one = StackRow(self, row.row, row.scores.reshape(1, -1), row)
         return one if all(one.bound) else None
@@ -224,19 +232,30 @@ class Stacking(NestedLearners):
         return combine_and_drop
 
     def _bind_memory(
-        self, rows: Rows, of_rows: tuple[np.ndarray, np.ndarray], scores: np.ndarray
+        self,
+        rows: Rows,
+        of_rows: tuple[np.ndarray, np.ndarray],
+        scores: np.ndarray,
+        learn: bool,
     ) -> Bound | None:
         """Return the loop by which the memory changes the scores of a row, and learns it."""
         memory = self._memory(self._state)
         if memory is None:
             return None
-        y, weight = map(read_only, of_rows)
-        bound: Bound = stream_memory.combine.bind(rows, scores, y, weight, memory.for_loops())
+        delay = self._delay if learn else np.zeros(1, dtype=np.int64)
+        given = tuple(map(read_only, (*of_rows, delay)))
+        bound: Bound = stream_memory.combine.bind(rows, scores, given, memory.for_loops())
         return bound
 
     def _memory(self, state: State) -> MemoryState | None:
         """Return the memory of the last labels and rows; None if there is none."""
         return None
+
+    @property
+    def _delay(self) -> np.ndarray:
+        """The delay of a label; the array stays, as the loops of single rows are bound to it."""
+        delay: np.ndarray = self.__dict__.setdefault("_delay_of_one", np.zeros(1, dtype=np.int64))
+        return delay
 
     def _settings(self) -> Settings:
         """Return the parameters of the combination."""
@@ -283,8 +302,8 @@ class Stacking(NestedLearners):
         if self._follows and (memory := self._memory(self._state)) is not None:
             n, C = out.shape  # rows of weight 0 are not learned
             y = np.zeros(n, dtype=np.int64 if C > 1 else np.float64)
-            given = read_only(y), read_only(np.zeros(n))
-            stream_memory.combine(rows, out, *given, memory.for_loops())
+            given = tuple(map(read_only, (y, np.zeros(n), np.zeros(n, dtype=np.int64))))
+            stream_memory.combine(rows, out, given, memory.for_loops())
         return out
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:

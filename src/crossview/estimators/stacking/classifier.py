@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
-from crossview.algorithms import calibration, label_memory
+from crossview.algorithms import calibration, label_memory, stream_memory
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.errors import InputError
 from crossview.estimators.base import OnlineClassifier, State
@@ -43,7 +43,8 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         Whether the last labels and rows count, too, for a stream in the order of time, where each
         label has come before the next row is to be predicted: the share of each class among the
         last labels, with weights that decay by 0, 0.9 and 0.99 a row, and by how much each number
-        differs from its mean over the last rows, beside the score of the experts.  They count
+        differs from its mean over the last rows, beside the score of the experts.  Where labels
+        come later, `set_delay` says by how much.  They count
         while a Markov chain of the labels predicts the next one better than the frequencies of the
         classes do, by 0.01 nats a row and three standard errors, from row 2,000 on, and where that
         lowered the log loss on the last rows; see ``memory_gain_``.  This is so in
@@ -216,6 +217,48 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         'up'
         """
         self._follows = bool(follows)
+        return self
+
+    def set_delay(self, delay: Any = 0) -> Self:
+        """Say how late the labels come of the rows that are learned from now on.
+
+        With ``memory`` the last labels count for a row as they were when it was predicted.
+
+        Parameters
+        ----------
+        delay : int, array-like of int or None, default=0
+            The number of labels that were learned between the prediction of a row and its own
+            label: 0 where each label comes before the next row is predicted.  An array is of
+            the rows of the next batch alone.  Beyond 256, or with None, where nobody knows, the
+            last labels do not count.
+
+        Returns
+        -------
+        self : object
+            The stack.
+
+        Raises
+        ------
+        InputError
+            A delay is negative.
+
+        Examples
+        --------
+        >>> from crossview import OnlineStackingClassifier
+        >>> model = OnlineStackingClassifier(memory=True).follow_stream()
+        >>> for i in range(9):
+        ...     label = model.predict_one({"x": i + 2}) if i else None
+        ...     model = model.set_delay(min(i, 2)).learn_one({"x": i}, "up")
+        >>> label
+        'up'
+        """
+        delays = np.asarray(stream_memory.PAST + 1 if delay is None else delay)
+        if delays.ndim > 1 or delays.dtype.kind not in "iu" or np.any(delays < 0):
+            raise InputError(f"delay={delay!r:.60}; give a number of labels, or one for each row")
+        if delays.ndim:
+            self._delays = delays.astype(np.int64)
+        else:
+            self._delay[0] = delays
         return self
 
     @property

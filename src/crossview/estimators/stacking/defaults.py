@@ -69,7 +69,7 @@ def default_classifiers(layout: ViewLayout, n_classes: int) -> list[Entry]:
     if V > 1:
         # for labels that the last ones predict; of one view other experts follow them
         found.append(("pa C=10", PassiveAggressiveClassifier(C=10.0), None))
-        found.append(("pa:squared C=0.1", MultiViewPAClassifier(C=0.1, disagreement=0.001), None))
+        found.append(("pa:squared C=0.1", MultiViewPAClassifier(C=0.1), None))
     found += [
         (f"arow r={r:g}", AROWClassifier(r=r, covariance="diagonal"), None)
         for r in _values(wide, 10.0, 0.1, 100.0)

@@ -45,10 +45,15 @@ class MemoryState(StatePart):
         """Return the arrays before the first row; of many classes nothing is remembered."""
         remembered = n_scores if n_scores <= stream_memory.MAX_CLASSES else 0
         V, P = stream_memory.start_weights(remembered)
+        labels = label_memory.start(remembered)
+        means = np.zeros((len(stream_memory.INPUT_DECAYS), stream_memory.MAX_INPUTS))
         return {
-            **dict(zip(Memory._fields, label_memory.start(remembered), strict=True)),
+            **dict(zip(Memory._fields, labels, strict=True)),
             "losses": np.zeros(3),
-            "means": np.zeros((len(stream_memory.INPUT_DECAYS), stream_memory.MAX_INPUTS)),
+            "means": means,
+            "past_rates": np.zeros((stream_memory.PAST, *labels[0].shape)),
+            "past_means": np.zeros((stream_memory.PAST, *means.shape)),
+            "past_labels": np.full((stream_memory.PAST, 2), label_memory.NO_LABEL),
             "n_inputs": np.array([stream_memory.UNKNOWN]),
             "V": V,
             "b": np.zeros((1, remembered)),
@@ -65,6 +70,8 @@ class MemoryState(StatePart):
             "chain": {"low": 0.0},
             "gate": {"holds": self._is_gate},
             "losses": {"low": 0.0},
+            "past_rates": {"low": 0.0, "high": 1.0},
+            "past_labels": {"holds": self._are_labels},
             "owed": {"low": 0.0, "high": 1.0},
             "n_inputs": {"low": stream_memory.UNKNOWN, "high": stream_memory.MAX_INPUTS},
             "t": {"low": 0, "high": MAX_COUNT},
@@ -81,10 +88,16 @@ class MemoryState(StatePart):
 
     def _is_gate(self, gate: np.ndarray) -> bool:
         """Return whether the last label of a memory is a class, and its counts are positive."""
-        n_classes = len(self._new(self.n_scores)["chain"]) - 1
-        last = float(gate[label_memory.LAST])
-        is_label = last.is_integer() and -1 <= last < max(n_classes, 0)
-        return is_label and gate[label_memory.UNIT] >= 1.0 and gate[label_memory.N] >= 0.0
+        is_label = self._is_label(gate[label_memory.LAST])
+        return bool(is_label and gate[label_memory.UNIT] >= 1.0 and gate[label_memory.N] >= 0.0)
+
+    def _are_labels(self, past: np.ndarray) -> bool:
+        """Return whether the last labels of the past are classes."""
+        return bool(np.all(self._is_label(past[:, 1])))
+
+    def _is_label(self, label: Any) -> Any:
+        n_classes = len(self.state[PREFIX + "chain"]) - 1
+        return (label == np.floor(label)) & (label >= -1) & (label < max(n_classes, 0))
 
     def check(self) -> None:
         """Raise `InputError` if the columns with a memory contradict each other."""
@@ -140,5 +153,6 @@ class MemoryState(StatePart):
             n_inputs=no_place,
             omega=np.zeros((0, 0)),
         )
-        names = ("losses", "means", "n_inputs", *PER_COLUMN)
+        past = ("past_rates", "past_means", "past_labels")
+        names = ("losses", "means", *past, "n_inputs", *PER_COLUMN)
         return StreamMemory(labels, model=model, **{name: self._of(name) for name in names})

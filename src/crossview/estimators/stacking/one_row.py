@@ -67,7 +67,8 @@ class StackRow:
         self._combine = stack._bind_combination(p, (y, self._weight), scores, example is not None)
         self._remember: Bound | None = None
         if example is not None or stack._follows:
-            self._remember = stack._bind_memory(row.rows, (y, self._weight), scores)
+            learn = example is not None
+            self._remember = stack._bind_memory(row.rows, (y, self._weight), scores, learn)
 
     def _bind(self, stack: Any, k: int, expert: Expert) -> Bound | None:
         """Bind the loop of an expert; None if it has none for a single row."""

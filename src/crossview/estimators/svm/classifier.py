@@ -28,7 +28,7 @@ from crossview.estimators.documentation import document_parameters, with_paramet
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
-from crossview.estimators.targets import row_weights
+from crossview.estimators.targets import row_weights, several_classes
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import choose_positive
@@ -466,14 +466,7 @@ class MultiViewSVMPerf(LinearClassifier):
 
     def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return the classes of labels; `InputError` for what cannot be learned."""
-        classes = np.unique(y)
-        if len(classes) < 2:
-            what = (
-                f"one class, {classes.tolist()[0]!r}"
-                if len(classes)
-                else "no row with a positive weight"
-            )
-            raise InputError(f"y has {what}; a classifier needs two or more")
+        classes = several_classes(y)
         self._check_weights(weight)
         return classes
 

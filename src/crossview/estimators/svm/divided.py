@@ -65,7 +65,7 @@ class _Scores(NamedTuple):
 
 
 class _WrongRows(NamedTuple):
-    """The s of a labeling, by what it finds in each part."""
+    """The vector s of a labeling, by the rows that it finds in each part."""
 
     w: np.ndarray
     label: Any
@@ -160,7 +160,7 @@ class _TrainingRows:
         return WorkingSet(self._metric)
 
     def divide(self, problem: Problem, code: int) -> Problem:
-        """Return the problem with a search in parts; what is no table is searched in all scores."""
+        """Return the problem with a search in parts; without tables it searches all scores."""
         if problem.tables is None:
             search = problem.search
             return problem._replace(search=lambda scores: search(np.asarray(scores)))

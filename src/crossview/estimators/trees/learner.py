@@ -13,7 +13,6 @@ from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.trees.scores import Trees, score_rows
 from crossview.batch import entries_of, read_only, rows_at
-from crossview.errors import InputError
 from crossview.estimators.base import (
     ColumnWeights,
     Schema,
@@ -26,7 +25,13 @@ from crossview.estimators.base import (
 from crossview.estimators.base.learner import rows_with_views
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
-from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
+from crossview.estimators.targets import (
+    class_codes,
+    class_weights,
+    read_numbers,
+    row_weights,
+    several_classes,
+)
 from crossview.estimators.trees.boosting import fit_bags, gains_of, trees_of, trees_schema
 from crossview.estimators.trees.features import (
     MOST_CODES,
@@ -187,7 +192,7 @@ class TreesModel(ViewLearner):
         )
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
-        """Return of additive trees what those of each view add; otherwise each view alone."""
+        """Return sums of each view's trees if they are additive, else scores of each view alone."""
         if not (self.additive and hasattr(self, "classes_")):
             return self._scores_alone(rows, rows_with_views)
         own = self._trees_state(self._state)
@@ -320,9 +325,7 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
         labels = self._labels(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
         used = np.flatnonzero(weight)
-        self.classes_ = classes = np.unique(labels[used])
-        if len(classes) < 2:
-            raise InputError(f"y has one class, {classes.tolist()[0]!r}; a classifier needs two")
+        self.classes_ = classes = several_classes(labels[used])
         codes, weight = class_codes(labels[used], classes), weight[used]
         if self.class_weight is not None:
             weight = weight * class_weights(self.class_weight, classes, labels[used])[codes]

@@ -60,7 +60,7 @@ RC: dict[Any, Any] = {
 def styled() -> Iterator[None]:
     """Draw in this style; an error where matplotlib is not installed."""
     if find_spec("matplotlib") is None:
-        raise InputError("pictures need matplotlib: pip install matplotlib")
+        raise InputError("pictures need matplotlib: pip install 'crossview[report]'")
     import matplotlib as mpl
 
     with mpl.rc_context(RC):

@@ -12,6 +12,7 @@ from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import (
     CONSTANT,
+    ONE_ANSWER,
     best_baseline,
     is_clear,
     learns_nothing,
@@ -108,11 +109,8 @@ def _answer(c: Comparison) -> str:
     if len(c.rows) == 1:
         return sentence(f"{named} was measured alone: {value}")
     if learns_nothing(c):
-        what = "mean" if c.task == "regression" else "most frequent class"
-        return sentence(
-            f"no model is clearly better than always predicting the {what}; the best is {named}: "
-            f"{value}"
-        )
+        words = f"no model is clearly better than {ONE_ANSWER[c.task]}"
+        return sentence(f"{words}; the best is {named}: {value}")
     if chosen is not c.best:
         value += f", shown to be equal to the best of {len(c.rows)} models, {coded_name(c.best)}"
     return sentence(f"{named} is recommended: {value}; {_rival(c)}")

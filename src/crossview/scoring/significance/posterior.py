@@ -90,7 +90,9 @@ class Posterior:
 ROUNDING = 1e-12
 
 
-def correlated_t_posterior(differences: Any, test_share: float) -> Posterior:
+def correlated_t_posterior(
+    differences: Any, test_share: float, least_scale: float = 0.0
+) -> Posterior:
     """Return the posterior of the mean difference over folds: the Bayesian correlated t-test.
 
     The differences, of shape (k,), have the sign such that above 0 is better; of folds that are
@@ -99,8 +101,9 @@ def correlated_t_posterior(differences: Any, test_share: float) -> Posterior:
     Then the posterior is Student's with k - 1 degrees of freedom, location mean(d) and squared
     scale ``(1/k + ρ / (1 - ρ)) var(d)`` (Benavoli et al. 2017, section 3.1).  Its p is that of the
     t-test of Nadeau and Bengio (2003, equation 9 and section 5), for ρ / (1 - ρ) rows of a test
-    fold by rows of its training part.  The scale is 0 where all differences are the same, NaN for
-    fewer than two, and all is NaN if a difference is.
+    fold by rows of its training part.  The scale is ``least_scale`` or more: few rows may give the
+    same value in each fold by chance.  It is NaN for fewer than two differences, and all is NaN if
+    one is.
 
     >>> difference = correlated_t_posterior([0.01, 0.02, 0.0, 0.03, 0.01], 1 / 5)
     >>> [round(area, 2) for area in difference.areas(rope=0.01)]
@@ -114,7 +117,7 @@ def correlated_t_posterior(differences: Any, test_share: float) -> Posterior:
     if variance <= (ROUNDING * abs(mean)) ** 2:
         variance = 0.0
     scale = math.sqrt((1.0 / k + test_share / (1.0 - test_share)) * variance)
-    return Posterior(mean, scale, k - 1)
+    return Posterior(mean, max(scale, least_scale), k - 1)
 
 
 def jackknife_posterior(difference: float, whole: float, without: Any, rows: Any) -> Posterior:

@@ -1,0 +1,110 @@
+"""Single rows of a stream: methods that online classifiers and regressors have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from crossview.errors import DivergedError
+from crossview.estimators.targets import row_weights
+
+Learner = TypeVar("Learner")
+
+
+def check_learned(nonfinite_row: int, *, alone: bool = False) -> None:
+    """Raise an error if a pass has left out a row; all others were learned."""
+    if nonfinite_row >= 0:
+        raise DivergedError(
+            "is too large or too small to be learned: its squared norm, or the step that it "
+            "takes, is not finite"
+            + ("" if alone else "; all other rows were learned")
+            + ". Scale the columns, or leave the row out",
+            row=None if alone else int(nonfinite_row),
+        )
+
+
+@contextmanager
+def forgetting_if(learner: Any, first: bool) -> Iterator[None]:
+    """Delete what was learned if the ``first`` rows are refused."""
+    try:
+        yield
+    except ValueError:
+        if first:
+            learner._forget()
+        raise
+
+
+def check_streams(self: Any) -> None:
+    """Raise an error if these parameters do not allow `partial_fit`.
+
+    Raises
+    ------
+    InputError
+        The message names the parameter that needs all rows in memory.
+    """
+
+
+def learn_one(self: Learner, x: Any, y: Any, sample_weight: float = 1.0) -> Learner:
+    """Learn from one row.
+
+    Parameters
+    ----------
+    x : mapping, array-like of shape (n_features,), or sparse matrix or MultiView of one row
+        A mapping of views to mappings of features to numbers, a mapping of features to numbers
+        (one view), or an array.  An absent view is missing; an absent feature is 0.  If the
+        first row is a mapping, later rows may have new features and new views.
+    y : label or float
+        Its class, which may be new; for a regressor its target.
+    sample_weight : float, default=1.0
+        Weight of the row.
+
+    Returns
+    -------
+    self : object
+        The learner.
+    """
+    learner: Any = self
+    road = learner._road_kind.find(learner, x)
+    if road is not None:
+        with road.lock:
+            wrong = road.learn_row(x, y, sample_weight)
+        if wrong is not None:
+            check_learned(wrong, alone=True)
+            return self
+    labeled = learner.check_one(y, sample_weight)
+    with forgetting_if(learner, not hasattr(learner, "_state")):
+        learner._learn_row(x, y if labeled else None, sample_weight)
+    return self
+
+
+def check_one(self: Any, y: Any, sample_weight: float = 1.0) -> bool:
+    """Raise an error if `learn_one` cannot learn this label or target.
+
+    Parameters
+    ----------
+    y : label or float
+        As for `learn_one`.
+    sample_weight : float, default=1.0
+        Weight of the row.
+
+    Returns
+    -------
+    labeled : bool
+        False for a missing label, from which a learner of unlabeled rows learns.
+
+    Raises
+    ------
+    InputError
+        The message says what is wrong with it.
+    """
+    # all checks come before a change: a row that cannot be learned leaves no trace
+    road = self.__dict__.get("_road")
+    if isinstance(road, self._road_kind) and road.knows(y, sample_weight):
+        return True
+    if not hasattr(self, "_state"):
+        self.check_params()
+    self.check_streams()
+    labeled = self._check_target(y)
+    row_weights(sample_weight, 1)
+    return labeled
