@@ -179,6 +179,7 @@ def label_ends(
     """Write names at the right of the ends of lines, moved apart where they would overlap."""
     if not names:
         return
+    ax.autoscale_view()  # the limits of the lines so far
     to_axes = ax.transAxes.inverted()
     points = ax.transData.transform(np.column_stack([x, y]))
     ends = to_axes.transform(points)
