@@ -133,7 +133,7 @@ class Roamer(Client):
 
     def _post(self, connection: Any, path: str, body: Any) -> Any:
         kind = {"content-type": "application/json"}
-        while True:
+        while not self.ended.is_set():
             try:
                 connection = http.client.HTTPConnection(
                     "127.0.0.1", self._random.choice(self._ports), timeout=3
@@ -154,6 +154,7 @@ class Roamer(Client):
                     self._memory.refused.append(f"{path} {answer.status}: {content}")
                 raise NotTakenError
             return content
+        raise NotTakenError
 
 
 class Servers:
@@ -219,6 +220,11 @@ class Servers:
             time.sleep(0.05)
         assert self.leader() == other
 
+    def kill(self) -> None:
+        """Kill all."""
+        for server in self.running.values():
+            server.kill(signal.SIGKILL)
+
     def end(self) -> None:
         """Tell all to end, and wait."""
         for server in self.running.values():
@@ -251,17 +257,22 @@ def share_and_check(
     clients = [Roamer(servers.ports, memory, rows, f"{seed}-{i}") for i in range(CLIENTS)]
     for client in clients:
         client.start()
-    for disturb in disturbances:
-        before, until = len(memory.labels), time.monotonic() + 60
-        while len(memory.labels) < before + 50:  # it goes on
-            assert time.monotonic() < until, "no label is acknowledged any more"
-            time.sleep(0.02)
-        time.sleep(chance.uniform(0.0, 0.3))
-        disturb()
-    for client in clients:
-        client.ended.set()
-    for client in clients:
-        client.join()
+    try:
+        for disturb in disturbances:
+            before, until = len(memory.labels), time.monotonic() + 60
+            while len(memory.labels) < before + 50:  # it goes on
+                assert time.monotonic() < until, "no label is acknowledged any more"
+                time.sleep(0.02)
+            time.sleep(chance.uniform(0.0, 0.3))
+            disturb()
+    except BaseException:
+        servers.kill()
+        raise
+    finally:
+        for client in clients:
+            client.ended.set()
+        for client in clients:
+            client.join()
     assert not memory.refused, memory.refused[:3]
     with contextlib.closing(Log(where, read_only=True)) as log:
         _check_memory(memory, log)

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -51,9 +52,15 @@ class PostgresServer:
         main = int(Path(self._data, "postmaster.pid").read_text().split()[0])
         os.kill(main, signal.SIGSTOP)  # it starts no more of them
         listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(main)], **self._options)
-        for pid in (main, *map(int, listed.stdout.split())):
+        killed = (main, *map(int, listed.stdout.split()))
+        for pid in killed:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        while any(map(_runs, killed)):
+            time.sleep(0.01)
+        # where nobody has reaped them yet, the next server would take them for running
+        for lock in (f"{self._data}/postmaster.pid", f"{self.folder}/.s.PGSQL.5432.lock"):
+            Path(lock).unlink()
 
     def make_database(self, name):
         """Make a database; return its address."""
@@ -72,6 +79,12 @@ class PostgresServer:
         )
         assert found.returncode == 0, found.stderr[:2000]
         return found.stdout
+
+
+def _runs(pid):
+    """Whether there is such a process, which has not ended."""
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, check=False)
+    return bool(found.stdout.strip()) and not found.stdout.strip().startswith(b"Z")
 
 
 @contextmanager

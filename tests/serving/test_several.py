@@ -184,7 +184,9 @@ def test_workers_that_are_killed_under_load(model_file, tmp_path):
         with contextlib.ExitStack() as stack:  # the port is free once they have ended
             one = stack.enter_context(socket.socket())
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            until = time.monotonic() + 60
             while True:
+                assert time.monotonic() < until, "workers go on without their parent"
                 with contextlib.suppress(OSError):
                     one.bind(("127.0.0.1", port))
                     break
