@@ -335,6 +335,7 @@ class Serving:
                     self._at_once = min(MOST_LABELS, max(self._at_once, 2 * len(some)))
                 await asyncio.sleep(0)
             if live.served.labels - self._in_snapshot >= self.settings.snapshot_labels:
+                self._new_labels.set()  # there may be more, after the snapshot
                 return
 
     async def _apply(self, event: Event) -> None:
