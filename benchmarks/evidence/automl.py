@@ -25,10 +25,16 @@ MEASURES = ("AUC", "F1", "log loss")
 THEIRS = """
 import sys, pandas as pd
 from autogluon.tabular import TabularPredictor
-folder, seconds = sys.argv[1:]
+folder, seconds, positive = sys.argv[1:]
 train, test = (pd.read_parquet(f"{folder}/{name}.parquet") for name in ("train", "test"))
-predictor = TabularPredictor("y", path=f"{folder}/autogluon", verbosity=0)
+two = {"positive_class": positive} if positive else {}
+predictor = TabularPredictor(
+    "y", path=f"{folder}/autogluon", verbosity=0, eval_metric="log_loss", **two
+)
 predictor.fit(train, time_limit=float(seconds), presets="medium_quality", num_cpus=2)
+if positive:
+    cut = predictor.calibrate_decision_threshold(metric="f1", verbose=False)
+    predictor.set_decision_threshold(cut)
 found = predictor.predict_proba(test.drop(columns="y"))
 found.columns = found.columns.astype(str)
 found["prediction"] = predictor.predict(test.drop(columns="y")).astype(str)
@@ -54,11 +60,17 @@ def table_of(X: Any, y: np.ndarray) -> pd.DataFrame:
     return X.reset_index(drop=True).assign(y=np.asarray(y).astype(str))
 
 
-def ours(folder: Path, options: dict[str, Any]) -> pd.DataFrame:
+def positive_of(y: np.ndarray) -> str:
+    """Return the rarer of two classes; of several nothing."""
+    classes, rows = np.unique(y, return_counts=True)
+    return str(classes[rows.argmin()]) if len(classes) == 2 else ""
+
+
+def ours(folder: Path, positive: str, options: dict[str, Any]) -> pd.DataFrame:
     """Return the probabilities of what `compare` recommends, trained by what it prints."""
     file, model, out = folder / "train.parquet", folder / "model", folder / "ours.parquet"
     encoder = cv.ViewEncoder(**options)
-    scoring = cv.Scoring(positive="True") if "True" in pd.read_parquet(file)["y"].values else None
+    scoring = cv.Scoring(positive=positive) if positive else None
     answer = cv.compare(
         file, "y", encoder=encoder, scoring=scoring, budget=size(SECONDS, 5.0), n_jobs=-1
     )
@@ -70,7 +82,7 @@ def ours(folder: Path, options: dict[str, Any]) -> pd.DataFrame:
     return pd.read_parquet(out)
 
 
-def scores(y: np.ndarray, p: pd.DataFrame) -> dict[str, Any]:
+def scores(y: np.ndarray, positive: str, p: pd.DataFrame) -> dict[str, Any]:
     """Return the measures of all rows, and of rows drawn from them; more is better."""
     classes, predicted = sorted(set(y)), p["prediction"].astype(str).to_numpy()
     p = p[[next(c for c in p.columns if str(c) in (k, f"probability_{k}")) for k in classes]]
@@ -79,30 +91,33 @@ def scores(y: np.ndarray, p: pd.DataFrame) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     samples = [np.arange(len(y)), *(rng.integers(len(y), size=len(y)) for _ in range(DRAWS))]
     found: dict[str, list[float]] = {name: [] for name in MEASURES}
+    area = {} if positive else {"multi_class": "ovr", "labels": classes}
+    f1 = {"pos_label": positive} if positive else {"average": "macro"}
     for rows in samples:
         truth, own = y[rows], values[rows]
-        one = {"multi_class": "ovr", "labels": classes} if len(classes) > 2 else {}
         complete = len(set(truth)) == len(classes)
-        score = own if len(classes) > 2 else own[:, 1]
-        found["AUC"].append(100 * roc_auc_score(truth, score, **one) if complete else np.nan)
-        found["F1"].append(100 * f1_score(truth, predicted[rows], average="macro"))
+        score = own[:, 1] if positive else own
+        found["AUC"].append(100 * roc_auc_score(truth, score, **area) if complete else np.nan)
+        found["F1"].append(100 * f1_score(truth, predicted[rows], **f1))
         found["log loss"].append(-log_loss(truth, own, labels=classes))
     return found
 
 
-def both(X: Any, y: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the measures of both, of the same rows."""
+def measured(who: str, X: Any, y: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the measures of "ours" or "theirs", of the same rows."""
     order = np.random.default_rng(0).permutation(len(y))
     n = min(max(LEARN), 2 * len(y) // 3)
     table = table_of(X, y).iloc[order]
+    positive = positive_of(table["y"].to_numpy()[:n])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table[:n].to_parquet(folder / "train.parquet", index=False)
         table[n : n + SCORE].to_parquet(folder / "test.parquet", index=False)
         truth = table["y"].to_numpy()[n : n + SCORE]
-        mine = scores(truth, ours(folder, options))
-        run([python(), "-c", THEIRS, folder, size(SECONDS, 10)])
-        return {"ours": mine, "theirs": scores(truth, pd.read_parquet(folder / "theirs.parquet"))}
+        if who == "ours":
+            return scores(truth, positive, ours(folder, positive, options))
+        run([python(), "-c", THEIRS, folder, size(SECONDS, 10), positive])
+        return scores(truth, positive, pd.read_parquet(folder / "theirs.parquet"))
 
 
 def findings(tables: list[Table]) -> list[str]:
@@ -125,7 +140,10 @@ def automl(wanted: list[str]) -> list[Table]:
     table = Table(["set", *MEASURES])
     python()
     for name, (X, y, options) in loaded(SETS, wanted):
-        found = remembered((name,), both, X, np.asarray(y), options)
+        found = {
+            who: remembered((name, who), measured, who, X, np.asarray(y), options)
+            for who in ("ours", "theirs")
+        }
         cells = []
         for measure in MEASURES:
             gap = np.subtract(found["ours"][measure], found["theirs"][measure])

@@ -43,7 +43,7 @@ SETS = data.tables(
 # rows of a draw that learn, and at most as many that score
 LEARN, SCORE = (2000, 1000, 500, 3000), 6000
 DRAWS, CV, ROPE = 4, 5, 0.01
-RULES = ("best mean", "cheapest shown equal", "ensemble")
+RULES = ("best mean", "cheapest shown equal", "ensemble", "what compare recommends")
 HALVES = 20
 RULE = ["rule", "mean regret", "by halves", "worst", "beyond the rope", "over the best baseline"]
 GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in its interval"]
@@ -127,7 +127,8 @@ class Draw:
         mean = max((row for row in self.answer.rows if not row.members), key=lambda row: row.value)
         cheapest = self.answer.cheapest
         one = mean if cheapest.members else cheapest
-        return dict(zip(RULES, (mean.model, one.model, ENSEMBLE), strict=True))
+        models = mean.model, one.model, ENSEMBLE, self.answer.recommended.model
+        return dict(zip(RULES, models, strict=True))
 
     def regrets(self) -> dict[str, float]:
         """Points that each rule is behind the best single model in hindsight."""
@@ -184,6 +185,7 @@ def points(X: Any, y: np.ndarray, options: dict, seed: int) -> dict[str, Any]:
         "regrets": draw.regrets(),
         "of halves": draw.regrets_of_halves(),
         "scores": [*found, bool(low <= true <= high)],
+        "recommended": draw.answer.recommended.model,
     }
 
 
@@ -194,15 +196,16 @@ def findings(tables: list[Table]) -> list[str]:
         rules = titled["Rules"]
         regret, beyond = rules.column("mean regret"), rules.column("beyond the rope")
         lines.append(
-            f"The ensemble is {regret[RULES[2]]:.2f} points behind the best single model in "
-            f"hindsight, and beyond the rope in {beyond[RULES[2]]:.0f} % of the draws; the model "
-            f"with the best mean {regret[RULES[0]]:.2f} points and {beyond[RULES[0]]:.0f} %."
+            f"What `compare` recommends is {regret[RULES[-1]]:.2f} points behind the best single "
+            f"model in hindsight, and beyond the rope in {beyond[RULES[-1]]:.0f} % of the draws; "
+            f"the model with the best mean {regret[RULES[0]]:.2f} points and "
+            f"{beyond[RULES[0]]:.0f} %."
         )
         if "by halves" in rules.header:
             luck = rules.column("by halves")
             lines.append(
                 "Where half of the rows choose the best model and the others score it, it "
-                f"is {luck[RULES[2]]:+.2f} points behind it, and the model with the best mean "
+                f"is {luck[RULES[-1]]:+.2f} points behind it, and the model with the best mean "
                 f"{luck[RULES[0]]:+.2f}: the rest is luck of the best of many models on few rows."
             )
     if "Gain" in titled:

@@ -100,6 +100,18 @@ def test_the_ensemble_is_first_unless_it_is_surely_worse():
     assert f"(95 % interval {low:.4f} to {high:.4f})" in answer.verdict[0]
 
 
+@pytest.mark.parametrize(("auc", "first"), [(0.85, "view:a"), (0.75, "ensemble")])
+def test_the_ensemble_is_not_first_where_a_model_leads_it_in_all_metrics(auc, first):
+    """As on two folds in order of time: its weights and its cut are those of one other fold."""
+    two_folds = {"view:a": ([0.73, 0.88], auc), "ensemble": ([0.70, 0.73], 0.8)}
+    rows = []
+    for name, (scores, area) in two_folds.items():
+        others = {"accuracy": [0.7, 0.7], "roc_auc": [area, area]}
+        members = MEMBERS if name == "ensemble" else []
+        rows.append(made_row(name, scores, others=others, roc_auc=area, members=members))
+    assert made_answer(rows).recommended.model == first
+
+
 @pytest.mark.parametrize(
     ("scores", "sentences"),
     [

@@ -45,8 +45,10 @@ def make_answer(
     """
     rows = sorted(rows, key=lambda row: signed_score(run.metric, row.value), reverse=True)
     share, rope = rope, _width(run.metric, rope, rows[0].value)
-    # the mean of a row that is above that of the ensemble is noisier than the ensemble is risky
-    ensembles = [row for row in rows if row.members and not _loses(row, rows, difference, rope)]
+    # a mean above that of the ensemble is noisier than the ensemble is risky, if it is one mean
+    ensembles = [
+        row for row in rows if row.members and not _loses(row, rows, difference, run.metric, rope)
+    ]
     rows.sort(key=lambda row: row not in ensembles)  # all others keep their order
     best = rows[0]
     rope = _width(run.metric, share, best.value)
@@ -103,11 +105,25 @@ def _loses(
     row: ComparisonRow,
     rows: Sequence[ComparisonRow],
     difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
+    metric: str,
     rope: float,
 ) -> bool:
-    """Return whether a row is surely worse than another one by more than the rope."""
+    """Return whether another row is better by more than the rope, surely or in all metrics."""
     others = [one for one in rows if one is not row]
-    return any(difference(row, one).areas(rope).worse >= SURELY for one in others)
+    return any(
+        difference(row, one).areas(rope).worse >= SURELY or _leads(one, row, metric, rope)
+        for one in others
+    )
+
+
+def _leads(one: ComparisonRow, row: ComparisonRow, metric: str, rope: float) -> bool:
+    """Return whether a row is ahead by more than the rope, and not behind in any other metric."""
+    if not signed_score(metric, one.value) > signed_score(metric, row.value) + rope:
+        return False
+    return all(
+        signed_score(name, getattr(one, name)) >= signed_score(name, getattr(row, name))
+        for name in row.others
+    )
 
 
 def _ranks_worse(row: ComparisonRow, best: ComparisonRow, rope: float) -> bool:
