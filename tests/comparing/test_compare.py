@@ -291,7 +291,7 @@ def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
     assert [row.scores for row in answer.rows] == [row.scores for row in without.rows]
     assert (answer.rare_classes, answer.n_scored, answer.unlabeled) == (["odd", "rare"], 145, 1)
     assert answer.warnings[0].startswith("classes with too few rows for 5 folds are left out of")
-    assert "4 row(s): 'odd' (1), 'rare' (3); train learns them; cv=3 has" in answer.warnings[0]
+    assert "(rows of each): 'odd' (1), 'rare' (3); train learns them; cv=3 keeps" in answer.warnings[0]
     # of the four classes that train sees, none has a threshold
     assert not {"--threshold", "--positive"}.intersection(answer.train_options)
     assert thorough(X, y, cv=3, **options).rare_classes == ["odd"]
@@ -301,7 +301,7 @@ def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
     ("change", "message"),
     [
         ({"cv": 1}, "cv=1; give 2 folds or more"),
-        ({"cv": 76}, r"class 'no' has \d+ row\(s\), too few for 76 folds"),
+        ({"cv": 76}, r"class 'no' has too few rows \(\d+\) for 76 folds"),
         ({"scoring": {"metric": "g2"}}, "no metric 'g2'"),
         ({"scoring": {"k": 5}}, "leave it out where the metric is 'f1'"),
         ({"scoring": {"metric": "recall_at_k", "k": 1.5}}, "k=1.5; give a whole number of rows"),
@@ -332,7 +332,7 @@ def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
         ({"y": np.full(150, np.nan)}, "the label is empty in every row"),
         (
             {"y": ["yes", "no"] * 4 + [None] * 142},
-            r"'no' has 4 row\(s\), too few for 5 folds; .*label more of the 142 unlabeled rows",
+            r"'no' has too few rows \(4\) for 5 folds; .*label more of the 142 unlabeled rows",
         ),
         (
             {"y": ["yes", "no"] * 4 + [None] * 142, "progressive": True},

@@ -290,7 +290,7 @@ class Classification:
         if not fill_folds(count, cv):
             more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
             raise InputError(
-                f"class {rare!r} has {count} row(s), too few for {cv} folds; "
+                f"class {rare!r} has too few rows ({count}) for {cv} folds; "
                 f"take fewer folds, or leave the class out{more}{_or_a_number(labels)}"
             )
 

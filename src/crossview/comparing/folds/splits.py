@@ -73,10 +73,10 @@ def rare_line(rows: Mapping[Any, int], cv: int) -> str:
     if len(shown) > MOST_SHOWN:
         shown[MOST_SHOWN:] = [f"{len(shown) - MOST_SHOWN} more"]
     possible = [n for n in rows.values() if fill_folds(n, n)]
-    more = f"; cv={min(possible)} has those of {min(possible)} rows and more" if possible else ""
+    more = f"; cv={min(possible)} keeps those of {min(possible)} rows and more" if possible else ""
     return (
-        f"classes with too few rows for {cv} folds are left out of the comparison, "
-        f"{sum(rows.values())} row(s): {', '.join(shown)}; train learns them{more}"
+        f"classes with too few rows for {cv} folds are left out of the comparison (rows of each): "
+        f"{', '.join(shown)}; train learns them{more}"
     )
 
 
