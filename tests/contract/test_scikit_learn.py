@@ -88,6 +88,8 @@ CHECKS_OF_WHAT_IS_LEARNED = {
 # It wants the most probable class to be the predicted one, as SVC(probability=True) and
 # CalibratedClassifierCV do not have it either: scores decide, and probabilities have an offset.
 CHECK_OF_SCORES = "check_classifiers_train"
+# SciPy's matrices go the way of its arrays from `batch.py` on; check_estimator_sparse_array is run
+CHECK_OF_OLD_CLASSES = "check_estimator_sparse_matrix"
 
 EQUIVALENCE = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -157,7 +159,8 @@ def checks():
             if hasattr(instance, "n_bags"):  # 300 trees are no other machinery than 20
                 instance = clone(instance).set_params(max_iter=20)
             marks = [pytest.mark.xfail(reason=reasons[name])] if name in reasons else []
-            if estimator in VARIANTS and name not in CHECKS_OF_WHAT_IS_LEARNED:
+            as_variant = estimator in VARIANTS and name not in CHECKS_OF_WHAT_IS_LEARNED
+            if as_variant or name == CHECK_OF_OLD_CLASSES:
                 marks.append(pytest.mark.exhaustive)
             yield pytest.param(instance, check, id=f"{estimator}-{name}", marks=marks)
 
