@@ -1,5 +1,7 @@
 """Options of compare and train about columns: what is counted, in which order, with what weight."""
 
+import shlex
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -41,6 +43,27 @@ def table(tmp_path, monkeypatch):
     )
     pyarrow.parquet.write_table(table, "rows.parquet")
     return table
+
+
+def test_names_with_commas_are_in_double_quotes_in_every_list(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = ["a,b", "c=d", 'e"f', "it's, all", "g h"]
+    rng = np.random.default_rng(0)
+    columns = {name: rng.integers(0, 3, 60) for name in names}
+    columns["g h"] = columns["it's, all"] == 1
+    table = pa.table({**columns, "y": np.where(columns["g h"], "yes", "no")})
+    pyarrow.parquet.write_table(table, "rows.parquet")
+    views = ["--view", 'v="a,b",g h', "--view", """w="c=d",e"f,"it's, all\""""]
+    train = ["train", "rows.parquet", "--label", "y", "-o", "m.st", "--model", "pa:squared"]
+    status, _, err = run(capsys, *train, *views, "--categorical", '"a,b","c=d"', "--no-progress")
+    assert status == 0
+    assert crossview.load("m.st")[0].columns_ == {"v": names[:1] + names[4:], "w": names[1:4]}
+    # what a warning says can be copied
+    line = next(line for line in err if "--ignore" in line and "it's" in line)
+    ignore = shlex.split(line.partition("--ignore ")[2])[0]
+    status, *_ = run(capsys, *train, "--ignore", ignore, "--ignore", '"c=d","a,b"')
+    assert status == 0
+    assert crossview.load("m.st")[0].columns_ == {"all": ['e"f', "g h"]}
 
 
 def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):

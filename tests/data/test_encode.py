@@ -1,8 +1,10 @@
 """ViewEncoder: what a cell becomes, whatever the container, and what is refused."""
 
+import ast
 import itertools
 import json
 import pickle
+import re
 from decimal import Decimal
 from functools import partial
 
@@ -649,7 +651,7 @@ def test_one_name_may_stand_for_a_list():
     ids=lambda values: str(values.type),
 )
 def test_other_types_are_refused_with_what_to_do(values):
-    message = "leave it out: ignore='when', or convert it in SQL"
+    message = "convert it in SQL, .*, or leave it out: ignore='when'"
     with pytest.raises(InputError, match=message) as caught:
         unscaled({"v": ["when", "n"]}).fit(pa.table({"when": values, "n": [1]}))
     assert caught.value.column == "when"
@@ -661,6 +663,16 @@ def test_a_column_without_values_needs_its_kind():
     with pytest.raises(InputError, match="column 'v__a': has no value in any row"):
         unscaled().fit(table)
     assert unscaled(numeric=["v__a"]).fit_transform(table).present is None
+
+
+def test_all_columns_of_no_use_are_named_at_once():
+    lists = pa.array([[1], [2]])
+    table = pa.table({"a": pa.nulls(2), "it's": lists, "b": pa.nulls(2), "n": [1, 2], "c": lists})
+    with pytest.raises(InputError) as caught:
+        unscaled().fit(table)
+    left_out = re.findall(r"ignore=('[^']*'|\"[^\"]*\")", str(caught.value))
+    assert list(map(ast.literal_eval, left_out)) == ["a", "b", "it's", "c"]
+    unscaled(ignore=["a", "b", "it's", "c"]).fit(table)
 
 
 # --- bad values ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from crossview.catalog.metrics import describe_metrics, metric_names
 from crossview.catalog.names import TASKS, check_task
 from crossview.catalog.readers import READERS
 from crossview.catalog.settings import literal_value
-from crossview.cli.words import declare
+from crossview.cli.words import QUOTED, declare, in_list, split_list
 from crossview.errors import InputError
 from crossview.scoring.specification import Scoring
 
@@ -126,7 +126,8 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
 --date [NAME=]COLUMNS[=FORMAT]: Columns (of a view) of text that are dates, and how they are
     written, such as bought=%d/%m/%Y. Text that is dates in every row is recognized. The column of
     --time may be among them.
---ignore COLUMNS: Columns that are in no view: names or globs, with commas between.
+--ignore COLUMNS: Columns that are in no view: names or globs, with commas between. In all lists
+    a name with a comma or = is in double quotes: --ignore '"a,b",c'.
 --hash-bits: Each view has 2 to the power of this many slots for categories and words.
 --ngrams N: Count sequences of up to N words of a text, such as 2, and not only words.
 --tf-idf/--no-tf-idf: Whether words that are in many texts count less.
@@ -234,10 +235,12 @@ class SourceArguments(Group):
         self.views: dict[str, list[str]] | None = None
         self.kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
         self.ignored: list[str] = []
-        self.ids = [name.strip() for name in (self.on or "").split(",") if name.strip()]
+        self.ids = split_list(self.on or "")
         self.reading = self._given(SourceArguments.LAST)
         if "null" in self.reading:
-            self.reading["null"] = [w for one in self.reading["null"] for w in one.split(",") if w]
+            self.reading["null"] = [
+                word for one in self.reading["null"] for word in split_list(one, strip=False)
+            ]
         if self.reading.get("delimiter") in ("\\t", "tab"):
             self.reading["delimiter"] = "\t"
 
@@ -283,7 +286,7 @@ class TableSource(SourceArguments):
         super().__post_init__()
         given = {option: getattr(self, option) or [] for option in ("view", *KINDS)}
         self.views, self.kinds = parse_columns(given)
-        self.ignored = [name.strip() for one in self.ignore or [] for name in one.split(",")]
+        self.ignored = [name for one in self.ignore or [] for name in split_list(one)]
 
     def arguments(self) -> dict[str, Any]:
         """Return views and encoder, as keyword arguments of the library."""
@@ -304,7 +307,7 @@ class TableSource(SourceArguments):
             words += [word for one in getattr(self, option) or [] for word in (f"--{option}", one)]
         words += _as_words(self._given(self._encoding))
         words += [word for one in self.sources or [] for word in ("--source", one)]
-        return words + (["--on", ",".join(self.ids)] if self.ids else [])
+        return words + (["--on", ",".join(map(in_list, self.ids))] if self.ids else [])
 
     _encoding: ClassVar[tuple[str, ...]] = ("ignore",)
 
@@ -375,15 +378,15 @@ def _columns_of(option: str, value: str) -> tuple[str | None, list[str], str]:
     from crossview.data.encoding.dates import split_format
 
     named, format = split_format(value) if option == "date" else (value, "")
-    name, equals, columns = named.rpartition("=")
-    patterns = [column.strip() for column in columns.split(",") if column.strip()]
-    needs_view = bool(equals) or option == "view"
-    if not patterns or (needs_view and not name.strip()):
+    equals = QUOTED.sub(lambda quoted: "-" * len(quoted[0]), named).rfind("=")
+    name, patterns = named[: max(equals, 0)].strip(), split_list(named[equals + 1 :])
+    needs_view = equals >= 0 or option == "view"
+    if not patterns or (needs_view and not name):
         raise InputError(
             f"--{option} {value!r}: give a view and its columns, such as "
             f"--{option} user='user_*' or --{option} ad=ad_id,ad_size"
         )
-    return name.strip() if equals else None, patterns, format
+    return name or None, patterns, format
 
 
 def _as_words(given: dict[str, Any]) -> list[str]:
@@ -444,7 +447,7 @@ def as_callback(
     groups: dict[str, tuple[type[Group], list[str]]] = {}
     first: list[inspect.Parameter] = []
     last: list[inspect.Parameter] = []
-    declared: dict[str, tuple[str, str]] = {}
+    declared: dict[str, tuple[str, str, bool]] = {}
 
     def parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
         names, metavar, help = texts[name]
@@ -452,7 +455,9 @@ def as_callback(
         if not names:
             hint = Annotated[hint, typer.Argument(show_default=False, **known)]
         else:
-            declared[name] = declared[ARGUMENTS.get(name, name)] = first_option(names)
+            takes_list = metavar.endswith("COLUMNS") or "," in metavar
+            declared[name] = (*first_option(names), takes_list)
+            declared[ARGUMENTS.get(name, name)] = declared[name]
             if name in CHOICES:
                 known["autocompletion"] = starting_with(CHOICES[name])
             hint = Annotated[hint, typer.Option(*names, **known)]

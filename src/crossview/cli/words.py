@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import codecs
 import re
 import shlex
@@ -13,15 +14,41 @@ from typing import TextIO
 _LIBRARY_ONLY = re.compile(r""",? or views=\{[^}]*\}""")
 _VIEWS = re.compile(r"views=\{([^}]*)\}")
 _VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
-_ARGUMENT = re.compile(r"(?<![\w'-])(\w+)=(?:'([^']*)'|([^\s,;:()]*))")
-# of the command that runs: the options for an argument of the library, and for False
-_OPTIONS: dict[str, tuple[str, str]] = {}
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_ARGUMENT = re.compile(rf"(?<![\w'-])(\w+)=(?:({_TEXT})|([^\s,;:()]*))")
+# of the command that runs: the options for an argument of the library, and for False, and whether
+# they take a list
+_OPTIONS: dict[str, tuple[str, str, bool]] = {}
 # what it has said of its rows, for a page
 _SAID: list[str] = []
 
 
-def declare(options: Mapping[str, tuple[str, str]]) -> None:
-    """Set the options of the command: for an argument of the library, and for its value False."""
+# a name of a list that has a comma, or =, in it
+QUOTED = re.compile(r"""(?<![^\s,=])"(?:[^"]|"")*"(?![^\s,=])""")
+_IN_LIST = re.compile(rf"(?s:\s*({QUOTED.pattern})\s*(?:,|$)|([^,]*)(?:,|$))")
+
+
+def split_list(text: str, *, strip: bool = True) -> list[str]:
+    """Return names with commas between; as in CSV, one that has a comma is in double quotes."""
+    names = [
+        quoted[1:-1].replace('""', '"') if quoted else plain.strip() if strip else plain
+        for quoted, plain in _IN_LIST.findall(text)
+    ]
+    return [name for name in names if name]
+
+
+def in_list(name: str) -> str:
+    """Return a name as `split_list` reads it."""
+    if not set('",=').isdisjoint(name) or name != name.strip():
+        return '"' + name.replace('"', '""') + '"'
+    return name
+
+
+def declare(options: Mapping[str, tuple[str, str, bool]]) -> None:
+    """Set the options of the command: for an argument of the library, and for its value False.
+
+    The third says whether they take a list.
+    """
     _SAID.clear()
     _OPTIONS.clear()
     _OPTIONS.update(options)
@@ -36,8 +63,11 @@ def as_options(message: str) -> str:
     def option(found: re.Match[str]) -> str:
         if found[1] not in _OPTIONS:
             return found[0]
-        on, off = _OPTIONS[found[1]]
-        value = found[3] if found[2] is None else shlex.quote(found[2])
+        on, off, takes_list = _OPTIONS[found[1]]
+        value = found[3]
+        if found[2] is not None:
+            text = str(ast.literal_eval(found[2]))
+            value = shlex.quote(in_list(text) if takes_list else text)
         if value in ("True", "False"):
             return on if value == "True" else off
         return f"{on} {value}".rstrip()

@@ -8,6 +8,7 @@ from typing import Any
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import parse_columns, parse_seconds
 from crossview.cli.output import compiling_as_line
+from crossview.cli.words import split_list
 from crossview.data.addresses import is_address
 from crossview.errors import InputError
 
@@ -105,7 +106,7 @@ def run(
     first: Any = model
     if new and label is not None:
         views, kinds = parse_columns(kinds_given)
-        ignored = [name.strip() for one in ignore or [] for name in one.split(",")]
+        ignored = [name for one in ignore or [] for name in split_list(one)]
         first = Beginning(label, task or "classification", views, kinds, ignored)
 
     def say(line: str) -> None:

@@ -21,7 +21,7 @@ from crossview.cli.options import (
     parse_seconds,
 )
 from crossview.cli.output import Report, compiling_as_line, standard_output
-from crossview.cli.words import as_options
+from crossview.cli.words import as_options, split_list
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def run(
             "in_order": in_order,
             "weight": weight,
             "seed": seed,
-            "classes": classes.split(",") if classes else None,
+            "classes": split_list(classes) if classes else None,
             **source.arguments(),
         }
         # 2. learn

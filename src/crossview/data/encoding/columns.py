@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -78,26 +78,36 @@ def match_names(
     return list(found)
 
 
-def kind_of(kind: pa.DataType, column: str) -> str:
-    """Return the kind of a column by its Arrow type."""
+def kind_of(kind: pa.DataType) -> str | None:
+    """Return the kind of a column by its Arrow type; None if it has no use."""
     if _is_number(kind):
         return "numeric"
     if _is_category(kind):
         return "categorical"
     if is_date(kind):
         return "date"
-    if str(kind) == "null":
-        raise InputError(
-            "has no value in any row, so its kind is unknown; name it in numeric=, "
-            f"categorical=, text= or date=, or leave it out: ignore={column!r}",
-            column=column,
+    return None
+
+
+def refuse_unusable(types: Mapping[str, pa.DataType]) -> None:
+    """Raise an error for columns of no kind, all of them at once; ``types`` are theirs."""
+    reasons: dict[str, list[str]] = {}
+    for column, kind in types.items():
+        reason = (
+            "has no value in any row, so its kind is unknown; name it in numeric=, categorical=, "
+            "text= or date="
+            if str(kind) == "null"
+            else f"holds {kind}, which is neither number, category, text nor date; convert it in "
+            "SQL, for example with epoch(...) or CAST(... AS VARCHAR)"
         )
-    raise InputError(
-        f"holds {kind}, which is neither number, category, text nor date; leave it out: "
-        f"ignore={column!r}, or convert it in SQL, for example with epoch(...) or "
-        "CAST(... AS VARCHAR)",
-        column=column,
-    )
+        reasons.setdefault(reason, []).append(column)
+    parts = [
+        f"{'' if len(types) == 1 else ', '.join(columns) + ': '}{reason}, or leave it out: "
+        + " ".join(f"ignore={column!r}" for column in columns)
+        for reason, columns in reasons.items()
+    ]
+    if parts:
+        raise InputError("; ".join(parts), column=next(iter(types)) if len(types) == 1 else None)
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from crossview.data.arrow import column_names, to_arrow
-from crossview.data.encoding.columns import Column, kind_of, match_names, matching, one_array
+from crossview.data.encoding.columns import (
+    Column,
+    kind_of,
+    match_names,
+    matching,
+    one_array,
+    refuse_unusable,
+)
 from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
 from crossview.data.encoding.text import FORMS, find_texts
 from crossview.errors import InputError, closest_names
@@ -69,11 +76,13 @@ def plan_columns(
         unknown = [name for name in unknown if name not in kinds]
         kinds |= dict.fromkeys(find_texts([rows], unknown), "text")
     texts = [name for name, kind in kinds.items() if kind == "text"]
+    of_type = {name: kind_of(types[name]) for name in used if name not in kinds}
+    refuse_unusable({name: types[name] for name, kind in of_type.items() if kind is None})
     columns = [
         Column(
             name,
             view,
-            kinds.get(name) or kind_of(types[name], name),
+            kinds.get(name) or of_type[name] or "",
             name in kinds,
             form or formats.get(name, ""),
         )

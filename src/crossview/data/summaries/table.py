@@ -11,7 +11,6 @@ from crossview.data.arrow import floats, is_number
 from crossview.data.encoding.columns import kind_of
 from crossview.data.encoding.dates import DAY, as_times
 from crossview.data.summaries.columns import MissingSummary, NumberSummary, Target, ValueSummary
-from crossview.errors import InputError
 
 # cells that are in memory together
 MOST_CELLS = 4_000_000
@@ -42,7 +41,8 @@ class TableSummary:
         self.formats = formats or {}
         self.declared, self.target, self.names = declared, target, list(schema.names)
         self.types = dict(zip(schema.names, schema.types, strict=True))
-        self.kinds = {name: self._kind(name) for name in self.names}
+        # None where a type cannot be encoded
+        self.kinds = {n: self.declared.get(n) or kind_of(self.types[n]) for n in self.names}
         numbers = [name for name in self.names if self._is_read_as_number(name)]
         self.numbers = {name: c for c, name in enumerate(numbers)}
         self.values = {
@@ -55,15 +55,6 @@ class TableSummary:
         self.moments = NumberSummary(len(self.numbers))
         self.missing = MissingSummary(len(self.names))
         self.n_rows = 0
-
-    def _kind(self, name: str) -> str | None:
-        """Return the kind of a column; None where its type cannot be encoded."""
-        if name in self.declared:
-            return self.declared[name]
-        try:
-            return kind_of(self.types[name], name)
-        except InputError:
-            return None
 
     def _is_read_as_number(self, name: str) -> bool:
         number = self.kinds[name] == "numeric" and is_number(self.types[name])

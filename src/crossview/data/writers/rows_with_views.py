@@ -112,11 +112,7 @@ class RowWriter:
 
 def _number(value: float) -> str:
     """The shortest text that is read as the same number."""
-    if value == 1.0:
-        return "1"
-    if value and abs(value) < 1e15 and value.is_integer():
-        return str(int(value))
-    return repr(value)
+    return repr(value).removesuffix(".0")
 
 
 def _heads(y: np.ndarray, weight: np.ndarray | None, format: str) -> list[str]:
