@@ -55,7 +55,7 @@ class Experts(list[Expert]):
     ) -> None:
         """Add an expert that has learned nothing."""
         new = new_learner("expert", (name, learner, view), stack.layout_, random_state)
-        if hasattr(new, "calibration"):
+        if "calibration" in new.get_params(deep=False):
             new.calibration = "none"
         expert = Expert(name, new, view, len(self.ever))
         take_columns(expert, stack)
