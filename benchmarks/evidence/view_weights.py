@@ -71,10 +71,10 @@ def findings(tables: list[Table]) -> list[str]:
         ahead = [name for name, gap in gaps.items() if gap > errors[name]]
         behind = [name for name, gap in gaps.items() if -gap > errors[name]]
         real = [gap for name, gap in gaps.items() if not name.endswith(NOISE)]
+        mean = f"; {np.mean(real):+.1f} on average without the sets with noise" if real else ""
         said.append(
             f"{table.title}: learned weights are ahead by more than one standard error on "
-            f"{listed(ahead)}; behind on {listed(behind)}; {np.mean(real):+.1f} on average without "
-            "the sets with noise."
+            f"{listed(ahead)}; behind on {listed(behind)}{mean}."
         )
     return said
 

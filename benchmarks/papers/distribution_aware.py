@@ -189,8 +189,12 @@ need a fitting unit.""",
     run=run,
     higher={"cumulative error": False, POSITIVE: True, NEGATIVE: True},
     claims=(
-        *(Claim("PAM-II", than, "cumulative error") for than in ("PA-II", "CW")),
-        *(Claim("PAM-II", than, POSITIVE) for than in ("PA-II", "CW")),
+        *(
+            Claim("PAM-II", than, measure)
+            for measure in ("cumulative error", POSITIVE, NEGATIVE)
+            for than in ("PA-II", "CW")
+        ),
+        *(Claim("CW", "PA-II", measure) for measure in (POSITIVE, NEGATIVE)),
         Claim("PAM-I", "PA-I", "cumulative error"),
     ),
     printed={

@@ -28,7 +28,9 @@ from crossview import (
 SPLITS = 5
 SOURCE = (
     'Cao, Zhou, Li and Yu, "Multi-view Machines" (2016). [Equations](multi-view-machines.md). '
-    "The text of the paper that we have prints no table."
+    "The earlier version by Cao, Zhou and Yu, from which the equations are, prints no table. The "
+    "abstract of the later one says that MVMs are 3.51 % more accurate than FMs where ratings of "
+    "movies are predicted, and 0.57 % where clicks are."
 )
 
 

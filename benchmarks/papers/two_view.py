@@ -189,9 +189,11 @@ the one of two-view PA is "much smaller" than that of PA.""",
     run=run,
     higher={"F1": True, "view difference": False},
     claims=(
-        Claim("two-view PA", "PA, concatenated", "F1"),
-        Claim("two-view PA", "PA, view 1", "F1"),
-        Claim("PA, concatenated", "PA, view 1", "F1"),
+        *(
+            Claim("two-view PA", than, "F1")
+            for than in ("PA, concatenated", "PA, view 1", "PA, view 2")
+        ),
+        *(Claim("PA, concatenated", than, "F1") for than in ("PA, view 1", "PA, view 2")),
         Claim("two-view PA", "independent views", "view difference"),
         *(
             Claim(name, name, "view difference", ("webkb_course", "internet_ads"))

@@ -191,13 +191,16 @@ def test_pa_equals_the_peer_on_its_own_rule():
         np.testing.assert_allclose(ours.coef_, peer.coef_, rtol=0, atol=1e-12)
 
 
-def test_two_identical_views_learn_what_pa_learns():
+@pytest.mark.parametrize("variant", ["PA", "PA-I", "PA-II"])
+def test_two_identical_views_learn_what_pa_learns(variant):
+    """With half of the C: there is one slack, but two changes of the weights."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     y = X @ rng.normal(size=6) + 0.5 * rng.normal(size=200) > 0
-    one = PassiveAggressiveClassifier(variant="PA", shuffle=False).fit(X, y)
+    given = {"variant": variant, "shuffle": False}
+    one = PassiveAggressiveClassifier(C=0.05, **given).fit(X, y)
     for kind in ("squared", "absolute"):
-        two = MultiViewPAClassifier([6, 6], variant="PA", coupling=kind, shuffle=False)
+        two = MultiViewPAClassifier([6, 6], C=0.1, coupling=kind, **given)
         two.fit(np.hstack([X, X]), y)
         np.testing.assert_allclose(two.coef_, np.hstack([one.coef_, one.coef_]), atol=1e-11)
         np.testing.assert_allclose(

@@ -157,7 +157,7 @@ def test_a_file_holds_members_and_weights(tmp_path):
     [
         ({"members": []}, "members= is empty"),
         ({"members": [("a", AROWClassifier()), ("a", AROWClassifier())]}, "the name 'a'"),
-        ({"members": [("a", 3)]}, "member 'a' is a int"),
+        ({"members": [("a", 3)]}, "member 'a' is an int"),
         ({"members": [("a", MultiViewMachineRegressor())]}, "predict the same"),
         ({"members": [("a", MultiViewPAClassifier([3, 3]))]}, "has views of its own"),
         ({"members": [("a", AROWClassifier(calibration="none"))]}, "has no probabilities"),

@@ -49,6 +49,8 @@ PENALTY = (0.1, 1.0, 10.0, 100.0, 1000.0)
 AVERAGED: dict[str, tuple] = {"average": (True,)}
 PASSES: dict[str, tuple] = {"epochs": (3, 10)}
 BINNED: dict[str, tuple] = {"bins": (10,)}
+# of views that learn alone; coupled by squares they cost as often as they help
+WEIGHED: dict[str, tuple] = {"view_weights": ("learned",)}
 
 WEIGHTS = ("average", "calibration", "class_weight", "fit_intercept", "intercept_scaling")
 COVARIANCE = ("covariance", "diagonal", "initial_variance", "rank")
@@ -103,7 +105,7 @@ def _passive_aggressive() -> Iterator[Learner]:
             "passive-aggressive, by how the views are coupled",
             fixed={"coupling": coupling},
             grid=grid,
-            refined=BINNED | AVERAGED | PASSES,
+            refined=BINNED | (WEIGHED if coupling == "independent" else {}) | AVERAGED | PASSES,
             effort=1 if coupling in ("concatenated", "independent") else 2,
             compared="never" if coupling == "absolute" else "always",
             min_views=1 if coupling == "concatenated" else 2,

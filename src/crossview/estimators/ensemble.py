@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
-from crossview.batch import entries_of, rows_of_view, whole_matrix
-from crossview.errors import InputError, closest_names
+from crossview.batch import entries_of, whole_matrix
+from crossview.errors import InputError
 from crossview.estimators.base import (
     ColumnWeights,
     Schema,
@@ -26,7 +26,13 @@ from crossview.estimators.base import (
     ViewClassifier,
     ViewRegressor,
 )
-from crossview.estimators.base.nested import NestedLearners, named_entries
+from crossview.estimators.base.nested import (
+    NestedLearners,
+    named_entries,
+    new_learner,
+    own_layout,
+    own_rows,
+)
 from crossview.estimators.documentation import (
     ParameterDoc,
     document_parameters,
@@ -41,7 +47,7 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Blend as PortableBlend
 from crossview.portable.scoring import Member
 from crossview.saving.schema import Array
-from crossview.views import MultiView, ViewLayout
+from crossview.views import MultiView
 
 PARAMETERS: dict[str, ParameterDoc] = {
     **VIEWS,
@@ -105,7 +111,6 @@ class Ensemble(NestedLearners):
         "cv": [Interval(Integral, 2, None, closed="left")],
     }
     _nested = "members"
-    _kind: ClassVar[Any]  # what every member is an instance of
     _trees: ClassVar[Any]  # of the default members
     _machine: ClassVar[Any]
 
@@ -148,35 +153,12 @@ class Ensemble(NestedLearners):
             found["mvm"] = self._machine()
         return [(name, learner, None) for name, learner in found.items()]
 
-    def check_params(self) -> None:
-        """Raise an error if a parameter, or one of a member, is out of its range.
-
-        Raises
-        ------
-        InvalidParameterError, InputError
-            The message names the parameter or the member.
-        """
-        super().check_params()
-        for name, learner, _ in named_entries(self.members or [], "members"):
-            if not isinstance(learner, self._kind) or isinstance(learner, Ensemble):
-                raise InputError(
-                    f"member {name!r} is a {type(learner).__name__}; give learners of this package "
-                    "that predict the same"
-                )
-            if getattr(learner, "views", None) is not None:
-                raise InputError(
-                    f"member {name!r} has views of its own; give views= to the ensemble, and the "
-                    "name of a view with the member: (name, learner, view)"
-                )
-            if not gives_predictions(learner):
-                raise InputError(
-                    f"member {name!r} has no probabilities; leave its calibration='none' out"
-                )
-            clone(learner).check_params()  # which keeps what it has checked
+    def _check_nested(self, name: str, learner: Any) -> None:
+        super()._check_nested(name, learner)
+        if not gives_predictions(learner):
+            raise InputError(f"{name} has no probabilities; leave its calibration='none' out")
 
     def _check_combination(self) -> None:
-        if self.members is not None and not len(self.members):
-            raise InputError("members= is empty; leave it at None for the default members")
         if self.weights is not None:
             if self.members is None:
                 raise InputError("weights= are of members=; give both")
@@ -194,14 +176,7 @@ class Ensemble(NestedLearners):
             present = rows.present if len(rows.present) else None
             X = MultiView.from_matrix(whole_matrix(rows), self._slots, present=present)
         random_state = check_random_state(self.random_state)
-        entries = [
-            self._entry(name, learner, view, random_state)
-            for name, learner, view in (
-                self._default_members()
-                if self.members is None
-                else named_entries(self.members, "members")
-            )
-        ]
+        entries = [self._entry(entry, random_state) for entry in self._given_members()]
         used = np.flatnonzero(weight)  # a row of weight 0 changes nothing
         if len(used) < len(weight):
             X, y, weight = X[used], y[used], weight[used]
@@ -212,16 +187,15 @@ class Ensemble(NestedLearners):
         self._members = [one._replace(learner=self._fitted(one, X, y, weight)) for one in entries]
         self._state = {"weights": np.array(w), "center": np.array([self._center(y, weight)])}
 
-    def _entry(self, name: str, learner: Any, view: str | None, random_state: Any) -> _Member:
+    def _given_members(self) -> Iterator[tuple[str, Any, str | None]]:
+        """Yield name, learner and view of each member."""
+        given = self._default_members() if self.members is None else self.members
+        return named_entries(given, "members")
+
+    def _entry(self, entry: tuple[str, Any, str | None], random_state: Any) -> _Member:
         """Return a member that has learned nothing."""
-        new, names = clone(learner), self._slots.names
-        if "random_state" in new.get_params(deep=False) and new.random_state is None:
-            new.set_params(random_state=int(random_state.randint(2**31)))
-        if view is not None and view not in names:
-            raise InputError(
-                f"member {name!r} is for the view {view!r}{closest_names(str(view), names)}"
-            )
-        return _Member(name, new, view)
+        name, _, view = entry
+        return _Member(name, new_learner("member", entry, self._slots, random_state), view)
 
     def _fitted(self, one: _Member, X: MultiView, y: np.ndarray, weight: np.ndarray) -> Any:
         """Return the learner of a member, fitted to these rows."""
@@ -251,11 +225,8 @@ class Ensemble(NestedLearners):
 
     def _each(self, rows: Rows) -> Iterator[tuple[_Member, Rows]]:
         """Yield each member, and the rows as it sees them."""
-        found: dict[str | None, Rows] = {None: rows}
-        for one in self._members:
-            if one.view is not None and one.view not in found:
-                found[one.view] = rows_of_view(rows, self._slots.names.index(one.view))
-            yield one, found[one.view]
+        views = (one.view for one in self._members)
+        yield from zip(self._members, own_rows(rows, views, self._slots.names), strict=True)
 
     def _predictions(self, rows: Rows) -> np.ndarray:
         """Return what the members say, (n_members, n_samples, n_blended)."""
@@ -320,26 +291,8 @@ class Ensemble(NestedLearners):
         own = _Weights(state, len(self._members))
         return [own, *super()._parts(state)]
 
-    def get_state(self) -> dict[str, np.ndarray]:
-        """Return the weights, and the state of each member."""
-        return super().get_state() | {
-            f"{k}/{name}": array
-            for k, one in enumerate(self._members)
-            for name, array in one.learner.get_state().items()
-        }
-
-    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore the state that `get_state` returned."""
-        own: dict[str, dict[str, np.ndarray]] = {str(k): {} for k in range(len(self._members))}
-        for key, array in state.items():
-            position, slash, name = key.partition("/")
-            if slash and position not in own:
-                raise InputError("the members of the ensemble have no such state")
-            if slash:
-                own[position][name] = array
-        super().set_state({name: value for name, value in state.items() if "/" not in name})
-        for k, one in enumerate(self._members):
-            one.learner.set_state(own[str(k)])
+    def _learners(self) -> list[Any]:
+        return [one.learner for one in self._members]
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays."""
@@ -356,22 +309,17 @@ class Ensemble(NestedLearners):
     def set_header(self, header: Mapping[str, Any]) -> None:
         """Restore the header that `get_header` returned."""
         super().set_header(header)
-        given = self._default_members() if self.members is None else self.members
-        known = {name: (learner, view) for name, learner, view in named_entries(given, "members")}
+        known = {entry[0]: entry for entry in self._given_members()}
         self._members = []
         for entry in header["members"]:
             if entry["name"] not in known:
                 raise InputError(f"the ensemble has no member {entry['name']!r}")
-            learner, view = known.pop(entry["name"])
-            one = self._entry(entry["name"], learner, view, check_random_state(0))
+            one = self._entry(known.pop(entry["name"]), check_random_state(0))
             if entry["random_state"] is not None:
                 one.learner.set_params(random_state=entry["random_state"])
             one.learner.set_header(entry["header"])
-            layout = self._slots
-            if view is not None:
-                layout = ViewLayout([view], [layout.widths[layout.index(view)]])
             classes = getattr(self, "classes_", None)
-            if one.learner.layout_ != layout or (
+            if one.learner.layout_ != own_layout(one.view, self._slots) or (
                 classes is not None and not np.array_equal(one.learner.classes_, classes)
             ):
                 raise InputError("the members of the ensemble do not fit its columns or classes")
@@ -467,7 +415,8 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     (['arow', 'worst'], True)
     """
 
-    _kind, _trees, _machine = ViewClassifier, MultiViewTreesClassifier, MultiViewMachineClassifier
+    _nested_kind = ViewClassifier
+    _trees, _machine = MultiViewTreesClassifier, MultiViewMachineClassifier
     scores_are_log_odds = True
 
     calibration: str = "none"
@@ -545,7 +494,8 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     True
     """
 
-    _kind, _trees, _machine = ViewRegressor, MultiViewTreesRegressor, MultiViewMachineRegressor
+    _nested_kind = ViewRegressor
+    _trees, _machine = MultiViewTreesRegressor, MultiViewMachineRegressor
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,21 +17,16 @@ from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
 from crossview.batch import RowBuffers, entries_of, read_only, rows_at
-from crossview.errors import InputError, type_of
+from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
 from crossview.estimators.base.calibration import portable_calibration
-from crossview.estimators.base.nested import NestedLearners, named_entries
+from crossview.estimators.base.nested import NestedLearners, named_entries, own_layout
 from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.values import without_overflowing_rows
 from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.defaults import EXPERT_CLASSES, MAX_VIEWS_ALONE, view_expert
-from crossview.estimators.stacking.experts import (
-    Experts,
-    experts_from_json,
-    experts_to_json,
-    own_layout,
-)
+from crossview.estimators.stacking.experts import Experts, experts_from_json, experts_to_json
 from crossview.estimators.stacking.memory import MemoryState
 from crossview.estimators.stacking.one_row import StackRow
 from crossview.estimators.validation import Interval
@@ -85,8 +79,8 @@ class Stacking(NestedLearners):
     shuffle: bool = True
     random_state: Any = None
 
-    _expert_kind: ClassVar[Any]  # what every expert is an instance of
-    _nested = "experts"
+    _nested, _nested_has = "experts", " with score_then_learn"
+    _own_views = ("views", "random_views")
 
     # --- to be implemented by subclasses ------------------------------------------------
 
@@ -105,32 +99,6 @@ class Stacking(NestedLearners):
     def _loop(self) -> Pass:
         """Return the loop that combines the scores."""
         raise NotImplementedError
-
-    def check_params(self) -> None:
-        """Raise an error if a parameter, or one of an expert, is out of its range.
-
-        Raises
-        ------
-        InvalidParameterError, InputError
-            The message names the parameter or the expert.
-        """
-        super().check_params()
-        if self.experts is not None and not len(self.experts):
-            raise InputError("experts= is empty; leave it at None for the default experts")
-        for name, learner, _ in named_entries(self.experts or []):
-            if not isinstance(learner, self._expert_kind) or isinstance(learner, Stacking):
-                raise InputError(
-                    f"expert {name!r} is {type_of(learner)}; give learners of this package "
-                    "with score_then_learn that predict the same"
-                )
-            if getattr(learner, "views", None) is not None or getattr(
-                learner, "random_views", None
-            ):
-                raise InputError(
-                    f"expert {name!r} has views of its own; give views= to the stack, and the name "
-                    "of a view with the expert: (name, learner, view)"
-                )
-            clone(learner).check_params()  # which keeps what it has checked
 
     def check_streams(self) -> None:
         """Raise an error if an expert cannot learn from a stream.
@@ -390,7 +358,7 @@ class Stacking(NestedLearners):
     def _check_columns(self, slots: ViewLayout) -> None:
         if hasattr(self, "_experts"):
             for expert in self._experts:
-                expert.learner._check_columns(own_layout(expert, slots))
+                expert.learner._check_columns(own_layout(expert.view, slots))
 
     def _grow_state(self, moved: np.ndarray, before: ViewLayout) -> None:
         old, names = self._experts.names, self.layout_.names
@@ -403,10 +371,8 @@ class Stacking(NestedLearners):
             self._experts.add(*entry, self, random_state)
             self._stack_state(self._state).add_expert()
 
-    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Restore the state that `get_state` returned."""
-        super().set_state({name: value for name, value in state.items() if "/" not in name})
-        self._experts.set_state({name: value for name, value in state.items() if "/" in name})
+    def _learners(self) -> list[Any]:
+        return [expert.learner for expert in self._experts]
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the state that is not arrays."""
@@ -417,7 +383,7 @@ class Stacking(NestedLearners):
         super().set_header(header)
         self._experts = experts_from_json(header["experts"], self.experts, EXPERT_CLASSES, self)
         for expert in self._experts:
-            if not isinstance(expert.learner, self._expert_kind):
+            if not isinstance(expert.learner, self._nested_kind):
                 raise InputError(f"expert {expert.name!r} does not predict what the stack does")
             expert.learner.check_params()
             expert.learner.check_streams()

@@ -113,7 +113,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """
 
     scores_are_log_odds = True
-    _expert_kind = OnlineClassifier
+    _nested_kind = OnlineClassifier
 
     _parameter_constraints: ClassVar[dict] = {
         **Stacking._parameter_constraints,

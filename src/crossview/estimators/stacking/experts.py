@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from crossview.batch import entries_of, rows_of_view
-from crossview.errors import InputError, closest_names
+from crossview.batch import entries_of
+from crossview.errors import InputError
 from crossview.estimators.base import Columns, Models, State, ViewLearner
-from crossview.estimators.base.nested import named_entries
+from crossview.estimators.base.nested import named_entries, new_learner, own_layout, own_rows
 from crossview.estimators.base.online import pass_over
 from crossview.kernels.rows import Rows
-from crossview.views import ViewLayout
 
 
 @dataclass
@@ -55,18 +54,10 @@ class Experts(list[Expert]):
         self, name: str, learner: Any, view: str | None, stack: ViewLearner, random_state: Any
     ) -> None:
         """Add an expert that has learned nothing."""
-        new = clone(learner)
-        known = new.get_params(deep=False)
-        if "random_state" in known and known["random_state"] is None:
-            new.set_params(random_state=int(random_state.randint(2**31)))
-        if "calibration" in known:
+        new = new_learner("expert", (name, learner, view), stack.layout_, random_state)
+        if "calibration" in new.get_params(deep=False):
             new.calibration = "none"
         expert = Expert(name, new, view, len(self.ever))
-        if view is not None and view not in stack.layout_.names:
-            raise InputError(
-                f"expert {name!r} is for the view {view!r}"
-                f"{closest_names(str(view), stack.layout_.names)}"
-            )
         take_columns(expert, stack)
         new._check_columns(new._slots)
         new._start_state()
@@ -113,15 +104,9 @@ class Experts(list[Expert]):
         return found
 
     def _with_rows(self, rows: Rows) -> Iterator[tuple[Any, Rows, np.ndarray | None]]:
-        """Yield each learner, its rows, and in which of them its view is missing (None: none).
-
-        The rows of a view are cut out of the batch once.
-        """
-        views: dict[str | None, Rows] = {None: rows}
-        for expert in self:
-            if expert.view not in views:
-                views[expert.view] = rows_of_view(rows, self.names.index(expert.view))
-            own = views[expert.view]
+        """Yield each learner, its rows, and in which of them its view is missing (None: none)."""
+        seen = own_rows(rows, (expert.view for expert in self), self.names)
+        for expert, own in zip(self, seen, strict=True):
             may_miss = expert.view is not None and len(own.present) > 0
             yield expert.learner, own, ~own.present[:, 0] if may_miss else None
 
@@ -150,14 +135,6 @@ class Experts(list[Expert]):
 
     # --- state ------------------------------------------------------------------------------
 
-    def get_state(self) -> dict[str, np.ndarray]:
-        """Return the state of all experts."""
-        return {
-            f"{k}/{name}": array
-            for k, expert in enumerate(self)
-            for name, array in expert.learner.get_state().items()
-        }
-
     def merged(self, models: Models) -> State:
         """Return the merged arrays of all experts."""
         return {
@@ -165,17 +142,6 @@ class Experts(list[Expert]):
             for k, expert in enumerate(self)
             for name, value in expert.learner._merged(models.select(f"{k}/")).items()
         }
-
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Restore the state that `get_state` returned."""
-        own: dict[int, dict[str, np.ndarray]] = {}
-        for key, array in state.items():
-            position, _, name = key.partition("/")
-            own.setdefault(int(position), {})[name] = array
-        if own.keys() != set(range(len(self))):
-            raise InputError("the experts of the stack have no state, or there are more states")
-        for k, expert in enumerate(self):
-            expert.learner.set_state(own[k])
 
 
 def experts_to_json(experts: Experts) -> dict[str, Any]:
@@ -235,14 +201,8 @@ def own_columns(expert: Expert, columns: Columns) -> Columns:
     named = columns.named
     if named is not None and named.fixed is None:
         return Columns.of_names(named if expert.view is None else named.select(expert.view))
-    return Columns(own_layout(expert, columns.layout), own_layout(expert, columns.slots))
-
-
-def own_layout(expert: Expert, layout: ViewLayout) -> ViewLayout:
-    """Return the columns of the stack that the expert has: all, or those of its view."""
-    if expert.view is None:
-        return layout
-    return ViewLayout([expert.view], [layout.widths[layout.index(expert.view)]])
+    view = expert.view
+    return Columns(own_layout(view, columns.layout), own_layout(view, columns.slots))
 
 
 def _is_plain(value: Any) -> bool:

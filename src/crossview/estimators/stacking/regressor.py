@@ -82,7 +82,7 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     True
     """
 
-    _expert_kind = OnlineRegressor
+    _nested_kind = OnlineRegressor
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_regressors(self.layout_)

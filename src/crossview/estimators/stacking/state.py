@@ -92,10 +92,6 @@ class StackState(StatePart):
             "stacks": Array("b1", (n,)),
         }
 
-    def saved(self) -> State:
-        """Return the arrays of all experts."""
-        return self.experts.get_state()
-
     def merged(self, models: Models) -> State:
         """Return the mean weights of stacks with the same experts, and the history of the first.
 
