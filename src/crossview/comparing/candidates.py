@@ -50,13 +50,16 @@ def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
     return sorted(learners, key=place)
 
 
-def quadratic_cost(n_columns: int, n_rows: int | None) -> float:
+def quadratic_cost(n_columns: int, n_rows: int | None, numbers: float = 1.0) -> float:
     """Return the multiplications of a pass with an exact covariance.
 
-    They are the rows times the square of the columns, or of the rows if those are fewer.
+    They are for each row the square of the columns, or if rows are kept instead, the numbers in
+    all of them.
+
+    numbers: in a row; 1: it is not known, and the least is returned.
     """
     rows = n_rows or math.inf
-    return rows * min(rows, n_columns) ** 2
+    return rows * min(n_columns**2, rows * max(numbers, min(rows, n_columns)))
 
 
 def compared_learners(

@@ -31,7 +31,7 @@ FEWER = 1 / 2
 MOST_OF_ONE, MOST_OF_BASELINE = 0.5, 0.1
 # seconds of a fit: for each number of a row by the effort, for each row, and of any; what needs all
 # rows in memory takes longer
-BY_EFFORT = {0: 2e-8, 1: 2e-8, 2: 4e-8, 3: 1e-7, 4: 3e-7, 5: 1e-6, 6: 1e-6, 7: 2e-5}
+BY_EFFORT = {0: 5e-9, 1: 5e-9, 2: 1e-8, 3: 2e-8, 4: 1e-7, 5: 5e-7, 6: 5e-7, 7: 2e-5}
 IN_MEMORY = 4.0
 BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
 # until tasks have told what a learner takes, a guess may be too low by this factor
@@ -55,8 +55,9 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     by_number = BY_EFFORT.get(learner.effort, 0.0) * (1.0 if learner.streams else IN_MEMORY)
     seconds = BY_ROW + by_number * numbers
     if learner.quadratic:
-        seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows) / n_rows
-    return seconds * (n_classes if n_classes > 2 else 1)
+        seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
+    # several classes share passes over the rows, and stop at different ones
+    return seconds * math.sqrt(max(n_classes, 2) / 2)
 
 
 @dataclass
