@@ -76,7 +76,8 @@ class OneClassWarning(UserWarning):
 class GuessWarning(UserWarning):
     """Warning of a guess, and how to change it.
 
-    The encoding or decimal point of a text file, or whether labels are classes or numbers.
+    The encoding or decimal point of a text file, whether labels are classes or numbers, and which
+    of them are one class.
     """
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from crossview.errors import InputError
+
 # beside a row of this weight, one of weight 1 is still seen by sums in double precision
 MAX_WEIGHT = 1e12
 # what the positive class of two is called, in lower case
@@ -48,6 +50,8 @@ def has_label(y: Any) -> np.ndarray:
         return np.asarray(~np.isnan(y))
     if y.dtype.kind != "O":
         return np.ones(len(y), dtype=bool)
+    if y.ndim > 1:
+        raise InputError(f"y has {y.ndim} dimensions; give one label per row")
     return np.fromiter((_is_present(label) for label in y), dtype=bool, count=len(y))
 
 

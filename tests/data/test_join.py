@@ -159,6 +159,17 @@ def test_digits_in_text_files_are_what_the_other_tables_have(tmp_path):
         assert rows(joined)["t__x"].to_pylist() == [8, None, 9]
 
 
+def test_ids_of_twenty_digits_stay_apart(tmp_path):
+    ids = [f"1234567890123456789{i}" for i in range(4)]
+    lines = "".join(f"{one},{'pq'[i % 2]}\n" for i, one in enumerate(ids))
+    (tmp_path / "n.csv").write_text(f"id,y\n{lines}")
+    rows_of_t = "".join(f'{{"id": {one}, "x": {one[-1]}}}\n' for one in ids[::-1])
+    (tmp_path / "t.jsonl").write_text(rows_of_t)
+    assert rows(open_table(tmp_path / "n.csv"))["id"].to_pylist() == ids
+    joined = join_tables(tmp_path / "n.csv", {"t": tmp_path / "t.jsonl"}, "id")
+    assert rows(joined)["t__x"].to_pylist() == [0, 1, 2, 3]
+
+
 def test_several_rows_of_one_id_are_said():
     visits = pa.table({"id": [1, 2, 1], "y": ["p", "q", "q"]})
     users = pa.table({"id": [2, 1], "age": [30, 40]})

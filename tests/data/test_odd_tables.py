@@ -5,14 +5,22 @@ import uuid
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import crossview
-from crossview import InputError, ViewEncoder
+from crossview import GuessWarning, InputError, ViewEncoder, train
 
 N = 20
+
+
+def ids(values):
+    """A frame of two rows with an id and a number."""
+    return pd.DataFrame({"id": ["u", "v"], "x": values})
+
+
 TABLE = {"a__x": np.arange(N) * 1.0, "b__y": np.sin(np.arange(N)), "l": ["p", "q"] * (N // 2)}
 
 
@@ -191,3 +199,16 @@ def test_codes_of_one_byte_leave_room_for_a_missing_value(column):
         known, "label", views={"u": "u__*", "v": "v__*"}, model="pa:squared"
     ).fitted
     assert crossview.evaluate(fitted, table.slice(1), "label", by=[column]).skipped == 1
+
+
+@pytest.mark.parametrize("X", [{"a": ids([1, 2]), "b": ids([3, 4])}, ids([1, 2])])
+def test_labels_are_no_table(X):
+    y = pd.DataFrame({"id": ["u", "v"], "y": ["p", "q"]})
+    with pytest.raises(InputError, match="y has 2 dimensions; give one label per row"):
+        train(X, y, on="id" if isinstance(X, dict) else None)
+
+
+def test_labels_that_differ_in_blanks_or_capitals_are_said():
+    table = pa.table({"v__x": range(8), "y": ["ja", "nein", "Ja ", "nein"] * 2})
+    with pytest.warns(GuessWarning, match="y: 'Ja ' and 'ja' are two classes, and differ in blank"):
+        train(table, "y", model="perceptron")

@@ -487,7 +487,9 @@ BAD = {
     "comma.jsonl": (b'{"a": 1}\n{"a": ,2}\n{"a": 3}\n', 1, r"not valid JSON \(line 2\)"),
     "list.jsonl": (b'{"a": 1}\n[2]\n', 1, "not a JSON object"),
     "text.parquet": (b"a,b\n1,2\n" * 9, None, "[Pp]arquet"),
-    "table.xlsx": (b"PK", None, "cannot tell the format"),
+    "table.xlsx": (b"PK", None, "is a workbook; save the sheet as CSV"),
+    "table.csv.zip": (b"PK", None, "is an archive; unpack it"),
+    "table.dat": (b"PK", None, "cannot tell the format"),
     "table.parquet.gz": (b"PK", None, "cannot tell the format"),
 }  # fmt: skip
 

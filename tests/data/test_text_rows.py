@@ -398,6 +398,9 @@ def test_weights_and_missing_labels(tmp_path):
     rng = np.random.default_rng(1)
     X = MultiView({name: sp.csr_array(rng.normal(size=(90, 3))) for name in "ab"})
     y = np.where(X["a"].toarray()[:, 0] > 0, 1.0, -1.0)
+    convert(X, np.where(y > 0, "b", "a"), tmp_path / "s.vw")
+    heads = {line.split(" ")[0] for line in (tmp_path / "s.vw").read_text().splitlines()}
+    assert heads == {"0", "1"}
     convert(X, y, tmp_path / "t.vw")
     lines = (tmp_path / "t.vw").read_text().splitlines()
     weight = np.where(np.arange(90) % 3, 1.0, 2.5)

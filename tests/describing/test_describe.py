@@ -156,6 +156,11 @@ def test_a_label_that_is_too_large_is_no_warning_of_numpy():
     assert describe(table, "y", task="regression").n_rows == N
 
 
+def test_a_label_without_a_value_has_no_class():
+    table = pa.table({"a__x": RNG.normal(size=N), "y": pa.nulls(N, pa.string())})
+    assert describe(table, "y").warnings == ["y: all of the rows have no label"]
+
+
 def test_an_identifier_by_its_name_unless_it_is_declared():
     ids = RNG.integers(50, size=N)
     # a column in no view is not learned

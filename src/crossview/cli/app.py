@@ -44,7 +44,7 @@ def crossview_command(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
-    """Learn from several views of the same thing, as they stream in."""
+    """Combine several data sources in one model, which predicts even if one is missing."""
     if version:
         typer.echo(f"crossview {crossview.__version__}")
         raise typer.Exit

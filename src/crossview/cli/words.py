@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TextIO
 
 # of the library's messages: what the command line has no words for, and columns of views
@@ -66,7 +67,9 @@ def as_options(message: str) -> str:
         on, off, takes_list = _OPTIONS[found[1]]
         value = found[3]
         if found[2] is not None:
-            text = str(ast.literal_eval(found[2]))
+            text = found[2][1:-1]
+            with suppress(ValueError, SyntaxError):  # what is quoted may be no literal of Python
+                text = str(ast.literal_eval(found[2]))
             value = shlex.quote(in_list(text) if takes_list else text)
         if value in ("True", "False"):
             return on if value == "True" else off

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +13,7 @@ from crossview.catalog.learners import LEARNERS
 from crossview.data.arrow import codes_of, is_number, labels_as, numbers_of
 from crossview.data.encoding.dates import as_times, check_format, is_text
 from crossview.data.source import Batch, Source
-from crossview.errors import InputError, some_names
+from crossview.errors import GuessWarning, InputError, some_names
 from crossview.labels import MAX_WEIGHT, has_label, known_labels
 
 if TYPE_CHECKING:
@@ -127,6 +128,18 @@ def check_classes(
             "(a number to predict: task='regression')",
             column=label,
         )
+    alike: dict[str, Any] = {}
+    for value in found:
+        first = alike.setdefault(str(value).strip().casefold(), value)
+        if first is not value:
+            warnings.warn(
+                f"{'the labels' if label is None else label}: {first!r} and {value!r} are two "
+                "classes, and differ in blanks or capitals only; if they mean the same, write "
+                "them alike",
+                GuessWarning,
+                stacklevel=2,
+            )
+            break
     return share_long(np.asarray(found))
 
 

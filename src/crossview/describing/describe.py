@@ -473,7 +473,7 @@ class _Pass(TableSummary):
                 if self.target.numbers
                 else "has more than 1,000 different values; to predict a number: task='regression'"
             )
-        elif not self.target.numbers and n_rows and len(self.target.classes) < 2:
+        elif not self.target.numbers and len(self.target.classes) == 1:
             yield "has one class in all rows; a classifier needs two or more"
 
     def _about_values(

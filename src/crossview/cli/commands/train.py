@@ -46,7 +46,7 @@ settings --set NAME=VALUE: A parameter of the model, such as C=0.1 or n_factors=
 --classes A,B,...: All labels that may occur. Without it, the label column is read once before.
 --checkpoint FILE: Keep the run in this file while it lasts: the model so far, the position in
     SOURCE, a hash of the rows that were read, all counts. It is a model file, too.
---every TIME: Time between two checkpoints, such as 10s or 5min.
+--every TIME: Time between two checkpoints, such as 10s or 5min. Default: 60s.
 --resume: Go on from --checkpoint, if the file is there: the model is, to the last bit, the one of
     a run that never stopped. If SOURCE has other rows than before, nothing is written.
 --log FILE: Write a JSON line for each window of rows, each predicted before it was learned: loss,
@@ -76,7 +76,7 @@ def run(
     scoring: ScoringArguments,
     cluster: ClusterArguments,
     checkpoint: Path | None = None,
-    every: str = "60s",
+    every: str | None = None,
     resume: bool = False,
     log: Path | None = None,
     log_every: int | None = None,
@@ -102,15 +102,17 @@ def run(
         epochs=None if epochs == 1 else epochs,
         init=init,
         checkpoint=checkpoint,
+        every=every,
         resume=resume or None,
         log=log,
         log_every=log_every,
         source=source.sources,
         report=report,
     )
-    seconds = parse_seconds(every, "--every", zero=True)
-    if resume and checkpoint is None:
-        raise InputError("--resume goes on from a file; name it by --checkpoint")
+    seconds = parse_seconds(every or "60s", "--every", zero=True)
+    if checkpoint is None and (resume or every is not None):
+        option = "--resume goes on from" if resume else "--every is about"
+        raise InputError(f"{option} a checkpoint; name its file by --checkpoint")
     if log_every is not None and log is None:
         raise InputError("--log-every is about a log; name its file by --log")
     own, scored = parse_settings(settings), scoring.make()

@@ -17,6 +17,9 @@ from crossview.saving.files import is_pipe
 
 _COMPRESSIONS = {".gz", ".zst"}
 _REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
+_WORKBOOK = "is a workbook; save the sheet as CSV, or give Python the frame of pandas.read_excel"
+# what people have, and what to do with it
+_OTHERS = dict.fromkeys((".xlsx", ".xls", ".ods"), _WORKBOOK) | {".zip": "is an archive; unpack it"}
 _QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
 
 
@@ -97,6 +100,8 @@ def find_format(file: str) -> Reader:
     for reader in READERS:
         if suffix in reader.suffixes and (reader.compressed or not compressed):
             return reader
+    if suffix in _OTHERS:
+        raise InputError(_OTHERS[suffix], file=file)
     known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
     packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
     raise InputError(
