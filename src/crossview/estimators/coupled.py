@@ -93,7 +93,8 @@ class MultiViewPAClassifier(CovarianceClassifier):
     view_weights : {"equal", "learned"}, default="equal"
         Weights β_v of the views in the joint score, of mean 1.  "learned": exponentiated gradient
         on the joint loss ``max(0, 1 - mean β_v m_v)``, so that better views dominate; no less than
-        0.1.  It helps where a view says little, and costs a little where all views are good.
+        0.1.  It helps independent views where one says little; coupled by squares it costs as often
+        as it helps.
 
     Attributes
     ----------

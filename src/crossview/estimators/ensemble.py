@@ -294,8 +294,7 @@ class Ensemble(NestedLearners):
     def _learners(self) -> list[Any]:
         return [one.learner for one in self._members]
 
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
+    def _header(self) -> dict[str, Any]:
         members = [
             {
                 "name": one.name,
@@ -304,11 +303,10 @@ class Ensemble(NestedLearners):
             }
             for one in self._members
         ]
-        return {**super().get_header(), "members": members}
+        return {**super()._header(), "members": members}
 
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned."""
-        super().set_header(header)
+    def _take_header(self, header: Mapping[str, Any]) -> None:
+        super()._take_header(header)
         known = {entry[0]: entry for entry in self._given_members()}
         self._members = []
         for entry in header["members"]:

@@ -411,14 +411,12 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         calibrated = self.calibration != "none" or "calibration" in state
         return [*super()._parts(state), *([self._calibrator(state)] if calibrated else [])]
 
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
+    def _header(self) -> dict[str, Any]:
         classes = classes_to_json(self.classes_)
-        return {"classes": classes, "threshold": self.threshold_, **super().get_header()}
+        return {"classes": classes, "threshold": self.threshold_, **super()._header()}
 
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned."""
-        super().set_header(header)
+    def _take_header(self, header: Mapping[str, Any]) -> None:
+        super()._take_header(header)
         self.classes_ = classes_from_json(**header["classes"])
         self.set_threshold(header["threshold"])
 

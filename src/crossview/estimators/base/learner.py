@@ -445,6 +445,10 @@ class ViewLearner(BaseEstimator):
         header : dict
             Ready for JSON.
         """
+        return self._header()
+
+    def _header(self) -> dict[str, Any]:
+        """Return the header; a subclass adds what `_header_schema` says."""
         names = getattr(self, "feature_names_in_", None)
         return {
             **self._columns.to_json(),
@@ -466,6 +470,10 @@ class ViewLearner(BaseEstimator):
             It is no header of this learner.
         """
         check_header(header, self._header_schema(), type(self).__name__)
+        self._take_header(header)
+
+    def _take_header(self, header: Mapping[str, Any]) -> None:
+        """Restore what `_header` returned."""
         self.n_features_in_, names = int(header["n_features_in"]), header["feature_names_in"]
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)

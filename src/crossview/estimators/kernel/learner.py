@@ -162,9 +162,8 @@ class KernelLearner(ViewLearner):
         kind = Columns if self.random_views is None else RandomColumns
         return kind.from_json(header, type(self).__name__)
 
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
-        return {"subsets": None, **super().get_header()}
+    def _header(self) -> dict[str, Any]:
+        return {"subsets": None, **super()._header()}
 
     def _header_schema(self) -> dict[str, Any]:
         subsets = None if self.random_views is None else [[int]]

@@ -365,16 +365,14 @@ class MachineLearner(ViewLearner):
     def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
         return {**super()._merged_header(models, shares), "passes": None}
 
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
+    def _header(self) -> dict[str, Any]:
         passes = None
         if hasattr(self, "n_iter_"):
             passes = {"n": self.n_iter_, "validation_loss": self.validation_loss_.tolist()}
-        return {**super().get_header(), "passes": passes}
+        return {**super()._header(), "passes": passes}
 
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned."""
-        super().set_header(header)
+    def _take_header(self, header: Mapping[str, Any]) -> None:
+        super()._take_header(header)
         if passes := header["passes"]:
             self.n_iter_ = passes["n"]
             self.validation_loss_ = np.asarray(passes["validation_loss"])

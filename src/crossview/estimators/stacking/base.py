@@ -374,13 +374,11 @@ class Stacking(NestedLearners):
     def _learners(self) -> list[Any]:
         return [expert.learner for expert in self._experts]
 
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays."""
-        return {**super().get_header(), "experts": experts_to_json(self._experts)}
+    def _header(self) -> dict[str, Any]:
+        return {**super()._header(), "experts": experts_to_json(self._experts)}
 
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the header that `get_header` returned."""
-        super().set_header(header)
+    def _take_header(self, header: Mapping[str, Any]) -> None:
+        super()._take_header(header)
         self._experts = experts_from_json(header["experts"], self.experts, EXPERT_CLASSES, self)
         for expert in self._experts:
             if not isinstance(expert.learner, self._nested_kind):

@@ -283,25 +283,11 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         for name in ("stream_threshold_", "_scores_without_memory"):
             self.__dict__.pop(name, None)
 
-    def get_header(self) -> dict[str, Any]:
-        """Return the part of the state that is not arrays.
+    def _header(self) -> dict[str, Any]:
+        return {**super()._header(), "stream_threshold": self.stream_threshold_}
 
-        Returns
-        -------
-        dict
-            As JSON; both thresholds are in it.
-        """
-        return {**super().get_header(), "stream_threshold": self.stream_threshold_}
-
-    def set_header(self, header: Mapping[str, Any]) -> None:
-        """Restore the part of the state that is not arrays.
-
-        Parameters
-        ----------
-        header : mapping
-            From `get_header`.
-        """
-        super().set_header(header)
+    def _take_header(self, header: Mapping[str, Any]) -> None:
+        super()._take_header(header)
         self.set_threshold(header["threshold"], stream_threshold=header["stream_threshold"])
 
     def _header_schema(self) -> dict[str, Any]:
