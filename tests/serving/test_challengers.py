@@ -14,7 +14,7 @@ from crossview import InputError
 from crossview.scoring.significance import ConfidenceSequence
 from crossview.serving.challengers import Compared
 from crossview.serving.folder import Folder, replay
-from crossview.serving.live import LiveModel
+from crossview.serving.live import Example, LiveModel
 from live_servers import make_model, make_rows, serving
 
 
@@ -195,8 +195,9 @@ def test_answers_before_a_label_are_the_same_in_batches(learner):
             {},
         )
         live.model_at = (lambda n: pytest.fail("it was restored")) if together else None
-        answers = live.learn_rows(rows[:20], y[:20], 0, answered=True)
-        answers += live.learn_rows(rows[20:], y[20:], 20, answered=True)
+        examples = [Example(rows[t], y[t], t + 1, max(0, t - t % 3)) for t in range(60)]
+        answers = live.learn_rows(examples[:20], 0, answered=True)
+        answers += live.learn_rows(examples[20:], 20, answered=True)
         assert answers[0] is None
         found.append(answers)
     assert found[0] == found[1]

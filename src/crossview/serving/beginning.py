@@ -55,7 +55,8 @@ class Beginning:
         kinds: dict[str, Any] = {kind: list(names) for kind, names in self.kinds.items() if names}
         encoder = ViewEncoder(self.views, **kinds)
         encoder.check_params()
-        return pipeline(encoder, find_learner(MODEL, self.task, ()).make(random_state=0))
+        entry = find_learner(MODEL, self.task, ())
+        return pipeline(encoder, entry.make(random_state=0, **entry.in_order_params))
 
     @property
     def info(self) -> dict[str, Any]:

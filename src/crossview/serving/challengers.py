@@ -138,14 +138,12 @@ class Challenger:
     compared: Compared = field(default_factory=Compared)
     is_logged: bool = True
 
-    def meet(
-        self, rows: Sequence[Any], labels: Sequence[Any], before: int, served: Iterable[Any]
-    ) -> None:
+    def meet(self, examples: Sequence[Any], before: int, served: Iterable[Any]) -> None:
         """Predict rows before their labels, learn them, and compare with what is served.
 
         Parameters
         ----------
-        rows, labels : sequence
+        examples : sequence of Example
             In the order of the log.
         before : int
             How many labels were learned before.
@@ -153,15 +151,15 @@ class Challenger:
             What the model that is served predicts before each label.
         """
         if self.frozen:
-            mine = self.live.predict(rows)
+            mine = self.live.predict([example.row for example in examples])
         else:
-            mine = self.live.learn_rows(rows, labels, before, answered=True)
-        for one, other, label in zip(served, mine, labels, strict=True):
+            mine = self.live.learn_rows(examples, before, answered=True)
+        for one, other, example in zip(served, mine, examples, strict=True):
             if one is None or other is None or isinstance(other, InputError):
                 continue
             if one.prediction is None or other.prediction is None:
                 continue
-            scores = [self.live.score(answer, label) for answer in (one, other)]
+            scores = [self.live.score(answer, example.label) for answer in (one, other)]
             is_class = self.live.classes is not None
             if is_class and (one.probabilities is None or other.probabilities is None):
                 losses = [float(not score.correct) for score in scores]

@@ -181,6 +181,7 @@ class Folder:
             self._connect(live, log)
             return live
         live, live.first = LiveModel.load(first), LiveModel.load(first)
+        live.first.begin(None)
         live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
         self._connect(live, log)
         return live
@@ -273,6 +274,7 @@ class Folder:
         """Let a challenger join or leave, or change places with the model that is served."""
         if event.kind == JOIN:
             own = Challenger(event.name, self.load_challenger(event), event.frozen)
+            own.live.begin(None if event.frozen else event.at)
             self._add_challenger(live, log, own)
         else:
             logged = (one for one in live.challengers if one.is_logged)
@@ -313,7 +315,7 @@ class Folder:
                 file = self.files.find(name)
                 if file is None:  # a server has removed it meanwhile
                     continue
-                live = LiveModel.load(file)
+                live = LiveModel.restore(file)
                 if live.served.labels != labels:
                     raise InputError("is not the snapshot that its name says", file=shown)
                 if live.served.events > len(events):
@@ -338,7 +340,7 @@ class Folder:
                 f"is not the model that {log.name} goes on from; restore a copy",
                 file=self.files.describe(name),
             )
-        return self._complete(LiveModel.load(file), log, name)
+        return self._complete(LiveModel.restore(file), log, name)
 
     def _complete(self, live: LiveModel, log: Log, name: str) -> LiveModel:
         """Return a model of a file, with the first one and the challengers, which are beside it."""
@@ -351,7 +353,7 @@ class Folder:
             own = self.files.find(beside)
             if own is None:
                 raise InputError("is missing", file=self.files.describe(beside))
-            other = LiveModel.load(own)
+            other = LiveModel.restore(own)
             known: Any = read_info(own).get("compared")
             check_header({"compared": known}, {"compared": dict}, "a challenger")
             entries = {"at": int, "frozen": bool, "compared": dict}
@@ -372,7 +374,7 @@ class Folder:
                     self._copy(file, base.removesuffix(MODEL_END) + one[len(_stem(name)) :])
             file = self.files.find(base)
             if file is not None:
-                LiveModel.load(file)  # it is sound
+                LiveModel.restore(file)  # it is sound
                 return labels, sha256_of(file)
         return None
 
@@ -510,6 +512,7 @@ def _as_if_it_had_joined(
 
     def model_at(n_labels: int) -> LiveModel:
         other = LiveModel.load(file)
+        other.begin(first)
         other.served = Served(first, n_events)
         catch_up(other, log, n_labels)
         return other
@@ -519,6 +522,7 @@ def _as_if_it_had_joined(
         live.check_challenger(other)
     except InputError as error:
         raise InputError(error.message, file=str(file)) from None
+    other.begin(None if frozen else first)
     other.model_at = model_at
     return Challenger(Path(file).stem, other, frozen, is_logged=False)
 

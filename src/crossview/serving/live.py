@@ -5,17 +5,21 @@ from __future__ import annotations
 import copy
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from crossview.algorithms.stream_memory import PAST
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.server_log import Event, Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
+from crossview.saving.schema import check_header
 from crossview.scoring.weights import ColumnNames
 from crossview.serving.beginning import FEWEST_LABELS, Beginning
 from crossview.serving.challengers import FIRST_NAME, Challenger, Compared
@@ -28,7 +32,7 @@ __all__ = ["Answer", "LiveModel", "class_name"]
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
 # what a file has of serving, beside what `train` writes
-OWN = ("served", "compared")
+OWN = ("served", "compared", "learned")
 # columns of an explanation
 MOST_EXPLAINED = 20
 # rows that are encoded and learned as one table: as many, at most, and so many that it is faster
@@ -40,6 +44,24 @@ class Answer(NamedTuple):
 
     prediction: Any
     probabilities: dict[str, float] | None
+
+
+class Example(NamedTuple):
+    """A row with its label.
+
+    Attributes
+    ----------
+    row, label : any
+    number : int
+        That of the label in the log.
+    seen : int
+        How many labels of the log were learned when the row was predicted.
+    """
+
+    row: Any
+    label: Any
+    number: int
+    seen: int
 
 
 @lru_cache(maxsize=4096, typed=True)
@@ -89,6 +111,9 @@ class LiveModel:
         self, model: Any, info: Mapping[str, Any], beginning: Beginning | None = None
     ) -> None:
         self.model, self.info = model, {k: v for k, v in info.items() if k not in OWN}
+        # the labels of the log after which the model was as a prediction may have seen it; at most
+        # as many as a stack remembers; None: it learns nothing
+        self._learned: list[int] | None = [0]
         self._find_steps()
         if not hasattr(self.learner, "learn_one"):
             raise InputError(
@@ -102,32 +127,49 @@ class LiveModel:
                     f"reads rows by {type_of(step)}, which takes no single rows of names and "
                     "values; train the model on a table"
                 )
-        known = info.get("served")
-        self.served = Served() if known is None else Served.from_json(known)
+        self.served = Served()
         self.first: LiveModel | None = None
         self.refusal: str | None = None
         self.hashes_rows = False
         self.model_at: Callable[[int], LiveModel] | None = None
         self.name, self.challengers = FIRST_NAME, list[Challenger]()
         self.apply: Callable[[Event], None] | None = None
-        self._beginning, self._held = beginning, list[tuple[Any, Any]]()
+        self._beginning, self._held = beginning, list[Example]()
 
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
-        if getattr(self.learner, "memory", False):  # labels come late, and nothing says by how much
-            self.learner.set_delay(None)
+        self._remembers = bool(getattr(self.learner, "memory", False))
+        if self._remembers:  # the last labels count for the next row if they are learned
+            self.learner.follow_stream(self._learned is not None)
         self._encoders = [step for _, step in encoders if step not in (None, "passthrough")]
         self._has_answer_one = False
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load a model file, of `train` or of a server."""
-        try:
+        """Load a model file, of `train` or of a server, which begins anew."""
+        with _naming(path):
             return cls(load(path), read_info(path))
-        except InputError as error:
-            if error.file is not None:
-                raise
-            raise InputError(error.message, file=str(path)) from None
+
+    @classmethod
+    def restore(cls, path: str | os.PathLike[str]) -> Self:
+        """Load a snapshot, which goes on as it was."""
+        live, info = cls.load(path), read_info(path)
+        with _naming(path):
+            live.served = Served.from_json(info.get("served"))
+            if live._remembers:
+                known = {"learned": info.get("learned")}
+                check_header(known, {"learned": ([int], None)}, "serving")
+                live._learned = known["learned"]
+                live._find_steps()
+        return live
+
+    def begin(self, labels: int | None) -> None:
+        """Learn the log from a label on, or nothing with None.
+
+        What was learned before has nothing to do with rows that were predicted before.
+        """
+        self._learned = None if labels is None else [labels]
+        self._find_steps()
 
     @classmethod
     def of(cls, first: str | os.PathLike[str] | Beginning) -> Self:
@@ -146,7 +188,9 @@ class LiveModel:
         compared : mapping, default=None
             Of a challenger, what it has of the comparison.
         """
-        more = {} if compared is None else {"compared": compared}
+        more: dict[str, Any] = {} if compared is None else {"compared": compared}
+        if self._remembers:
+            more["learned"] = self._learned
         save(self.model, path, info={**self.info, "served": self.served.to_json(), **more})
 
     def check_challenger(self, other: LiveModel) -> None:
@@ -347,7 +391,7 @@ class LiveModel:
         """Raise an error if a label cannot be learned."""
         self.learner.check_one(label)
         classes = self.classes
-        if self._held and isinstance(label, str) != isinstance(self._held[0][1], str):
+        if self._held and isinstance(label, str) != isinstance(self._held[0].label, str):
             raise InputError(f"{label!r:.60} is of another kind than the labels before")
         if classes and len(classes) > 1 and not new_classes and label not in classes:
             raise InputError(
@@ -368,24 +412,25 @@ class LiveModel:
             labels = [_decoded(record.label.label) for record in some]
             self._count(some, rows, labels)
             new = [  # and not those that were learned already, as they were assumed
-                t
-                for t, record in enumerate(some)
-                if record.label.assumed is None or _decoded(record.label.assumed) != labels[t]
+                Example(row, label, record.label.sequence, record.of.model)
+                for row, label, record in zip(rows, labels, some, strict=True)
+                if record.label.assumed is None or _decoded(record.label.assumed) != label
             ]
-            rows, labels = [rows[t] for t in new], [labels[t] for t in new]
             before = some[0].label.sequence - 1
-            answers = self.learn_rows(rows, labels, before, answered=bool(self.challengers))
+            answers = self.learn_rows(new, before, answered=bool(self.challengers))
             for challenger in self.challengers:
-                challenger.meet(rows, labels, before, answers)
+                challenger.meet(new, before, answers)
 
     def learn_rows(
-        self, rows: Sequence[Any], labels: Sequence[Any], before: int, *, answered: bool
+        self, examples: Sequence[Example], before: int, *, answered: bool
     ) -> list[Answer | None]:
         """Learn rows in their order; return the prediction of each before its label was learned.
 
+        The last labels count for it as they were when the row was predicted.
+
         Parameters
         ----------
-        rows, labels : sequence
+        examples : sequence of Example
             What is learned.
         before : int
             How many labels of the log were learned before.
@@ -393,21 +438,33 @@ class LiveModel:
             Whether predictions are wanted.  There is none of a row that cannot be learned, and
             before the first one.
         """
-        found = self._learn_together(rows, labels, before, answered=answered)
+        found = self._learn_together(examples, before, answered=answered)
         if found is None:
-            found = [
-                self._learn_one(row, label, answered=answered)
-                for row, label in zip(rows, labels, strict=True)
-            ]
+            found = [self._learn_one(example, answered=answered) for example in examples]
         return found
 
+    def _delays(self, examples: Sequence[Example]) -> list[int]:
+        """Return how many labels were learned between the prediction of each row and its own."""
+        start, delays = self._learned or [], []
+        learned = [*start, *(example.number for example in examples)]
+        for n, example in enumerate(examples, len(start)):
+            at = bisect_right(learned, example.seen, 0, n)
+            delays.append(n - at if at else PAST + 1)
+        return delays
+
+    def _note_learned(self, examples: Sequence[Example]) -> None:
+        if self._remembers:
+            numbers = [example.number for example in examples]
+            self._learned = [*(self._learned or []), *numbers][-1 - PAST :]
+
     def _learn_together(
-        self, rows: Sequence[Any], labels: Sequence[Any], before: int, *, answered: bool
+        self, examples: Sequence[Example], before: int, *, answered: bool
     ) -> list[Answer | None] | None:
         """Learn rows as one batch, as `learn_rows` does; None if nothing was learned."""
         fewest = 1 if answered else FEWEST_TOGETHER  # one row takes as long as a batch does
-        if self.model_at is None or len(rows) < fewest or not self.is_fitted:
+        if self.model_at is None or len(examples) < fewest or not self.is_fitted:
             return None
+        rows, labels = [one.row for one in examples], [one.label for one in examples]
         try:  # all checks come before a change
             self.learner.check_targets(labels)
             X = self._views_of(rows, learn=True)
@@ -415,15 +472,20 @@ class LiveModel:
             return None
         if X is None:
             return None
+        if self._remembers:
+            self.learner.set_delay(self._delays(examples))
         try:
             if answered:
-                return self._learn_and_answer(X, labels)
-            self.learner.partial_fit(X, labels)
+                found = self._learn_and_answer(X, labels)
+            else:
+                self.learner.partial_fit(X, labels)
+                found = [None] * len(rows)
         except InputError:  # all rows but those that are too large to be learned were learned
             self.model, self.model_at = self.model_at(before).model, None
             self._find_steps()
             return None
-        return [None] * len(rows)
+        self._note_learned(examples)
+        return found
 
     def _learn_and_answer(self, X: MultiView, labels: Sequence[Any]) -> list[Answer | None]:
         """Learn encoded rows; return the prediction of each before its label was learned.
@@ -449,28 +511,44 @@ class LiveModel:
             for found, own in zip(decided, p.tolist(), strict=True)
         ]
 
-    def _learn_one(self, row: Any, label: Any, *, answered: bool) -> Answer | None:
+    def _learn_one(self, example: Example, *, answered: bool) -> Answer | None:
         """Learn one row; return its prediction before, if that is wanted."""
         if self._beginning is not None and not self.is_fitted:
-            self._hold(self._beginning, row, label)
+            self._hold(self._beginning, example)
             return None
+        row, label, *_ = example
         answer: Answer | None = None
+        (delay,) = self._delays([example]) if self._remembers else [0]
         try:
             # all checks come before a change: a row that cannot be learned leaves no trace
             self.learner.check_one(label)
             x = self._unhashed(row) if self.hashes_rows else row
             for step in () if self.hashes_rows else self._encoders:
                 x = step.partial_fit_transform_one(x)
+            if self._remembers:
+                self.learner.set_delay(delay)
             if answered and isinstance(x, OneRow) and self._is_known(label):
-                return self._learn_and_answer(x.as_views(), [label])[0]
-            if answered and self.is_fitted:
-                answer = self._answer(x)
-            self.learner.learn_one(x, label)
+                answer = self._learn_and_answer(x.as_views(), [label])[0]
+            else:
+                if answered and self.is_fitted:
+                    answer = self._answer_late(x, delay)
+                self.learner.learn_one(x, label)
         except InputError as error:
             self.served.refused += 1
             self.refusal = str(error)
             return None
+        self._note_learned([example])
         return answer
+
+    def _answer_late(self, x: Any, delay: int) -> Answer:
+        """Return the prediction of an encoded row by labels that had come: all, or none."""
+        if delay:
+            self.learner.follow_stream(False)
+        try:
+            return self._answer(x)
+        finally:
+            if delay:
+                self.learner.follow_stream()
 
     def _is_known(self, label: Any) -> bool:
         """Return whether the model is fitted, and a label of no new class."""
@@ -482,7 +560,10 @@ class LiveModel:
         other = challenger.live
         self.model, other.model = other.model, self.model
         self.info, other.info = other.info, self.info
+        self._learned, other._learned = other._learned, self._learned
         self.name, challenger.name = challenger.name, self.name
+        if challenger.frozen:  # it learns from now on
+            self._learned = [self.served.labels]
         self._find_steps()
         other._find_steps()
         challenger.frozen = False
@@ -490,17 +571,20 @@ class LiveModel:
             if one.is_logged:
                 one.compared = Compared()
 
-    def _hold(self, beginning: Beginning, row: Any, label: Any) -> None:
+    def _hold(self, beginning: Beginning, example: Example) -> None:
         """Keep the first rows, and learn them once there are enough to tell the columns."""
-        if self._held and isinstance(label, str) != isinstance(self._held[0][1], str):
+        label = example.label
+        if self._held and isinstance(label, str) != isinstance(self._held[0].label, str):
             self.served.refused += 1
             self.refusal = f"{label!r:.60} is of another kind than the labels before"
         else:
-            self._held.append((row, label))
+            self._held.append(example)
         if len(self._held) < FEWEST_LABELS:
             return
         held, self._held = self._held, []
-        rows, labels = map(list, zip(*held, strict=True))
+        rows, labels = [one.row for one in held], [one.label for one in held]
+        if self._remembers:  # none of them was predicted
+            self.learner.set_delay(None)
         more = {"new_classes": True} if hasattr(self.learner, "decide") else {}
         try:
             self.model.partial_fit(beginning.table(rows), labels, **more)
@@ -509,6 +593,8 @@ class LiveModel:
             self.refusal = str(error)
             self.model = beginning.make()
             self._find_steps()
+        else:
+            self._note_learned(held)
 
     def _count(
         self, records: Sequence[Labeled], rows: Sequence[Any], labels: Sequence[Any]
@@ -560,6 +646,17 @@ class LiveModel:
         for n in (3, FEWEST_TOGETHER):
             other.learn([Labeled(Label(1, 0, 0, label), answer)] * n)
             other.predict([{}] * n)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the file in an error that names none."""
+    try:
+        yield
+    except InputError as error:
+        if error.file is not None:
+            raise
+        raise InputError(error.message, file=str(path)) from None
 
 
 def _decoded(text: str) -> Any:

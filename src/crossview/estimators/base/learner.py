@@ -140,6 +140,11 @@ class ViewLearner(BaseEstimator):
         """Return the arrays that the loops are bound to, and those of nested learners."""
         return [self._state]
 
+    @property
+    def _leaves_road(self) -> bool:
+        """Whether the next row goes the way of tables."""
+        return "_state" not in self.__dict__ or self._params_changed
+
     def _share_road(self, road: Road) -> None:
         """Let nested learners know that loops are bound to them."""
 

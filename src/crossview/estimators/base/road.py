@@ -92,8 +92,7 @@ class Road:
         """Return the road of a learner for a row, or None where it has none (yet)."""
         kept = learner.__dict__.get("_road")
         if kept is None or not kept.holds(learner):
-            if "_state" in learner.__dict__ and not learner._params_changed:
-                # the state may change again with the next row
+            if not learner._leaves_road:  # the state may change again with the next row
                 learner.__dict__["_road"] = _Waiting(learner)
             return None
         if isinstance(kept, _Waiting):
@@ -327,6 +326,8 @@ class _Waiting:
 
     def holds(self, learner: Any) -> bool:
         """Return whether the state has stayed."""
+        if learner._leaves_road:
+            return False
         return learner._states()[0] is self._states[0] and _same(self._states, self._arrays)
 
 

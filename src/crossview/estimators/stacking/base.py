@@ -168,9 +168,8 @@ class Stacking(NestedLearners):
             scores[skipped] = np.nan
             if without is not None:
                 without[skipped] = np.nan
-        self.__dict__["_scores_without_memory"] = without  # which leaves the road of single rows
-        if self._delays is not None:
-            self._delays = None
+        # neither drops the road of single rows
+        self.__dict__ |= {"_scores_without_memory": without, "_delays": None}
         return nonfinite_row
 
     def _learn_block(
@@ -203,7 +202,7 @@ class Stacking(NestedLearners):
     # --- single rows: see `road` ------------------------------------------------------------
 
     def _bind_learning(self, row: OneExample) -> Bound | None:
-        if not self.learns_combination or self._delays is not None:
+        if not self.learns_combination:
             return None
         one = StackRow(self, row.row, row.scores.reshape(1, -1), row)
         return one if all(one.bound) else None
@@ -264,11 +263,17 @@ class Stacking(NestedLearners):
     def _states(self) -> list[State]:
         return [self._state, *(expert.learner._state for expert in self._experts)]
 
+    @property
+    def _leaves_road(self) -> bool:
+        return self._delays is not None or super()._leaves_road
+
     def _share_road(self, road: Road) -> None:
         for expert in self._experts:
             expert.learner.__dict__["_road"] = road
 
     def _has_road(self, road: Road) -> bool:
+        if self._delays is not None:  # for a moment only
+            return False
         return all(expert.learner.__dict__.get("_road") is road for expert in self._experts)
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:

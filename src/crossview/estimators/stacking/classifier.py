@@ -255,9 +255,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         delays = np.asarray(stream_memory.PAST + 1 if delay is None else delay)
         if delays.ndim > 1 or delays.dtype.kind not in "iu" or np.any(delays < 0):
             raise InputError(f"delay={delay!r:.60}; give a number of labels, or one for each row")
-        if delays.ndim:
-            self._delays = delays.astype(np.int64)
-        else:
+        own = self.__dict__  # what is written there does not drop the road of single rows
+        own["_delays"] = delays.astype(np.int64) if delays.ndim else None
+        if not delays.ndim:
             self._delay[0] = delays
         return self
 
