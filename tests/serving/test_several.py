@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from urllib.request import urlopen
 
 import pytest
 
@@ -193,6 +194,19 @@ def test_workers_that_are_killed_under_load(model_file, tmp_path):
                 time.sleep(0.02)
         servers.start_again(port)
 
+    def count():
+        """Requests of /healthz to any worker, of which the next one to answer knows."""
+        line = 'crossview_requests_total{path="/healthz",status="200"}'
+        while True:  # one that was killed may have taken the connection
+            with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+                return float(page.read().decode().partition(line)[2].split()[0])
+
+    for _ in range(20):
+        with urlopen(f"http://127.0.0.1:{port}/healthz"):
+            pass
+    assert [count() for _ in range(8)] == [20.0] * 8
+    kill_worker()
+    assert count() == 20.0
     disturbances = [kill_worker, kill_parent]
     n_labels, n_predictions = share_and_check(tmp_path / "d", servers, draw, disturbances, seed=0)
     assert 0 < n_labels < n_predictions

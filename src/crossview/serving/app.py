@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import hmac
 import ipaddress
+import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -21,8 +22,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
@@ -300,11 +303,12 @@ class Serving:
                     async with asyncio.timeout(self.settings.snapshot_seconds):
                         await self._new_labels.wait()
                 self._new_labels.clear()
-                if self.live.served.labels < self.n_labels:
-                    await asyncio.sleep(MOST_SECONDS)  # those that come meanwhile
+                before = self.live.served.labels
                 async with self._alone:
                     await self._learn_committed()
                 await self._snapshot_if_due()
+                if self.live.served.labels > before:
+                    await asyncio.sleep(MOST_SECONDS)  # what comes meanwhile is learned together
         except Exception as error:
             self.broken = " ".join(str(error).split()) or type(error).__name__
             self._say(f"error: learning has ended: {self.broken}")
@@ -912,12 +916,54 @@ class Serving:
         )
 
 
+# numbers for Prometheus, of `Serving.numbers`
+GAUGES = {
+    "predictions": "Predictions in the log.",
+    "labels": "Labels in the log.",
+    "labels_to_learn": "Labels in the log that are not learned yet.",
+    "labels_refused": "Labels that could not be learned.",
+    "waiting_for_disk": "Records that wait for a commit.",
+    "snapshot": "Labels in the newest snapshot.",
+    "scored": "Labels whose row had been predicted.",
+    "log_loss": "Mean log loss of predictions whose label came.",
+    "squared_error": "Mean squared error of predictions whose target came.",
+    "accuracy": "Share of predictions that were right, of those whose label came.",
+    "log_loss_first_model": "Log loss of the first model, frozen, on the same rows.",
+    "squared_error_first_model": "Squared error of the first model, frozen.",
+    "accuracy_first_model": "Accuracy of the first model, frozen.",
+    "log_loss_last_hour": "Log loss of the labels of the last hour.",
+    "log_loss_first_model_last_hour": "The same of the first model, frozen.",
+    "squared_error_last_hour": "Squared error of the labels of the last hour.",
+    "squared_error_first_model_last_hour": "The same of the first model, frozen.",
+    "calibration_gap": "Mean probability of predictions less the share that was right, "
+    "in the last hour.",
+    "warnings": "Lines of warnings on the page.",
+    "new_columns": "Columns of the last minute that the model does not have.",
+    "leads": "Whether this server writes snapshots, of those that share the log.",
+    "ready": "Whether requests are taken.",
+}
+GAUGES_OF_CHALLENGERS = {
+    "difference": "By how much lower the loss of a challenger is.",
+    "low": "Lower end of the 95 % interval of this difference.",
+    "high": "Its upper end.",
+}
+GAUGES_OF_VIEWS = {
+    "share": "Share of the view in the score, of the newest rows.",
+    "missing": "Share of the newest rows in which the view is missing.",
+    "drift": "Population stability index of the view since training.",
+}
+
+
 class Metrics:
-    """Numbers for Prometheus."""
+    """Numbers for Prometheus: requests of all workers of this server, and what this one knows."""
 
     def __init__(self, serving: Serving) -> None:
         self._registry = CollectorRegistry()
         more: Any = {"registry": self._registry, "namespace": "crossview"}
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            more["registry"] = None
+            MultiProcessCollector(self._registry)  # type: ignore[no-untyped-call]
+        self._registry.register(self)
         self._requests = Counter("requests", "Requests.", ["path", "status"], **more)
         self._seconds = Histogram(
             "request_seconds",
@@ -932,47 +978,6 @@ class Metrics:
             buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5),
             **more,
         )
-        gauges = {
-            "predictions": "Predictions in the log.",
-            "labels": "Labels in the log.",
-            "labels_to_learn": "Labels in the log that are not learned yet.",
-            "labels_refused": "Labels that could not be learned.",
-            "waiting_for_disk": "Records that wait for a commit.",
-            "snapshot": "Labels in the newest snapshot.",
-            "scored": "Labels whose row had been predicted.",
-            "log_loss": "Mean log loss of predictions whose label came.",
-            "squared_error": "Mean squared error of predictions whose target came.",
-            "accuracy": "Share of predictions that were right, of those whose label came.",
-            "log_loss_first_model": "Log loss of the first model, frozen, on the same rows.",
-            "squared_error_first_model": "Squared error of the first model, frozen.",
-            "accuracy_first_model": "Accuracy of the first model, frozen.",
-            "log_loss_last_hour": "Log loss of the labels of the last hour.",
-            "log_loss_first_model_last_hour": "The same of the first model, frozen.",
-            "squared_error_last_hour": "Squared error of the labels of the last hour.",
-            "squared_error_first_model_last_hour": "The same of the first model, frozen.",
-            "calibration_gap": "Mean probability of predictions less the share that was right, "
-            "in the last hour.",
-            "warnings": "Lines of warnings on the page.",
-            "new_columns": "Columns of the last minute that the model does not have.",
-            "leads": "Whether this server writes snapshots, of those that share the log.",
-            "ready": "Whether requests are taken.",
-        }
-        self._gauges = {name: (text, more) for name, text in gauges.items()}
-        self._made: dict[str, Gauge] = {}
-        views = {
-            "view_share": "Share of the view in the score, of the newest rows.",
-            "view_missing": "Share of the newest rows in which the view is missing.",
-            "view_drift": "Population stability index of the view since training.",
-        }
-        self._views = {name: Gauge(name, text, ["view"], **more) for name, text in views.items()}
-        challengers = {
-            "challenger_difference": "By how much lower the loss of a challenger is.",
-            "challenger_low": "Lower end of the 95 % interval of this difference.",
-            "challenger_high": "Its upper end.",
-        }
-        self._challengers = {
-            name: Gauge(name, text, ["challenger"], **more) for name, text in challengers.items()
-        }
         self._serving = serving
         self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
@@ -985,25 +990,29 @@ class Metrics:
         known[0].inc()
         known[1].observe(seconds)
 
+    def describe(self) -> list[Metric]:
+        """Return nothing: what is collected depends on the log."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the numbers that are not counted by requests."""
+        numbers = self._serving.numbers()
+        for name, text in GAUGES.items():
+            if numbers.get(name) is not None:
+                yield GaugeMetricFamily(f"crossview_{name}", text, numbers[name])
+        for kind, key, names, rows in (
+            ("challenger", "name", GAUGES_OF_CHALLENGERS, numbers["challengers"]),
+            ("view", "view", GAUGES_OF_VIEWS, self._serving.monitor.views),
+        ):
+            for name, text in names.items():
+                family = GaugeMetricFamily(f"crossview_{kind}_{name}", text, labels=[kind])
+                for row in rows:
+                    if row.get(name) is not None:
+                        family.add_metric([row[key]], row[name])
+                yield family
+
     def text(self) -> bytes:
         """Return all numbers in the text format."""
-        numbers = self._serving.numbers()
-        for name, value in numbers.items():
-            if name in self._gauges and value is not None:
-                if name not in self._made:
-                    text, more = self._gauges[name]
-                    self._made[name] = Gauge(name, text, **more)
-                self._made[name].set(value)
-        for name, gauge in self._challengers.items():
-            gauge.clear()
-            for one in numbers["challengers"]:
-                if (value := one[name.removeprefix("challenger_")]) is not None:
-                    gauge.labels(one["name"]).set(value)
-        for view in self._serving.monitor.views:
-            for name, gauge in self._views.items():
-                value = view.get(name.removeprefix("view_"))
-                if value is not None:
-                    gauge.labels(view["view"]).set(value)
         return generate_latest(self._registry)
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,9 @@ def serve(
         else:
             with closing(Folder(data)) as folder:  # of all workers, one makes the log
                 folder.open(model, hash_rows=hash_rows).close()
+            memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # no disk that may be full
+            counts = TemporaryDirectory(prefix="crossview-counts-", dir=memory)
+            arguments["counts"] = stack.enter_context(counts)
             supervise(_work, arguments, workers, begun, say, _told_to_end)
 
 
@@ -167,9 +171,16 @@ def _work(
     say: Callable[[str], None],
     ready: Callable[[str], None],
     number: int | None = None,
+    counts: str | None = None,
 ) -> None:
-    """Learn the log, and answer until the process is told to end; a worker has a number."""
+    """Learn the log, and answer until the process is told to end.
+
+    A worker has a number, and a folder where all workers count their requests.
+    """
     import uvicorn
+
+    if counts is not None:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = counts  # before its module is loaded
 
     from crossview.serving.app import Serving, Settings
     from crossview.serving.folder import Folder, catch_up
@@ -205,8 +216,8 @@ def _work(
             lifespan="on",
             timeout_graceful_shutdown=5,
         )
-        counts = f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
-        server = _server(config, serving, lambda: ready(f"log in {folder.name}; {counts}"))
+        so_far = f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
+        server = _server(config, serving, lambda: ready(f"log in {folder.name}; {so_far}"))
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import threading
 import time
@@ -148,4 +149,7 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
+        counts = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        if counts is not None:  # which it can no longer remove
+            shutil.rmtree(counts, ignore_errors=True)
         os.kill(os.getpid(), signal.SIGTERM)
