@@ -583,8 +583,8 @@ class LiveModel:
             return
         held, self._held = self._held, []
         rows, labels = [one.row for one in held], [one.label for one in held]
-        if self._remembers:
-            self.learner.set_delay(self._delays(held))
+        if self._remembers:  # none of them was predicted
+            self.learner.set_delay(None)
         more = {"new_classes": True} if hasattr(self.learner, "decide") else {}
         try:
             self.model.partial_fit(beginning.table(rows), labels, **more)
