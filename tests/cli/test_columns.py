@@ -12,6 +12,7 @@ import crossview
 from crossview import Checkpoint, Scoring, ViewEncoder
 from crossview.catalog.learners import find_learner
 from crossview.cli import main
+from crossview.cli.words import as_options, declare
 from crossview.comparing.folds.parts import drop_empty_columns
 from crossview.saving.model_header import read_tables
 
@@ -65,6 +66,13 @@ def test_names_with_commas_are_in_double_quotes_in_every_list(tmp_path, monkeypa
     status, *_ = run(capsys, *train, "--ignore", ignore, "--ignore", '"c=d","a,b"')
     assert status == 0
     assert read_tables("m.st").columns == {"all": ['e"f', "g h"]}
+
+
+def test_what_describe_says_about_compare_are_options():
+    declare({"ignore": ("--ignore", "--ignore", True)})
+    words = "(in_order=True), groups='the user' or random_folds=True; C=1; ignore='C:\\x'"
+    found = as_options(words)
+    assert found == "(--in-order), --groups 'the user' or --random-folds; C=1; --ignore 'C:\\x'"
 
 
 def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):

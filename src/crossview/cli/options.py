@@ -455,7 +455,7 @@ def as_callback(
         if not names:
             hint = Annotated[hint, typer.Argument(show_default=False, **known)]
         else:
-            takes_list = metavar.endswith("COLUMNS") or "," in metavar
+            takes_list = metavar.endswith(("COLUMNS", "A,B", ",..."))
             declared[name] = (*first_option(names), takes_list)
             declared[ARGUMENTS.get(name, name)] = declared[name]
             if name in CHOICES:

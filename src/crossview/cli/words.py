@@ -20,6 +20,12 @@ _ARGUMENT = re.compile(rf"(?<![\w'-])(\w+)=(?:({_TEXT})|([^\s,;:()]*))")
 # of the command that runs: the options for an argument of the library, and for False, and whether
 # they take a list
 _OPTIONS: dict[str, tuple[str, str, bool]] = {}
+# what other commands say about compare
+_OF_COMPARE = {
+    "in_order": ("--in-order", "--in-order", False),
+    "groups": ("--groups", "--groups", False),
+    "random_folds": ("--random-folds", "--random-folds", False),
+}
 # what it has said of its rows, for a page
 _SAID: list[str] = []
 
@@ -62,9 +68,10 @@ def as_options(message: str) -> str:
     """
 
     def option(found: re.Match[str]) -> str:
-        if found[1] not in _OPTIONS:
+        known = _OPTIONS.get(found[1]) or _OF_COMPARE.get(found[1])
+        if known is None:
             return found[0]
-        on, off, takes_list = _OPTIONS[found[1]]
+        on, off, takes_list = known
         value = found[3]
         if found[2] is not None:
             text = found[2][1:-1]
