@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from crossview.algorithms.stream_memory import PAST
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.server_log import Event, Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
@@ -449,13 +448,13 @@ class LiveModel:
         learned = [*start, *(example.number for example in examples)]
         for n, example in enumerate(examples, len(start)):
             at = bisect_right(learned, example.seen, 0, n)
-            delays.append(n - at if at else PAST + 1)
+            delays.append(n - at if at else self.learner.most_delay + 1)
         return delays
 
     def _note_learned(self, examples: Sequence[Example]) -> None:
         if self._remembers:
             numbers = [example.number for example in examples]
-            self._learned = [*(self._learned or []), *numbers][-1 - PAST :]
+            self._learned = [*(self._learned or []), *numbers][-1 - self.learner.most_delay :]
 
     def _learn_together(
         self, examples: Sequence[Example], before: int, *, answered: bool

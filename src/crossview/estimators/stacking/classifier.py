@@ -113,6 +113,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """
 
     scores_are_log_odds = True
+    most_delay: ClassVar[int] = stream_memory.PAST  # see `set_delay`
     _nested_kind = OnlineClassifier
 
     _parameter_constraints: ClassVar[dict] = {
@@ -229,8 +230,8 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         delay : int, array-like of int or None, default=0
             The number of labels that were learned between the prediction of a row and its own
             label: 0 where each label comes before the next row is predicted.  An array is of
-            the rows of the next batch alone.  Beyond 256, or with None, where nobody knows, the
-            last labels do not count.
+            the rows of the next batch alone.  Beyond ``most_delay`` (256), or with None, where
+            nobody knows, the last labels do not count.
 
         Returns
         -------
