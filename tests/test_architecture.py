@@ -15,7 +15,7 @@ BELOW_VERBS = {
 }
 MAY_IMPORT = {
     "errors": set(),
-    "labels": set(),
+    "labels": {"errors"},
     "lazily": set(),
     "compiling": set(),
     "_jit": set(),

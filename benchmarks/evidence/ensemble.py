@@ -43,7 +43,8 @@ SETS = data.tables(
 # rows of a draw that learn, and at most as many that score
 LEARN, SCORE = (2000, 1000, 500, 3000), 6000
 DRAWS, CV, ROPE = 4, 5, 0.01
-RULES = ("best mean", "cheapest shown equal", "ensemble", "what compare recommends")
+ANSWER = "what compare recommends"
+RULES = ("best mean", "cheapest shown equal", "ensemble", ANSWER)
 HALVES = 20
 RULE = ["rule", "mean regret", "by halves", "worst", "beyond the rope", "over the best baseline"]
 GAIN = ["set", "draws", "best baseline", "best single", "ensemble", "gain", "in its interval"]
@@ -195,9 +196,11 @@ def findings(tables: list[Table]) -> list[str]:
     if "Rules" in titled:
         rules = titled["Rules"]
         regret, beyond = rules.column("mean regret"), rules.column("beyond the rope")
+        last = [*regret][-1]
+        what = "What `compare` recommends" if last == ANSWER else "The ensemble"
         lines.append(
-            f"What `compare` recommends is {regret[RULES[-1]]:.2f} points behind the best single "
-            f"model in hindsight, and beyond the rope in {beyond[RULES[-1]]:.0f} % of the draws; "
+            f"{what} is {regret[last]:.2f} points behind the best single "
+            f"model in hindsight, and beyond the rope in {beyond[last]:.0f} % of the draws; "
             f"the model with the best mean {regret[RULES[0]]:.2f} points and "
             f"{beyond[RULES[0]]:.0f} %."
         )
@@ -205,7 +208,7 @@ def findings(tables: list[Table]) -> list[str]:
             luck = rules.column("by halves")
             lines.append(
                 "Where half of the rows choose the best model and the others score it, it "
-                f"is {luck[RULES[-1]]:+.2f} points behind it, and the model with the best mean "
+                f"is {luck[last]:+.2f} points behind it, and the model with the best mean "
                 f"{luck[RULES[0]]:+.2f}: the rest is luck of the best of many models on few rows."
             )
     if "Gain" in titled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -49,6 +50,7 @@ class Monitor:
         self._fresh = False
         self.experts: list[dict[str, Any]] = []
         self.views: list[dict[str, Any]] = []
+        self._looking = threading.Lock()
         self._drift_warnings: list[str] = []
 
     # --- what happens ----------------------------------------------------------------------------
@@ -78,6 +80,10 @@ class Monitor:
 
         It takes some milliseconds, and nothing may be learned meanwhile.
         """
+        with self._looking:  # who comes second waits for what the first one finds
+            self._look()
+
+    def _look(self) -> None:
         self.experts = self._find_experts()
         if not self._fresh:
             return

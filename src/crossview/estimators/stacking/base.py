@@ -137,7 +137,7 @@ class Stacking(NestedLearners):
             if without is not None:
                 without[skipped] = np.nan
         # neither drops the road of single rows
-        self.__dict__ |= {"_scores_without_memory": without, "_delays": None}
+        self.__dict__.update(_scores_without_memory=without, _delays=None)
         return nonfinite_row
 
     def _learn_block(
