@@ -51,18 +51,22 @@ def write_section(experiment: Experiment, wanted: list[str], *, write: bool) -> 
 
     Of a section of which only some sets are ``wanted``, the others stay on the page as they are.
     """
-    before = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
-    sections = {t: f"## {t}{x}".strip() for t, x in zip(before[::2], before[1::2], strict=True)}
-    old = sections.get(experiment.title, "") if write and wanted else ""
+    old = _sections().get(experiment.title, "") if write and wanted else ""
     with tempfile.TemporaryDirectory() as folder:
         beside = PAGE.parent if write else Path(folder)
         new = section(experiment, wanted, beside / "figures", old).strip()
     if not write:
         print(new)
         return
-    sections[experiment.title] = new
+    sections = _sections() | {experiment.title: new}  # of now: runs side by side write others
     known = (sections[one.title] for one in EXPERIMENTS.values() if one.title in sections)
     PAGE.write_text("\n\n".join([HEAD.strip(), *known]) + "\n")
+
+
+def _sections() -> dict[str, str]:
+    """Return the sections of the page, by their titles."""
+    parts = re.split(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    return {t: f"## {t}{x}".strip() for t, x in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def section(experiment: Experiment, wanted: list[str], figures: Path, old: str = "") -> str:
