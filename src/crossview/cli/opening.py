@@ -26,6 +26,7 @@ from crossview.data.encoding.view_columns import (
     check_per,
     columns_of_views,
     match_ignored,
+    names_of_views,
     plan_columns,
     without_ignored,
 )
@@ -369,7 +370,22 @@ def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:
     all_kinds = found.added_to(kinds)
     for line in lines_of_text(found.texts, views, names, all_kinds["text"]):
         say(line)
+    if found.sparse:
+        say(line_of_sparse(found.sparse, names_of_views(views, names)))
     return all_kinds
+
+
+def line_of_sparse(found: Sequence[str], groups: Sequence[Sequence[str]]) -> str:
+    """Return which columns are read as sparse unasked: a few, and how many."""
+    wanted = set(found)
+    parts = []
+    for group in groups:
+        if own := [name for name in group if name in wanted]:
+            parts.append(f"{len(own):,} columns ({own[0]}, ..., {own[-1]})")
+    return (
+        f"read as sparse, since most rows have 0 in them: {', '.join(parts)}; each scaled by "
+        f"itself: --numeric {','.join(found[:1])},..."
+    )
 
 
 def lines_of_text(

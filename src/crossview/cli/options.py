@@ -24,7 +24,7 @@ STANDARD = "-"
 # of `ViewEncoder`, which takes long to load
 MOST_BINS = 4096
 # columns of one kind; `crossview.data` has the same names, and loads NumPy
-KINDS = ("text", "categorical", "numeric", "date")
+KINDS = ("text", "categorical", "numeric", "sparse", "date")
 FORMATS = [one.name for one in READERS if one.suffixes]
 SUFFIXES = ", ".join(suffix for one in READERS for suffix in one.suffixes)
 # of --model and --metric: what the catalog has
@@ -123,6 +123,9 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
     whose strings are no text.
 --numeric [NAME=]COLUMNS: Columns (of a view) that must be numbers: text in them, such as NA, is
     an error and does not make them categories.
+--sparse [NAME=]COLUMNS: Columns (of a view) of numbers that are mostly 0, such as counts of words:
+    they keep their zeros and have one scale. Where a view has 32 or more they are recognized;
+    --numeric scales each by itself.
 --date [NAME=]COLUMNS[=FORMAT]: Columns (of a view) of text that are dates, and how they are
     written, such as bought=%d/%m/%Y. Text that is dates in every row is recognized. The column of
     --time may be among them.
@@ -279,6 +282,7 @@ class TableSource(SourceArguments):
     text: list[str] | None = None
     categorical: list[str] | None = None
     numeric: list[str] | None = None
+    sparse: list[str] | None = None
     date: list[str] | None = None
     ignore: list[str] | None = None
 

@@ -225,7 +225,8 @@ def _signature(model: Any, example: Any) -> ModelSignature | None:
     if not _reads_tables(model):
         return None if example is None else infer_signature(example, model.predict(example))
     kinds = model[0].kinds()
-    types: Any = {"numeric": DataType.double, "text": DataType.string}
+    double = DataType.double
+    types: Any = {"numeric": double, "sparse": double, "text": DataType.string}
     anything: Any = AnyType
     inputs = Schema(
         [

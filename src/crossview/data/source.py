@@ -64,6 +64,7 @@ import numpy as np
 from crossview.catalog.names import load_object
 from crossview.data.arrow import pyarrow
 from crossview.data.encoding.dates import DateFormat, find_formats, is_text
+from crossview.data.encoding.sparse import find_sparse
 from crossview.data.encoding.text import find_texts
 from crossview.data.readers.csv_format import CsvFormat, check_dialect
 from crossview.data.readers.duck import matching_files, named_files
@@ -353,6 +354,14 @@ class Source:
             found = find_texts(map(_columns_of, self.select(unknown)), unknown)
             known |= {name: name in found for name in unknown}
         return [name for name in names if known[name]]
+
+    def find_sparse(self, columns: Sequence[str]) -> list[str]:
+        """Return which columns of numbers are mostly 0 by their first values, read once."""
+        known: dict[str, bool] = vars(self._reader).setdefault("found_sparse", {})
+        if unknown := [name for name in columns if name not in known]:
+            found = set(find_sparse(map(_columns_of, self.select(unknown)), unknown))
+            known |= {name: name in found for name in unknown}
+        return [name for name in columns if known[name]]
 
     def value_counts(
         self,

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crossview.data.encoding.columns import kind_of
 from crossview.data.encoding.dates import DateFormat, split_format
+from crossview.data.encoding.sparse import of_wide_views
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
     declared_kinds,
     match_ignored,
+    names_of_views,
     split_form,
 )
 from crossview.data.source import Source
@@ -22,8 +25,8 @@ from crossview.errors import InputError, closest_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# kinds that the values of strings may say
-RECOGNIZED = ("date", "text")
+# kinds that values may say
+RECOGNIZED = ("date", "text", "sparse")
 
 
 def predictors(
@@ -104,21 +107,24 @@ def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
 
 
 class Recognized(NamedTuple):
-    """Columns of strings that are dates or text by their values.
+    """Columns that are of a kind by their values.
 
-    dates: those that are dates in every row.
-    texts: those of sentences.
+    dates: strings that are dates in every row.
+    texts: strings that are sentences.
+    sparse: numbers that are mostly 0, of views that have many of them.
     """
 
     dates: dict[str, DateFormat]
     texts: list[str]
+    sparse: list[str]
 
     def added_to(self, declared: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Return ``date=`` and ``text=`` of `ViewEncoder`, with those that are declared."""
+        """Return parameters of `ViewEncoder` for these columns and those that are declared."""
         dates = [one for one in declared.get("date") or () if one not in self.dates]
         return {
             "date": [*dates, *(f"{name}={one.format}" for name, one in self.dates.items())],
             "text": [*(declared.get("text") or ()), *self.texts],
+            "sparse": [*(declared.get("sparse") or ()), *self.sparse],
         }
 
 
@@ -129,7 +135,7 @@ def recognized(
     declared: Mapping[str, Any],
     recognize: Collection[str] = RECOGNIZED,
 ) -> Recognized:
-    """Return which columns, of these names and in a view, hold dates or text and are not declared.
+    """Return which columns, of these names and in a view, are of a kind that nobody declares.
 
     ``declared`` has the columns of each kind; of dates that are declared without a format it finds
     the format.  ``recognize`` are the kinds to look for.
@@ -142,7 +148,15 @@ def recognized(
     unknown = [name for name in used if name not in kinds or formats.get(name) == ""]
     dates = stream.find_dates(unknown) if "date" in recognize else {}
     unknown = [name for name in unknown if name not in {**kinds, **dates}]
-    return Recognized(dates, stream.find_texts(unknown) if "text" in recognize else [])
+    texts = stream.find_texts(unknown) if "text" in recognize else []
+    sparse: list[str] = []
+    if "sparse" in recognize:
+        groups = names_of_views(views, names)
+        types = dict(zip(stream.schema.names, stream.schema.types, strict=True))
+        numbers = [name for name in used if name not in kinds and kind_of(types[name]) == "numeric"]
+        wide = of_wide_views(numbers, groups)
+        sparse = of_wide_views(stream.find_sparse(wide), groups) if wide else []
+    return Recognized(dates, texts, sparse)
 
 
 _ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= or header=False"

@@ -36,6 +36,11 @@ class Column(NamedTuple):
     declared: bool
     format: str = ""
 
+    @property
+    def is_number(self) -> bool:
+        """True if a value of the column is a number."""
+        return self.kind in ("numeric", "sparse")
+
 
 class Coded(NamedTuple):
     """A column as its distinct values, as strings, and a code per row, -1 for null."""

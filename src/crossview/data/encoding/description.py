@@ -18,21 +18,21 @@ def describe_encoder(rows: RowEncoder, factors: np.ndarray) -> TableEncoder:
         Column(
             one.name,
             one.view,
-            {"numeric": "number", "categorical": "category"}.get(one.kind, one.kind),
+            "number" if one.is_number else "category" if one.kind == "categorical" else one.kind,
             one.declared,
             portable_pattern(one.format or ISO) if one.kind == "date" else None,
         )
         for one in columns
     ]
     numbers: dict[str, list[Number]] = {view: [] for view in plan.layout.names}
-    deviations = np.sqrt(moments.m2 / np.maximum(moments.count, 1.0))
+    centers, scales = moments.center_and_scale()
     c = 0
     for at, column in enumerate(columns):
         part = 0
         while c < len(plan.numbers) and part < plan.n_numbers_of(column):
             own = plan.numbers[c]
-            scale = float(deviations[c]) if moments.m2[c] > 0.0 else None
-            mean = float(moments.mean[c])
+            scale = float(scales[c]) if np.isfinite(scales[c]) else None
+            mean = float(centers[c])
             if not rows.standardizes:
                 mean, scale = 0.0, 1.0
             knots = rows.quantiles.knots[c] if plan.n_bins else np.empty(0)

@@ -92,6 +92,12 @@ class ViewEncoder(ViewTransformer):
         dates.  Booleans, dictionaries and other strings are always categories.
     numeric : sequence of str, default=()
         Columns of strings or booleans to convert to numbers.
+    sparse : sequence of str, default=None
+        Columns of numbers (names or globs) that are mostly 0, such as counts of words.  They keep
+        their zeros and have no bins, and those of a view are divided by one scale, so that their
+        proportions stay.  None: `fit` takes columns for it that are never negative and 0 in at
+        least 80 % of the rows, where a view has at least 32, and a stream none.  An empty
+        sequence: none.
     date : sequence of str, default=None
         Columns of strings that are dates or times, also with the format in which they are written:
         ``"bought=%d/%m/%Y"``.  Dates and timestamps always are.  None: `fit` recognizes strings
@@ -225,6 +231,7 @@ class ViewEncoder(ViewTransformer):
         text: Sequence[str] | None = None,
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
+        sparse: Sequence[str] | None = None,
         date: Sequence[str] | None = None,
         ignore: Sequence[str] = (),
         hash_bits: int = 18,
@@ -242,6 +249,7 @@ class ViewEncoder(ViewTransformer):
         self.text = text
         self.categorical = categorical
         self.numeric = numeric
+        self.sparse = sparse
         self.date = date
         self.ignore = ignore
         self.hash_bits = hash_bits
@@ -323,7 +331,8 @@ class ViewEncoder(ViewTransformer):
             if self.per is not None:  # which is a category anyway
                 own = _listed(declared["categorical"])
                 declared["categorical"] = [name for name in own if name != self.per]
-            recognize = [kind for kind in ("date", "text") if whole and getattr(self, kind) is None]
+            values_say = ("date", "text", "sparse") if whole else ()
+            recognize = [kind for kind in values_say if getattr(self, kind) is None]
             columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
             if self.per is not None:
                 if any(column.view == PERSONAL for column in columns):
@@ -547,8 +556,8 @@ class ViewEncoder(ViewTransformer):
         Returns
         -------
         kinds : dict of str to dict of str to int
-            By view, then by kind: "numeric", "categorical", "text" or "date"; "user" is that of
-            ``per``.
+            By view, then by kind: "numeric", "sparse", "categorical", "text" or "date"; "user" is
+            that of ``per``.
         """
         check_is_fitted(self, "layout_")
         kinds: dict[str, dict[str, int]] = {view: {} for view in self.layout_.names}
@@ -583,7 +592,7 @@ class ViewEncoder(ViewTransformer):
             for c in columns
             if c.kind == "text" or c.format or (c.kind, c.declared) == ("categorical", False)
         )
-        return list(words), [c.name for c in columns if (c.kind, c.declared) == ("numeric", False)]
+        return list(words), [c.name for c in columns if c.is_number and not c.declared]
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: columns and names.
@@ -898,7 +907,7 @@ class ViewEncoder(ViewTransformer):
         Returns
         -------
         columns : dict of str to list of str
-            Values for ``text``, ``categorical``, ``numeric`` and ``date``, with formats.
+            Values for ``text``, ``categorical`` and so on; of ``date`` with formats.
         """
         check_is_fitted(self, "layout_")
         return {

@@ -14,15 +14,41 @@ class Moments:
 
     Parameters
     ----------
-    n_columns : int
-        Number of columns.
+    views : list of str
+        The view of each column.
+    sparse : list of bool
+        Whether a column is not centered, and shares its scale with the other such columns of its
+        view.
     """
 
-    def __init__(self, n_columns: int) -> None:
-        self.count, self.mean, self.m2 = (np.zeros(n_columns) for _ in range(3))
+    def __init__(self, views: list[str], sparse: list[bool]) -> None:
+        self.count, self.mean, self.m2 = (np.zeros(len(views)) for _ in range(3))
+        self.sparse = np.array(sparse, dtype=bool)
+        names = np.array(views, dtype=object)
+        self._shared = [
+            np.flatnonzero(self.sparse & (names == view))
+            for view in dict.fromkeys(names[self.sparse])
+        ]
+        ends = np.cumsum([0, *map(len, self._shared)])
+        groups = np.concatenate([np.empty(0, np.int64), *self._shared]), ends
+        self.given = self.count, self.mean, self.m2, *groups
+
+    def center_and_scale(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what is subtracted from each column, and by what it is divided then.
+
+        The latter is infinite where all values are equal.
+        """
+        squares, count = self.m2.copy(), self.count.copy()
+        for group in self._shared:
+            squares[group], count[group] = squares[group].sum(), count[group].sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = np.where(squares > 0.0, np.sqrt(squares / count), np.inf)
+        return np.where(self.sparse, 0.0, self.mean), scale
 
     def standardize(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
         """Return the numbers with mean 0 and variance 1; 0 where all are equal.
+
+        Those of sparse columns keep their zeros, and have variance 1 on average.
 
         Parameters
         ----------
@@ -37,7 +63,7 @@ class Moments:
             The standardized numbers.
         """
         standardized = np.empty_like(values)
-        standardize_rows(values, learn, (self.count, self.mean, self.m2), standardized)
+        standardize_rows(values, learn, self.given, standardized)
         return standardized
 
 
@@ -51,11 +77,10 @@ class SingleNumbers:
     """
 
     def __init__(self, moments: Moments) -> None:
-        given = moments.count, moments.mean, moments.m2
         self._lock = Lock()
         self._values, self._standardized = (np.empty((1, len(moments.count))) for _ in range(2))
         self._loops = [
-            bind(standardize_rows, self._values, learn, given, self._standardized)
+            bind(standardize_rows, self._values, learn, moments.given, self._standardized)
             for learn in (False, True)
         ]
 
@@ -72,7 +97,7 @@ class SingleNumbers:
 def standardize_rows(
     values: np.ndarray,
     learn: bool,
-    moments: tuple[np.ndarray, np.ndarray, np.ndarray],
+    moments: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     standardized: np.ndarray,
 ) -> None:
     """Standardize rows, one after the other, by the moments of Welford (1962).
@@ -83,9 +108,12 @@ def standardize_rows(
         d = x - mean,  mean <- mean + d / n,  m2 <- m2 + d (x - mean),
         x <- (x - mean) / sqrt(m2 / n).
 
-    The columns are the inner loop, and it has no branch, so that it runs on all lanes.
+    The columns are the inner loop, and it has no branch, so that it runs on all lanes.  The sparse
+    columns of a view, ``shared[ends[g]:ends[g + 1]]``, have one variance, and keep their zeros:
+
+        x <- x / sqrt(sum of their m2 / sum of their n).
     """
-    count, mean, m2 = moments
+    count, mean, m2, shared, ends = moments
     for i in range(values.shape[0]):
         for c in range(values.shape[1]):
             x = values[i, c]
@@ -97,3 +125,11 @@ def standardize_rows(
             # m2 is exactly 0 where all values are equal
             variance = m2[c] / count[c] if m2[c] > 0.0 else np.inf
             standardized[i, c] = (x - mean[c]) / np.sqrt(variance)
+        for g in range(len(ends) - 1):
+            squares, n = 0.0, 0.0
+            for c in shared[ends[g] : ends[g + 1]]:
+                squares += m2[c]
+                n += count[c]
+            scale = np.sqrt(squares / n) if squares > 0.0 else np.inf
+            for c in shared[ends[g] : ends[g + 1]]:
+                standardized[i, c] = values[i, c] / scale

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, Column, as_codes, as_numbers
-from crossview.data.encoding.dates import PARTS, as_times, date_numbers
+from crossview.data.encoding.dates import as_times, date_numbers
 from crossview.data.encoding.document_frequency import weigh_rows
 from crossview.data.encoding.moments import SingleNumbers
 from crossview.data.encoding.row_fill import RowFill
-from crossview.data.encoding.text import SHAPE, characters_of, shape_numbers, word_analyzer
+from crossview.data.encoding.text import characters_of, shape_numbers, word_analyzer
 from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
 from crossview.views import OneRow
 
@@ -147,11 +147,9 @@ class SingleRows:
         self._parts: list[tuple[Column, int, int]] = []
         at = 0
         for column in plan.columns:
-            size = {"numeric": 1, "date": len(PARTS)}.get(
-                column.kind, len(SHAPE) if column.format == "shape" else 0
-            )
+            size = plan.n_numbers_of(column)
             if size:
-                kind = self._whole if column.kind == "numeric" else self._parts
+                kind = self._whole if column.is_number else self._parts
                 kind.append((column, self._places[column.name], at))
             at += size
         self._n_numbers = at
@@ -238,7 +236,7 @@ class SingleRows:
         found: dict[str, Any] = {}
         for place, name in enumerate(self._names):
             column, values = columns[name], [row[place] for row in cells]
-            if column.kind == "numeric":
+            if column.is_number:
                 found[name] = pa.array(_numbers_of(column, values), from_pandas=True)
                 continue
             if column.kind == "date":

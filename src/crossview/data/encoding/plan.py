@@ -29,19 +29,21 @@ class Number(NamedTuple):
     """A number of each row: a column of numbers, a part of a date, or of the shape of a text.
 
     ``is_whole`` says whether it is the first number of its column, which says where that is
-    missing.
+    missing; ``is_sparse``, whether it shares its scale with others of the view.
     """
 
     name: str
     view: str
     column: str
     is_whole: bool = True
+    is_sparse: bool = False
 
 
 def _numbers_of(column: Column) -> list[Number]:
     """The numbers that a column becomes."""
-    if column.kind == "numeric":
-        return [Number(column.name, column.view, column.name)]
+    if column.is_number:
+        sparse = column.kind == "sparse"
+        return [Number(column.name, column.view, column.name, is_sparse=sparse)]
     parts = PARTS if column.kind == "date" else SHAPE if column.format == "shape" else ()
     return [
         Number(f"{column.name} {part}", column.view, column.name, k == 0)
@@ -146,7 +148,7 @@ class Plan:
         strings = {c.name: c for c in self.columns if c.kind in ("categorical", "text", USER)}
         coded = {name: as_codes(c, one_array(table.column(name))) for name, c in strings.items()}
         values = None
-        numeric = [c.name for c in self.columns if c.kind == "numeric"]
+        numeric = [c.name for c in self.columns if c.is_number]
         if len(numeric) == len(self.numbers):
             values = as_matrix(table.select(numeric) if len(strings) else table)
         if values is None:
@@ -162,7 +164,7 @@ class Plan:
         values = np.empty((table.num_rows, len(self.numbers)))
         at = 0
         for column in self.columns:
-            if column.kind == "numeric":
+            if column.is_number:
                 values[:, at] = as_numbers(column, one_array(table.column(column.name)))
                 at += 1
             elif column.kind == "date":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,12 +22,13 @@ class Quantiles:
     A learner needs columns that keep their meaning, so the knots stay after `LAST_PLACED` values.
     When they are placed depends on the number of values of the column only, so batches change
     nothing.  A column with equal quantiles has fewer knots, and one with two values none, because
-    the number itself says as much; ``count`` is the number of values that
-    the knots are about, or wait for.
+    the number itself says as much; a sparse one has none, to keep its zeros.  ``count`` is the
+    number of values that the knots are about, or wait for.
     """
 
-    def __init__(self, n_columns: int, n_knots: int) -> None:
+    def __init__(self, n_columns: int, n_knots: int, sparse: Sequence[bool] = ()) -> None:
         self.n_knots = n_knots
+        self._sparse = np.array([*sparse, *[False] * n_columns][:n_columns])
         self.count = np.zeros(n_columns, dtype=np.int64)
         self.knots = [np.empty(0)] * n_columns
         self._first = [np.empty(0)] * n_columns  # the values, until the knots stay
@@ -133,7 +134,8 @@ class Quantiles:
         """Place the knots of column c in the middle of ranks 0 to 1/n, 1/n to 2/n, ..."""
         ranks = (np.arange(self.n_knots) + 0.5) / self.n_knots
         first = self._first[c]
-        if ((first != first[0]) & (first != first.max()) & (first != first.min())).any():
+        inside = (first != first[0]) & (first != first.max()) & (first != first.min())
+        if inside.any() and not self._sparse[c]:
             self.knots[c] = np.unique(np.quantile(first, ranks))
         if self.count[c] == LAST_PLACED:
             self._first[c] = np.empty(0)

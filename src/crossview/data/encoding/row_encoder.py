@@ -64,8 +64,9 @@ class RowEncoder:
                 f"together, and {MAX_INT32:,} is the limit; give fewer bits"
             )
         n_numbers, views = len(self.plan.numbers), self.plan.layout.names
-        self.moments = Moments(n_numbers)
-        self.quantiles = Quantiles(n_numbers if n_bins else 0, n_bins)
+        sparse = [number.is_sparse for number in self.plan.numbers]
+        self.moments = Moments([number.view for number in self.plan.numbers], sparse)
+        self.quantiles = Quantiles(n_numbers if n_bins else 0, n_bins, sparse)
         n_texts = sum(column.kind == "text" for column in self.plan.hashed) if tf_idf else 0
         self.frequencies = DocumentFrequencies(n_texts, n_slots)
         self.slots = SlotTables(n_slots, ngram_range, remember_names, views, normalized=not tf_idf)
@@ -173,7 +174,7 @@ class RowEncoder:
         }
         check_state(state, schema, "ViewEncoder")
         for key in ("count", "mean", "m2"):
-            setattr(self.moments, key, np.array(state[key]))
+            getattr(self.moments, key)[:] = state[key]
         self.quantiles.set_state(state)
         self.slots.set_state(state)
         self.frequencies.set_state(state)

@@ -20,6 +20,7 @@ from crossview.data.encoding.columns import (
     refuse_unusable,
 )
 from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
+from crossview.data.encoding.sparse import find_sparse, of_wide_views
 from crossview.data.encoding.text import FORMS, find_texts
 from crossview.errors import InputError, closest_names
 from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
@@ -31,7 +32,7 @@ MOST_SUGGESTED = 6
 MOST_VIEWS_OF_TEXT = 4
 REST, TEXT = "rest", "text"
 
-KINDS = ("text", "categorical", "numeric", "date")
+KINDS = ("text", "categorical", "numeric", "sparse", "date")
 _FORM = re.compile(rf"({'|'.join(FORMS)})\((.+)\)")
 
 
@@ -49,7 +50,7 @@ def plan_columns(
     declared: columns whose kind the user declares, by kind: names or globs; of dates also with a
       format.
     ignored: names of columns that are in no view.
-    recognize: kinds, "date" or "text", by which to look at the values of strings: the rows are all
+    recognize: kinds, "date", "text" or "sparse", for which to look at the values: the rows are all
       that there are.
     Returns columns: view by view.
     """
@@ -69,12 +70,19 @@ def plan_columns(
     ]
     rows = {name: one_array(table.column(name)) for name in unknown}
     if "date" in recognize and unknown:
-        found = {name: one.format for name, one in find_formats([rows], unknown).items()}
-        formats |= found
-        kinds |= dict.fromkeys(found, "date")
+        dates = {name: one.format for name, one in find_formats([rows], unknown).items()}
+        formats |= dates
+        kinds |= dict.fromkeys(dates, "date")
     if "text" in recognize:
         unknown = [name for name in unknown if name not in kinds]
         kinds |= dict.fromkeys(find_texts([rows], unknown), "text")
+    if "sparse" in recognize:
+        groups = names_of_views(views, names)
+        numbers = [name for name in used if name not in kinds and kind_of(types[name]) == "numeric"]
+        if numbers := of_wide_views(numbers, groups):
+            columns_of = {name: one_array(table.column(name)) for name in numbers}
+            found = of_wide_views(find_sparse([columns_of], numbers), groups)
+            kinds |= dict.fromkeys(found, "sparse")
     texts = [name for name, kind in kinds.items() if kind == "text"]
     of_type = {name: kind_of(types[name]) for name in used if name not in kinds}
     refuse_unusable({name: types[name] for name, kind in of_type.items() if kind is None})
@@ -121,14 +129,15 @@ def declared_kinds(
     """Return the kinds of columns that are declared, and the formats of dates ("": none given)."""
     kinds: dict[str, str] = {}
     formats: dict[str, str] = {}
+    known = set(names)
     for kind, patterns in declared.items():
         for pattern in [patterns] if isinstance(patterns, str) else patterns:
             name, format = (pattern, "")
-            if kind == "date" and pattern not in names:
+            if kind == "date" and pattern not in known:
                 name, format = split_format(pattern)
             if format:
                 check_format(format)
-            for column in match_names([name], names, kind):
+            for column in [name] if name in known else match_names([name], names, kind):
                 if kinds.setdefault(column, kind) != kind:
                     raise InputError(f"is named in {kinds[column]}= and {kind}=", column=column)
                 if kind == "date":
@@ -151,9 +160,9 @@ def columns_of_views(
         views = views_by_prefix(names) or _views_of_texts(names, texts)
     plain, formed = views, {}
     if isinstance(views, Mapping):
-        plain = {}
+        plain, known = {}, set(names)
         for view, spec in views.items():
-            parts = [split_form(one, names) for one in _items(spec)]
+            parts = [split_form(one, known) for one in _items(spec)]
             formed[view] = [(pattern, form) for pattern, form in parts if form]
             if not formed[view]:
                 plain[view] = spec
@@ -170,6 +179,11 @@ def columns_of_views(
             found = match_columns(view, pattern, names)
             groups[view] += [(names[c], form) for c in found]
     return groups
+
+
+def names_of_views(views: Any, names: list[str]) -> list[list[str]]:
+    """Return the names of the columns of each view."""
+    return [[name for name, _ in group] for group in columns_of_views(views, names).values()]
 
 
 def _views_of_texts(names: list[str], texts: Collection[str]) -> dict[str, list[str]]:
@@ -248,12 +262,13 @@ def without_ignored(
     if views is None or not len(ignored):
         return None if views is None else dict(views)
     left: dict[str, Any] = {}
+    known, left_out = set(names), set(ignored)
     for view, spec in views.items():
         patterns = _items(spec)
         kept = []
         for item in patterns:
-            own = matching(str(split_form(item, names)[0]), names, names)
-            if not own or not set(own) <= set(ignored):
+            own = matching(str(split_form(item, known)[0]), names, known)
+            if not own or not left_out.issuperset(own):
                 kept.append(item)
         if not kept:
             raise InputError(

@@ -57,7 +57,7 @@ class TableSummary:
         self.n_rows = 0
 
     def _is_read_as_number(self, name: str) -> bool:
-        number = self.kinds[name] == "numeric" and is_number(self.types[name])
+        number = self.kinds[name] in ("numeric", "sparse") and is_number(self.types[name])
         return self.kinds[name] == "date" or number
 
     def add(self, data: Any, labels: Any) -> None:
