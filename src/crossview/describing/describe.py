@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from crossview.data.encoding.columns import LARGEST
-from crossview.data.encoding.dates import DateFormat
+from crossview.data.encoding.dates import DateFormat, covering_formats
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
@@ -25,6 +25,7 @@ from crossview.data.guessed_task import task_of
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
     RowColumns,
+    about_alike,
     about_weights,
     check_weight_column,
     value_type,
@@ -473,8 +474,12 @@ class _Pass(TableSummary):
                 if self.target.numbers
                 else "has more than 1,000 different values; to predict a number: task='regression'"
             )
-        elif not self.target.numbers and len(self.target.classes) == 1:
+            return
+        classes = [] if self.target.numbers else sorted(self.target.classes, key=str)
+        if len(classes) == 1:
             yield "has one class in all rows; a classifier needs two or more"
+        elif words := about_alike(classes):
+            yield words
 
     def _about_values(
         self, one: ColumnDescription, summary: ValueSummary, present: int
@@ -488,6 +493,9 @@ class _Pass(TableSummary):
             return
         if present < FEW_ROWS:
             return
+        if like_dates := self._like_dates(summary):
+            yield like_dates
+            return
         words = like.words / max(1, like.present)
         different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
         if words >= WORDS_OF_SENTENCE and (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES:
@@ -497,6 +505,26 @@ class _Pass(TableSummary):
             )
         elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
             yield f"different in nearly every row, so it tells nothing about new rows; {LEAVE_OUT}"
+
+    def _like_dates(self, summary: ValueSummary) -> str | None:
+        """Return the warning about text of which most are dates, in several formats or with words.
+
+        Dates in one format, and nothing else, are recognized.
+        """
+        formats = covering_formats(summary.values)
+        counts = summary.counts(self.target)
+        rows = {one: int(counts[fits].sum()) for one, fits in formats.items()}
+        n, n_dates = int(counts.sum()), sum(rows.values())
+        if not formats or n_dates < MANY_NUMBERS * n:
+            return None
+        shares = ", ".join(f"{percent(rows[one], n)} as in {one}" for one in formats)
+        words = f"a category, but dates: {shares}"
+        if len(formats) > 1:
+            return f"{words}; a column has one format, so write them alike, or {LEAVE_OUT}"
+        (fits,) = formats.values()
+        most = int(np.argmax(np.where(fits, -1, counts)))
+        value = summary.values[most].as_py()
+        return f"{words}, and {value!r} in {percent(int(counts[most]), n)}: null={value!r}"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
         """Return the warning about text that looks like numbers."""
