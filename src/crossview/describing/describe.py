@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.encoding.columns import LARGEST
+from crossview.data.encoding.columns import LARGEST, about_unusable
 from crossview.data.encoding.dates import DateFormat, covering_formats
 from crossview.data.encoding.view_columns import (
     KINDS,
@@ -43,7 +43,7 @@ from crossview.data.summaries.table import TableSummary
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
-from crossview.views import ALL, check_rows
+from crossview.views import ALL, about_unused, check_rows
 
 # what is described before a table is learned
 ROWS_OF_HEAD = 10_000
@@ -256,13 +256,13 @@ def describe_columns(
     task: str | None = None,
     time: str | None = None,
     weight: str | None = None,
-    neighbors: bool = True,
+    alone: bool = True,
 ) -> Description:
-    """Return what a table holds, by names of columns; it loads no encoder without ``neighbors``.
+    """Return what a table holds, by names of columns; it loads no encoder unless ``alone``.
 
     ``kinds`` has the columns whose kind is declared, as for `plan_columns`; the columns (names or
     globs) of ``ignore`` are in no view.  ``recognize`` are kinds that the values of strings may
-    say; ``neighbors``: say of rows with labels how `compare` splits them.
+    say; ``alone``: nothing else says which columns are not used, and how `compare` splits the rows.
     """
     check_rows(X, y=y)
     table = open_source(X, views=views)
@@ -298,6 +298,8 @@ def describe_columns(
     if list(grouped) == [ALL] and views is None and (several := suggested_views(names)):
         about.append(f"all columns are one view; their names suggest several: views={several}")
     about += _about_names(table)
+    if alone and views is None:
+        about += about_unused(names)
     view_of: dict[str, str] = {}
     for view, group in grouped.items():
         for name, form in group:  # a text may be in several
@@ -307,7 +309,7 @@ def describe_columns(
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
-    if neighbors and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
+    if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
         encoder = {**given, "views": views, "ignore": left_out}
         about += _about_folds(table, y, encoder, task=task, weight=weight)
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
@@ -441,10 +443,7 @@ class _Pass(TableSummary):
             return
         present = n_rows - one.missing
         if one.kind is None and str(self.types[one.name]) != "null":
-            yield (
-                f"holds {one.type}, which is neither number, category nor date; convert it in SQL, "
-                "for example with epoch(...) or CAST(... AS VARCHAR), or " + LEAVE_OUT
-            )
+            yield f"{about_unusable(self.types[one.name])}, or {LEAVE_OUT}"
             return
         if not n_rows:
             return
@@ -613,7 +612,7 @@ def describe_head(
     batch = next(batches, None)
     head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
     rows = pa.Table.from_batches(head, schema=table.schema)
-    answer = describe_columns(rows, y, **options, neighbors=False)
+    answer = describe_columns(rows, y, **options, alone=False)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings.clear()
