@@ -1,4 +1,4 @@
-"""Crossview learns from several views of the same thing, as they stream in.
+"""Crossview combines several data sources in one model, which predicts even if one is missing.
 
 Public names load on first use, so that ``import crossview`` loads neither NumPy nor Numba nor
 scikit-learn.  Type checkers and editors read them from ``__init__.pyi``.

@@ -290,6 +290,23 @@ def test_bad_weights_are_one_line(table, capsys):
             function(lists, "y", **{option: "n__list"})
 
 
+def test_what_is_read_as_text_can_be_copied(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    words = np.array(["good", "bad", "room", "staff", "noise", "food", "more", "never", "again"])
+    texts = [" ".join(rng.choice(words, 3 + i % 9)) for i in range(200)]
+    rows = {"Any, comments?": texts, "x": range(200), "y": ["yes", "no"] * 100}
+    pyarrow.parquet.write_table(pa.table(rows), "t.parquet")
+    given = ["describe", "t.parquet", "--label", "y"]
+    out = run(capsys, *given)[1]
+    (line,) = [line for line in out if line.startswith("read as text")]
+    assert line.endswith("""as categories: --categorical '"Any, comments?"'""")
+    (line,) = [line for line in out if line.startswith("views: ")]
+    views = shlex.split(line.removeprefix("views: ").partition(";")[0])
+    options = [word for view in views for word in ("--view", view)]
+    assert run(capsys, *given, *options)[0] == 0
+
+
 def test_dates_leaks_and_columns_to_ignore(table, capsys):
     """What was recognized, guessed and found is a line each; options change it, and are kept."""
     days = [f"{1 + i % 12:02}/{1 + i % 9:02}/2025" for i in range(120)]

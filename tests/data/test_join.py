@@ -159,7 +159,10 @@ def test_digits_in_text_files_are_what_the_other_tables_have(tmp_path):
         assert rows(joined)["t__x"].to_pylist() == [8, None, 9]
 
 
-def test_ids_of_twenty_digits_stay_apart(tmp_path):
+def test_ids_of_many_digits_stay_apart(tmp_path):
+    longer = [f"{'1234567890' * 4}{i}" for i in range(4)]
+    (tmp_path / "longer.csv").write_text("id,y\n" + "".join(f"{one},p\n" for one in longer))
+    assert rows(open_table(tmp_path / "longer.csv"))["id"].to_pylist() == longer
     ids = [f"1234567890123456789{i}" for i in range(4)]
     lines = "".join(f"{one},{'pq'[i % 2]}\n" for i, one in enumerate(ids))
     (tmp_path / "n.csv").write_text(f"id,y\n{lines}")

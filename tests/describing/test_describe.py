@@ -119,6 +119,14 @@ def test_more_values_than_are_counted(monkeypatch):
         ([f"each sentence here is as long: k{i}" for i in range(N)], "6 words on average"),
         ([f"a sentence of seven words, number {i % 60}" for i in range(N)], "of 60 values, with 5"),
         ([f"k{i}" for i in range(N)], "different in nearly every row"),
+        (
+            ["1.5.2024", "2024-05-13", "2024-05-14", "1.6.2024"] * 100,
+            "a category, but dates: 50 % as in %Y-%m-%d, 50 % as in %d.%m.%Y; a column has one",
+        ),
+        (
+            [*(f"{i % 28 + 1}.{i % 12 + 1}.2024" for i in range(N - 30)), *["offen"] * 30],
+            "a category, but dates: 92 % as in %d.%m.%Y, and 'offen' in 8 %: null='offen'",
+        ),
         ([7] * N, "constant: '7' in every row"),
         ([None] * N, "has no value in any row"),
         ([1.0, *[None] * (N - 1)], "99.8 % of the rows have no value"),
@@ -162,7 +170,7 @@ def test_a_label_without_a_value_has_no_class():
 
 
 def test_an_identifier_by_its_name_unless_it_is_declared():
-    ids = RNG.integers(50, size=N)
+    ids = np.random.default_rng(7).integers(50, size=N)
     # a column in no view is not learned
     table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": ids, "id": ids, "y": Y})
     lines = describe(table, "y").warnings
@@ -194,6 +202,8 @@ def test_a_label_that_is_something_else():
         "to predict a number: task='regression'"
         in describe(table, "y", task="classification").warnings[-1]
     )
+    alike = table.set_column(1, "y", pa.array(["ja", "ja ", "nein", "Nein"] * 750))
+    assert "y: 'ja' and 'ja ' are two classes" in describe(alike, "y").warnings[-1]
     answer = describe(table, "t", task="regression", views={"a": "a__x"})
     assert "is no number; to predict a class" in answer.warnings[-1]
     with pytest.raises(InputError, match="no label column 'z'"):

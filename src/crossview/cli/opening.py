@@ -7,6 +7,7 @@ once.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 from crossview.catalog.readers import READERS
 from crossview.cli.loading import loading_meanwhile
 from crossview.cli.options import STANDARD, SourceArguments
-from crossview.cli.words import say
+from crossview.cli.words import in_list, say
 from crossview.data import guessed_task
 from crossview.data.encoding.columns import match_names
 from crossview.data.encoding.view_columns import (
@@ -393,18 +394,19 @@ def lines_of_text(
 ) -> Iterator[str]:
     """Yield which columns are read as text unasked, and the views that text makes, if it does."""
     if found:
-        yield f"read as text: {', '.join(found)}; as categories: --categorical {','.join(found)}"
+        given = shlex.quote(",".join(map(in_list, found)))
+        yield f"read as text: {', '.join(found)}; as categories: --categorical {given}"
     if not names:
         return
     made = columns_of_views(views, names, match_names(texts, names, "text"))
     if made.keys() != columns_of_views(views, names).keys():
-        shown = [f"{view}={_some(group)}" for view, group in made.items()]
+        shown = [shlex.quote(f"{view}={_some(group)}") for view, group in made.items()]
         yield f"views: {' '.join(shown)}; others: --view NAME=COLUMNS"
 
 
 def _some(group: Sequence[tuple[str, str]], most: int = 3) -> str:
     """The columns of a view as ``--view`` names them, or a few of many."""
-    parts = [f"{form}({name})" if form else name for name, form in group[:most]]
+    parts = [in_list(f"{form}({name})" if form else name) for name, form in group[:most]]
     return ",".join(parts) + (",..." if len(group) > most else "")
 
 

@@ -128,19 +128,23 @@ def check_classes(
             "(a number to predict: task='regression')",
             column=label,
         )
+    if words := about_alike(found):
+        of = "the labels" if label is None else label
+        warnings.warn(f"{of}: {words}", GuessWarning, stacklevel=2)
+    return share_long(np.asarray(found))
+
+
+def about_alike(classes: Iterable[Any]) -> str | None:
+    """Return a warning of two classes that differ in blanks or capitals only, if there are any."""
     alike: dict[str, Any] = {}
-    for value in found:
+    for value in classes:
         first = alike.setdefault(str(value).strip().casefold(), value)
         if first is not value:
-            warnings.warn(
-                f"{'the labels' if label is None else label}: {first!r} and {value!r} are two "
-                "classes, and differ in blanks or capitals only; if they mean the same, write "
-                "them alike",
-                GuessWarning,
-                stacklevel=2,
+            return (
+                f"{first!r} and {value!r} are two classes, and differ in blanks or capitals only; "
+                "if they mean the same, write them alike"
             )
-            break
-    return share_long(np.asarray(found))
+    return None
 
 
 def share_long(labels: np.ndarray) -> np.ndarray:

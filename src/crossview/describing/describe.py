@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.encoding.columns import LARGEST
-from crossview.data.encoding.dates import DateFormat
+from crossview.data.encoding.columns import LARGEST, about_unusable
+from crossview.data.encoding.dates import DateFormat, covering_formats
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
@@ -25,6 +25,7 @@ from crossview.data.guessed_task import task_of
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
     RowColumns,
+    about_alike,
     about_weights,
     check_weight_column,
     value_type,
@@ -42,7 +43,7 @@ from crossview.data.summaries.table import TableSummary
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
-from crossview.views import ALL, check_rows
+from crossview.views import ALL, about_unused, check_rows
 
 # what is described before a table is learned
 ROWS_OF_HEAD = 10_000
@@ -255,13 +256,13 @@ def describe_columns(
     task: str | None = None,
     time: str | None = None,
     weight: str | None = None,
-    neighbors: bool = True,
+    alone: bool = True,
 ) -> Description:
-    """Return what a table holds, by names of columns; it loads no encoder without ``neighbors``.
+    """Return what a table holds, by names of columns; it loads no encoder unless ``alone``.
 
     ``kinds`` has the columns whose kind is declared, as for `plan_columns`; the columns (names or
     globs) of ``ignore`` are in no view.  ``recognize`` are kinds that the values of strings may
-    say; ``neighbors``: say of rows with labels how `compare` splits them.
+    say; ``alone``: nothing else says which columns are not used, and how `compare` splits the rows.
     """
     check_rows(X, y=y)
     table = open_source(X, views=views)
@@ -297,6 +298,8 @@ def describe_columns(
     if list(grouped) == [ALL] and views is None and (several := suggested_views(names)):
         about.append(f"all columns are one view; their names suggest several: views={several}")
     about += _about_names(table)
+    if alone and views is None:
+        about += about_unused(names)
     view_of: dict[str, str] = {}
     for view, group in grouped.items():
         for name, form in group:  # a text may be in several
@@ -306,7 +309,7 @@ def describe_columns(
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
-    if neighbors and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
+    if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
         encoder = {**given, "views": views, "ignore": left_out}
         about += _about_folds(table, y, encoder, task=task, weight=weight)
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
@@ -440,10 +443,7 @@ class _Pass(TableSummary):
             return
         present = n_rows - one.missing
         if one.kind is None and str(self.types[one.name]) != "null":
-            yield (
-                f"holds {one.type}, which is neither number, category nor date; convert it in SQL, "
-                "for example with epoch(...) or CAST(... AS VARCHAR), or " + LEAVE_OUT
-            )
+            yield f"{about_unusable(self.types[one.name])}, or {LEAVE_OUT}"
             return
         if not n_rows:
             return
@@ -473,8 +473,12 @@ class _Pass(TableSummary):
                 if self.target.numbers
                 else "has more than 1,000 different values; to predict a number: task='regression'"
             )
-        elif not self.target.numbers and len(self.target.classes) == 1:
+            return
+        classes = [] if self.target.numbers else sorted(self.target.classes, key=str)
+        if len(classes) == 1:
             yield "has one class in all rows; a classifier needs two or more"
+        elif words := about_alike(classes):
+            yield words
 
     def _about_values(
         self, one: ColumnDescription, summary: ValueSummary, present: int
@@ -488,6 +492,9 @@ class _Pass(TableSummary):
             return
         if present < FEW_ROWS:
             return
+        if like_dates := self._like_dates(summary):
+            yield like_dates
+            return
         words = like.words / max(1, like.present)
         different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
         if words >= WORDS_OF_SENTENCE and (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES:
@@ -497,6 +504,26 @@ class _Pass(TableSummary):
             )
         elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
             yield f"different in nearly every row, so it tells nothing about new rows; {LEAVE_OUT}"
+
+    def _like_dates(self, summary: ValueSummary) -> str | None:
+        """Return the warning about text of which most are dates, in several formats or with words.
+
+        Dates in one format, and nothing else, are recognized.
+        """
+        formats = covering_formats(summary.values)
+        counts = summary.counts(self.target)
+        rows = {one: int(counts[fits].sum()) for one, fits in formats.items()}
+        n, n_dates = int(counts.sum()), sum(rows.values())
+        if not formats or n_dates < MANY_NUMBERS * n:
+            return None
+        shares = ", ".join(f"{percent(rows[one], n)} as in {one}" for one in formats)
+        words = f"a category, but dates: {shares}"
+        if len(formats) > 1:
+            return f"{words}; a column has one format, so write them alike, or {LEAVE_OUT}"
+        (fits,) = formats.values()
+        most = int(np.argmax(np.where(fits, -1, counts)))
+        value = summary.values[most].as_py()
+        return f"{words}, and {value!r} in {percent(int(counts[most]), n)}: null={value!r}"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
         """Return the warning about text that looks like numbers."""
@@ -585,7 +612,7 @@ def describe_head(
     batch = next(batches, None)
     head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
     rows = pa.Table.from_batches(head, schema=table.schema)
-    answer = describe_columns(rows, y, **options, neighbors=False)
+    answer = describe_columns(rows, y, **options, alone=False)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings.clear()

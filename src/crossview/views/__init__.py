@@ -17,6 +17,7 @@ from crossview.views.alignment import (
 from crossview.views.layout import (
     ALL,
     ViewLayout,
+    about_unused,
     match_columns,
     resolve_views,
     views_by_prefix,
@@ -31,6 +32,7 @@ __all__ = [
     "MultiView",
     "OneRow",
     "ViewLayout",
+    "about_unused",
     "align_rows",
     "as_views",
     "canonical_csr",

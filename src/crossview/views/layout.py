@@ -177,23 +177,23 @@ def views_by_prefix(names: Iterable[Any]) -> dict[str, list[str]] | None:
     return groups or None
 
 
-def warn_of_unused(names: Iterable[Any]) -> None:
-    """Warn of columns that have no prefix where others are called ``view__column``.
+def about_unused(names: Iterable[Any]) -> list[str]:
+    """Return a warning of columns that have no prefix where others are called ``view__column``.
 
     names: names of all columns, of which nobody named the views.
     """
     names = list(names)
-    groups = views_by_prefix(names)
-    if groups is None:
-        return
+    groups = views_by_prefix(names) or {}
     used = {name for group in groups.values() for name in group}
-    if unused := [name for name in names if name not in used]:
-        warnings.warn(
-            f"not used, as columns called view__column are: {some_names(unused)}; views= names "
-            "the columns of each view",
-            UnusedColumnsWarning,
-            stacklevel=2,
-        )
+    unused = [name for name in names if name not in used] if used else []
+    words = f"not used, as columns called view__column are: {some_names(unused)}; "
+    return [f"{words}views= names the columns of each view"] if unused else []
+
+
+def warn_of_unused(names: Iterable[Any]) -> None:
+    """Warn of the columns of `about_unused`."""
+    for words in about_unused(names):
+        warnings.warn(words, UnusedColumnsWarning, stacklevel=2)
 
 
 def match_columns(view: str, pattern: str, names: Sequence[str]) -> list[int]:

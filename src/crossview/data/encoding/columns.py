@@ -94,6 +94,17 @@ def kind_of(kind: pa.DataType) -> str | None:
     return None
 
 
+def about_unusable(kind: pa.DataType) -> str:
+    """Return why a column of an Arrow type has no kind, and what makes one of it."""
+    from pyarrow import types
+
+    if types.is_list(kind) or types.is_large_list(kind):
+        fix = "array_to_string(..., ' ') makes text of it, array_length(...) a number"
+    else:
+        fix = "convert it, for example with epoch(...) or CAST(... AS VARCHAR)"
+    return f"holds {kind}, which is neither number, category, text nor date; in SQL, {fix}"
+
+
 def refuse_unusable(types: Mapping[str, pa.DataType]) -> None:
     """Raise an error for columns of no kind, all of them at once; ``types`` are theirs."""
     reasons: dict[str, list[str]] = {}
@@ -102,8 +113,7 @@ def refuse_unusable(types: Mapping[str, pa.DataType]) -> None:
             "has no value in any row, so its kind is unknown; name it in numeric=, categorical=, "
             "text= or date="
             if str(kind) == "null"
-            else f"holds {kind}, which is neither number, category, text nor date; convert it in "
-            "SQL, for example with epoch(...) or CAST(... AS VARCHAR)"
+            else about_unusable(kind)
         )
         reasons.setdefault(reason, []).append(column)
     parts = [

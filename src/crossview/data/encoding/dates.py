@@ -270,6 +270,25 @@ def find_formats(
     return {name: one for name, one in found.items() if one is not None}
 
 
+def covering_formats(values: pa.Array) -> dict[str, np.ndarray]:
+    """Return the formats that read most of the different values of text, and which each adds.
+
+    The one that reads most is first.  It is empty unless some of the first values are dates.
+    """
+    head = values.slice(0, 20)
+    tried = [one for one in FORMATS if not np.isnat(_read(head, one)).all()]
+    reads = {one: ~np.isnat(_read(values, one)) for one in tried}
+    open_values, found = np.ones(len(values), dtype=bool), {}
+    while reads:
+        best = max(reads, key=lambda one: int((reads[one] & open_values).sum()))
+        adds = reads.pop(best) & open_values
+        if not adds.any():
+            break
+        found[best] = adds
+        open_values &= ~adds
+    return found
+
+
 @functools.cache
 def _cycle(n: int) -> np.ndarray:
     """Sine and cosine of n steps around a circle.

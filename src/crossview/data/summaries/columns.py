@@ -186,10 +186,14 @@ class ValueSummary:
         found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
 
+    def counts(self, target: Target) -> np.ndarray:
+        """Return in how many rows each value is."""
+        counts = self._sums[:-1, 0] if target.numbers else self._sums[:-1].sum(axis=1)
+        return np.append(counts, np.zeros(len(self.values) - len(counts)))
+
     def most_frequent(self, n: int, target: Target) -> list[tuple[str, int]]:
         """Return the most frequent values, and in how many rows they are."""
-        counts = self._sums[:-1, 0] if target.numbers else self._sums[:-1].sum(axis=1)
-        counts = np.append(counts, np.zeros(len(self.values) - len(counts)))
+        counts = self.counts(target)
         order = np.argsort(-counts, kind="stable")[:n]
         return [(self.values[int(i)].as_py(), int(counts[i])) for i in order]
 

@@ -109,6 +109,7 @@ class _Ranking(Display):
         named = [*self._order[:2], self._order[-1]][: max(1, len(self._order))]
         named = list(dict.fromkeys(named))[:MOST_NAMED]
         roc = self.is_roc
+        ends: dict[int, float] = {}  # heights at the right
         for k in sorted(self.areas, key=lambda k: k in named):
             of_class, scores = self.rows.of_class(k)
             color = COLORS[named.index(k)] if k in named else LINE
@@ -116,6 +117,7 @@ class _Ranking(Display):
                 x, y, _ = metrics.roc_curve(of_class, scores)
             else:
                 y, x, _ = metrics.precision_recall_curve(of_class, scores)
+            ends[k] = float(y[np.argmax(x)])
             ax.plot(
                 *_thin(x, y),
                 drawstyle="default" if roc else "steps-post",
@@ -131,14 +133,10 @@ class _Ranking(Display):
         ax.set_xlabel("false positives, share" if roc else "recall")
         ax.set_ylabel("true positives, share" if roc else "precision")
         if self.rows.positive is None:
-            for i, k in enumerate(named):
-                ax.text(
-                    *(0.98 if roc else 0.02, 0.04 + 0.09 * (len(named) - 1 - i)),
-                    f"{short_name(self.rows.classes[k])} {self.areas[k]:.3f}",
-                    color=COLORS[i],
-                    ha="right" if roc else "left",
-                    fontsize=9.5,
-                )
+            names = [f"{short_name(self.rows.classes[k])} {self.areas[k]:.3f}" for k in named]
+            label_ends(
+                ax, names, [1.0] * len(named), [ends[k] for k in named], COLORS[: len(named)]
+            )
         else:
             add_key(ax, "dashed: by chance")
 

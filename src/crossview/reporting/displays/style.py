@@ -199,6 +199,7 @@ def label_ends(
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
+                "relpos": (0.0, 0.5),  # from the left of the name, and not through it
                 "color": color,
                 "linewidth": 0.6,
                 "shrinkA": 1.0,

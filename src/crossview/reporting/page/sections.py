@@ -296,7 +296,8 @@ def _predictions(result: Any, confusion: Any, classes: Any) -> Section:
         (
             "threshold",
             lambda: ThresholdDisplay.of(result),
-            "Precision, recall and f1 if another probability decided.",
+            "Precision, recall and f1 if one probability decided for all rows; the title has those "
+            "of the thresholds with which the rows were predicted.",
         ),
     )
     if confusion is not None and len(classes) <= MOST_CLASSES_CROSSED:
