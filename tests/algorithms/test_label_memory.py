@@ -50,7 +50,7 @@ def test_rates_and_gains_equal_a_slow_reference(K, delay):
             rates[i] = decay * rates[i] + (1 - decay) * (np.arange(K) == label)
     expected = rates[:, 1:] if K == 2 else rates
     np.testing.assert_allclose(model.get_state()["memory_rates"], expected, rtol=1e-12)
-    gain = slow.mean_gain(slow.slow_gains(y, K, delay))
+    gain = slow.mean_gain(slow.slow_gains(y, K, delay), delay)
     np.testing.assert_allclose(model.memory_gain_, gain, rtol=1e-9)
     assert not model.uses_memory_  # there are not 2,000 labels
 
@@ -59,8 +59,10 @@ def test_rates_and_gains_equal_a_slow_reference(K, delay):
 def test_scores_equal_a_slow_reference(K, delay):
     """From row 2,000 on the memory is open, and combines what the stack says without it."""
     X, y = stream(2600, 0.8 if delay else 0.6, K)
-    kinds, model = np.arange(K), remembers().set_delay(delay)
-    scores, plain = (one.score_then_learn(X, y, classes=kinds) for one in (model, stack()))
+    kinds, model = np.arange(K), remembers()
+    scores, plain = (
+        one.set_delay(delay).score_then_learn(X, y, classes=kinds) for one in (model, stack())
+    )
     plain = plain.reshape(len(y), -1)
     bound = np.log(1e6 - 1) if K == 2 else 1e-6
     expected = slow.combined(plain, X, y, np.arange(len(y)) >= 2000, bound, delay)

@@ -30,7 +30,7 @@ def experts(C, n=400, K=3, seed=0):
     return p / p.sum(axis=2, keepdims=True), truth[:, 0].argmax(axis=1), weight
 
 
-def combine(C, p, y, weight, only=None, share=0.01, prune=0):
+def combine(C, p, y, weight, only=None, share=0.01, prune=0, delay=None):
     """Run the loop; ``only`` one of the combinations decides.  Return output, state and history."""
     n, K, width = p.shape
     state = states.make_state(K, width, 20.0, C)
@@ -39,26 +39,30 @@ def combine(C, p, y, weight, only=None, share=0.01, prune=0):
     alive, out = np.ones(K, dtype=bool), np.empty((n, width))
     past = states.as_history(state, read_only(np.arange(K)))
     stack = states.as_stack(state, alive)
-    rows = read_only(y), read_only(weight)
+    delay = np.zeros(n, dtype=np.int64) if delay is None else delay
+    rows = read_only(y), read_only(weight), read_only(delay)
     LOOPS[C](
         read_only(np.ascontiguousarray(p)), rows, stack, Settings(share, 20.0, prune), past, out
     )
     return out if width > 1 else out[:, 0], state, alive
 
 
+@pytest.mark.parametrize("most_delay", [0, 3])
 @pytest.mark.parametrize("C", LOOPS)
-def test_both_combinations_and_the_choice_against_the_reference(C):
+def test_both_combinations_and_the_choice_against_the_reference(C, most_delay):
     p, y, weight = experts(C)
+    delay = np.random.default_rng(0).integers(most_delay + 1, size=len(y))
     if C is None:
-        found = reference.numbers(p[:, :, 0], y, weight, 0.01, 20.0)
+        expected_of_all = reference.numbers(p[:, :, 0], y, weight, delay, 0.01, 20.0)
     elif C == 1:
-        found = reference.two_classes(p[:, :, 0], (y > 0) * 1, weight, 0.01, 20.0)
+        expected_of_all = reference.two_classes(p[:, :, 0], (y > 0) * 1, weight, delay, 0.01, 20.0)
     else:
-        found = reference.several_classes(p, y, weight, 0.01, 20.0)
-    for only, expected in zip((MIXTURE, STACKING, None), found, strict=True):
+        expected_of_all = reference.several_classes(p, y, weight, delay, 0.01, 20.0)
+    for only, expected in zip((MIXTURE, STACKING, None), expected_of_all, strict=True):
         if C is None and only is STACKING:
             continue  # the mixture's loss is part of its likelihood
-        assert_allclose(combine(C, p, y, weight, only)[0], expected, rtol=1e-6, atol=1e-9)
+        found = combine(C, p, y, weight, only, delay=delay)[0]
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 @given(st.integers(1, 6), st.integers(1, 60), st.integers(0, 2**31), st.floats(0.1, 5.0))

@@ -24,14 +24,14 @@ def online_newton(loss_terms, n_rows, start, ridge, drift=1e-7):
         A_inv = A_inv + drift * np.diag(np.diag(A_inv) < 1 / ridge)
 
 
-def fixed_share(likelihoods, share):
-    """ω before each row."""
+def fixed_share(likelihoods, share, delay):
+    """ω before each row, of which each counts 1 / (delay + 1)."""
     K = likelihoods.shape[1]
     omega = np.full(K, 1 / K)
-    for row in likelihoods:
+    for row, late in zip(likelihoods, 1 / (1 + delay), strict=True):
         yield omega
-        posterior = omega * row / (omega @ row)
-        omega = (1 - share) * posterior + share / K
+        posterior = omega * row**late / (omega @ row**late)
+        omega = (1 - late * share) * posterior + late * share / K
 
 
 def better_of(mixture, stacking, weight, decay=0.999):
@@ -42,7 +42,7 @@ def better_of(mixture, stacking, weight, decay=0.999):
         losses = decay * losses + w * np.array([a, b])
 
 
-def two_classes(p, y, weight, share, ridge):
+def two_classes(p, y, weight, delay, share, ridge):
     """Log odds of the mixture, of stacking, and of the better one; y is 0 or 1."""
     n, K = p.shape
     p = np.clip(p, 1e-6, 1 - 1e-6)
@@ -53,7 +53,8 @@ def two_classes(p, y, weight, share, ridge):
         return x[i], weight[i] * max(q * (1 - q), 1e-4), weight[i] * (q - y[i])
 
     likelihoods = np.where(y[:, None] == 1, p, 1 - p) ** weight[:, None]
-    m = np.array([w @ row for w, row in zip(fixed_share(likelihoods, share), p, strict=True)])
+    omega = fixed_share(likelihoods, share, delay)
+    m = np.array([w @ row for w, row in zip(omega, p, strict=True)])
     start = np.append(np.full(K, 1 / K), 0.0)
     v = np.array(list(online_newton(terms, n, start, ridge)))
     mixture = np.log(m / (1 - m))
@@ -62,7 +63,7 @@ def two_classes(p, y, weight, share, ridge):
     return mixture, stacking, np.where(list(better_of(*losses, weight)), stacking, mixture)
 
 
-def several_classes(p, y, weight, share, ridge):
+def several_classes(p, y, weight, delay, share, ridge):
     """Log probabilities of the mixture, of stacking, and of the better one."""
     n, K, C = p.shape
     p = np.maximum(p, 1e-6)
@@ -76,7 +77,8 @@ def several_classes(p, y, weight, share, ridge):
         return np.append(x[i] @ g, g), weight[i], weight[i]
 
     likelihoods = p[np.arange(n), :, y] ** weight[:, None]
-    m = np.array([w @ row for w, row in zip(fixed_share(likelihoods, share), p, strict=True)])
+    omega = fixed_share(likelihoods, share, delay)
+    m = np.array([w @ row for w, row in zip(omega, p, strict=True)])
     list(online_newton(terms, n, np.append(np.full(K, 1 / K), np.zeros(C)), ridge))
     mixture, stacking = np.log(m), np.log(q)
     losses = [-s[np.arange(n), y] for s in (mixture, stacking)]
@@ -84,7 +86,7 @@ def several_classes(p, y, weight, share, ridge):
     return mixture, stacking, np.where(chosen, stacking, mixture)
 
 
-def numbers(f, y, weight, share, ridge, decay=0.999):
+def numbers(f, y, weight, delay, share, ridge, decay=0.999):
     """Predictions of the mixture, of stacking, and of the better one."""
     n, K = f.shape
     x = np.column_stack([f, np.ones(n)])
@@ -99,7 +101,9 @@ def numbers(f, y, weight, share, ridge, decay=0.999):
         mixture[i] = omega @ f[i]
         error = decay * error + weight[i] * (y[i] - mixture[i]) ** 2
         total = decay * total + weight[i]
-        likelihood = np.exp(-weight[i] * (y[i] - f[i]) ** 2 / (2 * error / total))
-        omega = (1 - share) * omega * likelihood / (omega @ likelihood) + share / K
+        late = 1 / (1 + delay[i])
+        likelihood = np.exp(-late * weight[i] * (y[i] - f[i]) ** 2 / (2 * error / total))
+        posterior = omega * likelihood / (omega @ likelihood)
+        omega = (1 - late * share) * posterior + late * share / K
     losses = [(y - s) ** 2 for s in (mixture, stacking)]
     return mixture, stacking, np.where(list(better_of(*losses, weight)), stacking, mixture)

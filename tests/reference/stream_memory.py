@@ -21,12 +21,12 @@ def slow_gains(y, K, delay=0):
     return np.array(gains)
 
 
-def mean_gain(gains):
-    """The mean of the gains so far, and its standard error."""
+def mean_gain(gains, delay=0):
+    """The mean of the gains so far, and its standard error, as of n / (delay + 1) labels."""
     weight = 0.999 ** np.arange(len(gains) - 1, -1, -1.0)
     mean = np.average(gains, weights=weight)
     variance = np.average((gains - mean) ** 2, weights=weight)
-    return mean, np.sqrt(variance * (weight**2).sum()) / weight.sum()
+    return mean, np.sqrt(variance * (1 + delay) * (weight**2).sum()) / weight.sum()
 
 
 def decayed(values, decays, start):
@@ -50,7 +50,8 @@ def combined(scores, numbers, y, opens, bound, delay=0):
     """Scores with the memory, from those without; ``opens`` says before which rows it is open.
 
     ``bound`` limits what is written: log odds, or the lowest probability of several classes; of
-    what is known of the labels and numbers the last ``delay`` rows are left out.
+    what is known of the labels and numbers the last ``delay`` rows are left out, and a row counts
+    1 / (delay + 1).
     """
     n, C = scores.shape
     labels = (y[:, None] == (1 if C == 1 else np.arange(C))).astype(float)
@@ -80,8 +81,8 @@ def combined(scores, numbers, y, opens, bound, delay=0):
         else:
             p = np.exp(s - np.logaddexp.reduce(s))
             slope, h = p - np.eye(C)[y[t]], max(0.5 * (p * (1 - p)).sum(), 0.01)
-        new = inverse + h * np.outer(F[t], F[t])
-        W = W - np.outer(np.linalg.solve(new, F[t]), slope)
+        new = inverse + h / (1 + delay) * np.outer(F[t], F[t])
+        W = W - np.outer(np.linalg.solve(new, F[t]), slope / (1 + delay))
         inverse = 0.999 * new
         if rows % between == 0:  # all features are in all rows
             inverse += (1 - 0.999**between) * np.eye(len(W))

@@ -16,7 +16,7 @@ from crossview._jit import borrowing, inlined_borrowing
 
 DECAYS = (0.0, 0.9, 0.99)
 # of the counts and of the mean gain; and labels before the memory may open
-FORGETTING, ROWS_BEFORE = 0.999, 2000
+FORGETTING, ROWS_BEFORE, LEAST_WEIGHT = 0.999, 2000, 50.0
 LEAST_GAIN, STANDARD_ERRORS = 0.01, 3.0
 # added to each count of the chain
 PRIOR = 0.5
@@ -78,7 +78,16 @@ def read(rates, m):
 
 
 @borrowing
-def add(memory, y, last):
+def start_anew(memory):
+    """Forget how well the last label predicts the next one."""
+    memory.chain[:, :] = 0.0
+    for i in (WEIGHT, SQUARED_WEIGHT, GAIN, SQUARED_GAIN, OPEN):
+        memory.gate[i] = 0.0
+    memory.gate[UNIT] = 1.0
+
+
+@borrowing
+def add(memory, y, last, delay):
     """Take the label of a row that was predicted: a class, or for two classes -1 or 1.
 
     ``last`` is the label that had come last when the row was predicted, if it is known.
@@ -90,9 +99,9 @@ def add(memory, y, last):
     if rates.shape[1] == 1:
         label = 1 if y > 0.0 else 0
     if last >= 0.0:
-        count_pair(chain, gate, np.int64(last), label)
+        count_pair(chain, gate, np.int64(last), label, delay)
     elif gate[N] > 0.0:
-        count_gain(gate, 0.0)
+        count_gain(gate, 0.0, delay)
     gate[LAST] = label
     gate[N] += 1.0
     for i in range(rates.shape[0]):
@@ -101,20 +110,20 @@ def add(memory, y, last):
             is_label = label == 1 if rates.shape[1] == 1 else label == c
             rates[i, c] = decay * rates[i, c] + (1.0 - decay) * (1.0 if is_label else 0.0)
     gate[OPEN] = 0.0
-    if gate[N] >= ROWS_BEFORE:
+    if gate[N] >= ROWS_BEFORE and gate[WEIGHT] >= LEAST_WEIGHT:
         mean, error = mean_gain(gate)
         if mean > LEAST_GAIN and mean > STANDARD_ERRORS * error:
             gate[OPEN] = 1.0
 
 
 @borrowing
-def count_pair(chain, gate, last, label):
+def count_pair(chain, gate, last, label, delay):
     """Add the gain of the chain in a label, and count the pair."""
     K = chain.shape[0] - 1
     prior = PRIOR * gate[UNIT]
     p = (chain[last, label] + prior) / (chain[last, K] + K * prior)
     p_alone = (chain[K, label] + prior) / (chain[K, K] + K * prior)
-    count_gain(gate, np.log(p / p_alone))
+    count_gain(gate, np.log(p / p_alone), delay)
     gate[UNIT] /= FORGETTING
     for a in (last, K):
         for c in (label, K):
@@ -127,9 +136,9 @@ def count_pair(chain, gate, last, label):
 
 
 @inlined_borrowing
-def count_gain(gate, better):
+def count_gain(gate, better, delay):
     """Add a gain to the decayed sums."""
     gate[WEIGHT] = FORGETTING * gate[WEIGHT] + 1.0
-    gate[SQUARED_WEIGHT] = FORGETTING * FORGETTING * gate[SQUARED_WEIGHT] + 1.0
+    gate[SQUARED_WEIGHT] = FORGETTING * FORGETTING * gate[SQUARED_WEIGHT] + 1.0 + delay
     gate[GAIN] = FORGETTING * gate[GAIN] + better
     gate[SQUARED_GAIN] = FORGETTING * gate[SQUARED_GAIN] + better * better

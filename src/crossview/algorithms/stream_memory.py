@@ -28,6 +28,7 @@ from crossview.algorithms import label_memory, newton
 from crossview.algorithms.label_memory import DECAYS, Memory
 from crossview.algorithms.losses import LOGISTIC, SOFTMAX, loss_slopes
 from crossview.algorithms.newton import Newton
+from crossview.algorithms.stacking.mixture import of_late
 from crossview.algorithms.stacking.several_classes import floor
 from crossview.algorithms.stacking.stack import STACKING, choose, judge
 from crossview.algorithms.stacking.two_classes import MAX_LOG_ODDS
@@ -83,7 +84,7 @@ def combining_pass(rows, scores, labels, M, settings, work):
     gate = M.labels.gate
     for i in range(scores.shape[0]):
         read_numbers(rows, i, M, work)
-        opened = label_memory.is_open(M.labels)
+        learned, opened = weight[i] > 0.0, label_memory.is_open(M.labels)
         rates, means, last = M.labels.rates, M.means, gate[label_memory.LAST]
         if delay[i] > 0:
             k = np.int64(gate[label_memory.N]) - delay[i]
@@ -92,20 +93,23 @@ def combining_pass(rows, scores, labels, M, settings, work):
                 rates, means, last = M.past_rates[at], M.past_means[at], M.past_labels[at, 1]
             else:
                 opened, last = False, label_memory.NO_LABEL
-            gate[label_memory.LATE] = 1.0
+            if learned and gate[label_memory.LATE] == 0.0:
+                M.losses[:] = 0.0
+                start_anew(M.model)
+                label_memory.start_anew(M.labels)
+                gate[label_memory.LATE], opened = 1.0, False
         if opened:
             predict(scores[i], rates, means, M, work)
-        learned = weight[i] > 0.0
         remembers = opened and choose(M.losses) == STACKING
         if opened and learned:
-            step(scores[i], y[i], weight[i], M, settings, work)
+            step(scores[i], y[i], weight[i] * of_late(delay[i]), M, settings, work)
         if remembers:
             write_scores(work.score, scores[i])
         if learned and M.labels.rates.shape[0] > 0:
             if gate[label_memory.LATE] > 0.0:
                 keep(M)
             count_row(rows, i, M, work)
-            label_memory.add(M.labels, y[i], last)
+            label_memory.add(M.labels, y[i], last, delay[i])
 
 
 @passes(combining_pass)
@@ -126,6 +130,22 @@ def combine(
     settings = newton.Settings(loss, FORGETTING, VARIANCE, 1.0, False)
     work = newton.buffers(1 + n_features(n_scores), n_features(n_scores), n_scores, 0)
     return rows, scores, labels, memory, settings, work
+
+
+@borrowing
+def start_anew(model):
+    """Write the weights before the first row."""
+    V, P, b = model.V, model.P, model.b
+    V[:, :] = 0.0
+    P[:, :] = 0.0
+    b[:, :] = 0.0
+    model.owed[:] = 0.0
+    model.t[0] = 0
+    n_scores = V.shape[1]
+    for r in range(P.shape[0]):
+        P[r, r] = VARIANCE_OF_SCORE if 1 <= r <= n_scores else VARIANCE
+    for c in range(n_scores):
+        V[c, c] = 1.0
 
 
 @inlined_borrowing

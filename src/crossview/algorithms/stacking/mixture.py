@@ -7,9 +7,22 @@ With the likelihood exp(-L_k) of the row by each expert, loss update and share u
 For α = 0 and the log loss of the mixture Σ_k ω_k q_k, the cumulative loss is at most log K above
 that of the best expert.  α > 0 keeps every weight above α / K, so that an expert that becomes the
 best one takes over within some log(K / α) of lost log likelihood.
+
+A row whose label comes after those of n other rows counts 1 / (n + 1): both updates are made to this
+power.  Of n + 1 mixtures that each learn every (n + 1)-th row, no label comes late, and their losses
+add up to at most n + 1 times log K above the best expert (M. J. Weinberger, E. Ordentlich, "On
+Delayed Prediction of Individual Sequences", IEEE Transactions on Information Theory 48 (2002)); so a
+row may count no more for one mixture that has all of them.  Otherwise it follows the last labels, as
+they are alike, and is always late.
 """
 
 from crossview._jit import inlined_borrowing
+
+
+@inlined_borrowing
+def of_late(delay):
+    """Return how much a row counts whose label came after those of so many others."""
+    return 1.0 / (1.0 + delay)
 
 
 @inlined_borrowing

@@ -15,7 +15,7 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.stacking import history
-from crossview.algorithms.stacking.mixture import fixed_share
+from crossview.algorithms.stacking.mixture import fixed_share, of_late
 from crossview.algorithms.stacking.stack import (
     STACKING,
     Settings,
@@ -32,7 +32,7 @@ MIN_PROBABILITY = 1e-6
 @borrowing
 def learning_pass(p, rows, S, settings, past, buffers, out):
     """The loop of `learn`."""
-    y, weight = rows
+    y, weight, delay = rows
     x, q, combined, columns = buffers
     m, stacking = combined[0], combined[1]
     for i in range(p.shape[0]):
@@ -42,14 +42,14 @@ def learning_pass(p, rows, S, settings, past, buffers, out):
         for c in range(chosen.shape[0]):
             out[i, c] = math.log(chosen[c])
         if weight[i] > 0.0:
-            step(y[i], weight[i], S, settings, (x, q, combined, columns))
+            step(y[i], (weight[i], delay[i]), S, settings, (x, q, combined, columns))
             history.record(S.omega, S.v, S.losses, past)
 
 
 @passes(learning_pass)
 def learn(
     p: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
     stack: Stack,
     settings: Settings,
     past: history.History,
@@ -58,8 +58,8 @@ def learn(
     """Combine the experts' probabilities of some rows, and learn from each row after it.
 
     p (n_samples, K, n_classes) is from before the row was learned, and NaN where the expert has
-    none. ``rows`` are the positions of the classes, and the weights; a row of weight 0 is not
-    learned. ``out`` (n_samples, n_classes) receives the log probabilities of the combination.
+    none. ``rows`` are the positions of the classes, the weights, and how many labels came between the
+    prediction of each row and its own; a row of weight 0 is not learned. ``out`` (n_samples, n_classes) receives the log probabilities of the combination.
     """
     _, K, C = p.shape
     buffers = np.empty((K, C)), np.empty((K, C)), np.empty((2, C)), np.empty((2, K + C))
@@ -135,9 +135,11 @@ def stack(v, x, q):
 
 
 @inlined_borrowing
-def step(true, weight, S, settings, predicted):
+def step(true, row, S, settings, predicted):
     """Learn from a row: judge, mixture, stacking."""
     x, q, combined, columns = predicted
+    weight, late = row[0], of_late(row[1])
+    power, share = weight * late, settings.share * late
     m, stacking, gradient, u = combined[0], combined[1], columns[0], columns[1]
     K, C = x.shape
     judge(-math.log(m[true]), -math.log(stacking[true]), weight, S.losses)
@@ -147,8 +149,8 @@ def step(true, weight, S, settings, predicted):
         gradient[k] = 0.0
         for c in range(C):
             gradient[k] += gradient[K + c] * x[k, c]
-        u[k] = q[k, true] if weight == 1.0 else q[k, true] ** weight
-    fixed_share(u, settings.share, S.alive, S.omega)
+        u[k] = q[k, true] if power == 1.0 else q[k, true] ** power
+    fixed_share(u, share, S.alive, S.omega)
     newton_step(gradient, weight, weight, S, settings.ridge, u)
     if settings.prune > 0:
         drop_idle(S, settings)

@@ -9,7 +9,7 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.stacking import history
-from crossview.algorithms.stacking.mixture import fixed_share
+from crossview.algorithms.stacking.mixture import fixed_share, of_late
 from crossview.algorithms.stacking.stack import (
     STACKING,
     Settings,
@@ -29,7 +29,7 @@ MIN_CURVATURE = 1e-4
 @borrowing
 def learning_pass(p, rows, S, settings, past, buffers, out):
     """The loop of `learn`."""
-    y, weight = rows
+    y, weight, delay = rows
     x, q, u = buffers[0], buffers[1], buffers[2]
     for i in range(p.shape[0]):
         m = predict(p[i], S, x, q)
@@ -39,14 +39,14 @@ def learning_pass(p, rows, S, settings, past, buffers, out):
         score = min(max(score, -MAX_LOG_ODDS), MAX_LOG_ODDS)
         out[i, 0] = score if choose(S.losses) == STACKING else math.log(m / (1.0 - m))
         if weight[i] > 0.0:
-            step(y[i] > 0, weight[i], S, settings, (score, m, x, q, u))
+            step(y[i] > 0, (weight[i], delay[i]), S, settings, (score, m, x, q, u))
             history.record(S.omega, S.v, S.losses, past)
 
 
 @passes(learning_pass)
 def learn(
     p: np.ndarray,
-    rows: tuple[np.ndarray, np.ndarray],
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
     stack: Stack,
     settings: Settings,
     past: history.History,
@@ -55,8 +55,8 @@ def learn(
     """Combine the experts' probabilities of some rows, and learn from each row after it.
 
     p (n_samples, K, 1), of the second class, is from before the row was learned, and NaN where the
-    expert has none. ``rows`` are the classes, -1 and 1, and the weights; a row of weight 0 is not
-    learned. ``out`` (n_samples, 1) receives the log odds of the combination.
+    expert has none. ``rows`` are the classes, -1 and 1, the weights, and how many labels came
+    between the prediction of each row and its own; a row of weight 0 is not learned. ``out`` (n_samples, 1) receives the log odds of the combination.
     """
     buffers = np.empty((3, len(stack.v)))
     return p, rows, stack, settings, past, buffers, out
@@ -85,9 +85,11 @@ def predict(p, S, x, q):
 
 
 @inlined_borrowing
-def step(positive, weight, S, settings, predicted):
+def step(positive, row, S, settings, predicted):
     """Learn from a row: judge, mixture, stacking."""
     score, m, x, q, u = predicted
+    weight, late = row[0], of_late(row[1])
+    power, share = weight * late, settings.share * late
     stacked = 1.0 / (1.0 + math.exp(-score))
     losses = (
         -math.log(m if positive else 1.0 - m),
@@ -96,8 +98,8 @@ def step(positive, weight, S, settings, predicted):
     judge(losses[0], losses[1], weight, S.losses)
     for k in range(S.omega.shape[0]):
         likelihood = q[k] if positive else 1.0 - q[k]
-        u[k] = likelihood if weight == 1.0 else likelihood**weight
-    fixed_share(u, settings.share, S.alive, S.omega)
+        u[k] = likelihood if power == 1.0 else likelihood**power
+    fixed_share(u, share, S.alive, S.omega)
     h = weight * max(stacked * (1.0 - stacked), MIN_CURVATURE)
     g = weight * (stacked - 1.0 if positive else stacked)
     newton_step(x, h, g, S, settings.ridge, u)

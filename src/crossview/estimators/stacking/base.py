@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -60,8 +60,12 @@ class Stacking(NestedLearners):
     # one pass: a row that an expert has learned says nothing about its weight
     n_epochs, learns_combination = 1, True  # False in further passes, which teach the experts
     _follows = False  # whether predictions are of the next row of the stream
+    most_delay: ClassVar[int] = stream_memory.PAST  # see `set_delay`
     # of the rows of the next batch; None: the same for all
     _delays = cast("np.ndarray | None", None)  # an annotation would make it a parameter
+    # what the experts said of the rows that were predicted last, and of those of the next batch
+    _said = cast("np.ndarray | None", None)
+    _said_then = cast("Sequence[np.ndarray | None] | None", None)
 
     _parameter_constraints: ClassVar[dict] = {
         **ViewLearner._parameter_constraints,
@@ -111,6 +115,79 @@ class Stacking(NestedLearners):
         for _, learner, _ in named_entries(self.experts or []):
             learner.check_streams()
 
+    def expert_predictions(self) -> list[np.ndarray] | None:
+        """Return what the experts said of the rows that were predicted last, for `set_delay`.
+
+        Returns
+        -------
+        predictions : list of ndarray, or None
+            One of each row, in float32: the number of scores, and those of each expert.  None
+            before there was a prediction, and of more than 4,096 rows.
+        """
+        if self._said is None:
+            return None
+        n, _, n_scores = self._said.shape
+        columns = [expert.column for expert in self._experts]
+        if len(getattr(self, "classes_", "ab")) < 2 or len(columns) != self._said.shape[1]:
+            return None
+        found = np.full((n, 1 + len(self._experts.ever) * n_scores), np.nan, dtype=np.float32)
+        found[:, 0] = n_scores
+        for k, column in enumerate(columns):
+            lo = 1 + column * n_scores
+            found[:, lo : lo + n_scores] = self._said[:, k]
+        return list(found)
+
+    def set_delay(
+        self, delay: Any = 0, predictions: Sequence[np.ndarray | None] | None = None
+    ) -> Self:
+        """Say how late the labels come of the rows that are learned from now on.
+
+        A row whose label comes after those of n others counts 1 / (n + 1) for the weights of the
+        mixture, and a classifier with ``memory`` learns it with the last labels as they were when
+        it was predicted.
+
+        Parameters
+        ----------
+        delay : int, array-like of int or None, default=0
+            The number of labels that were learned between the prediction of a row and its own
+            label: 0 where each label comes before the next row is predicted.  An array is of
+            the rows of the next batch alone.  Beyond ``most_delay`` (256), or with None, where
+            nobody knows, it counts as 257, and the last labels do not count.
+        predictions : list of ndarray or None, default=None
+            Of each row of the next batch what `expert_predictions` gave when it was predicted: a
+            label that comes late teaches the weights of the experts what they said then.  None,
+            also of a single row: what they say now.
+
+        Returns
+        -------
+        self : object
+            The stack.
+
+        Raises
+        ------
+        InputError
+            A delay is negative.
+
+        Examples
+        --------
+        >>> from crossview import OnlineStackingClassifier
+        >>> model = OnlineStackingClassifier(memory=True).follow_stream()
+        >>> for i in range(9):
+        ...     label = model.predict_one({"x": i + 2}) if i else None
+        ...     model = model.set_delay(min(i, 2)).learn_one({"x": i}, "up")
+        >>> label
+        'up'
+        """
+        delays = np.asarray(stream_memory.PAST + 1 if delay is None else delay)
+        if delays.ndim > 1 or delays.dtype.kind not in "iu" or np.any(delays < 0):
+            raise InputError(f"delay={delay!r:.60}; give a number of labels, or one for each row")
+        own = self.__dict__  # what is written there does not drop the road of single rows
+        own["_delays"] = delays.astype(np.int64) if delays.ndim else None
+        own["_said_then"] = predictions
+        if not delays.ndim:
+            self._delay[0] = delays
+        return self
+
     # --- learning and scoring -------------------------------------------------------------
 
     def _learn(
@@ -122,13 +199,16 @@ class Stacking(NestedLearners):
             nonfinite_row, order = int(skipped.max(initial=-1)), order[~np.isin(order, skipped)]
         without = None if self._memory(self._state) is None else np.empty_like(scores)
         delay = np.full(len(y), self._delay[0]) if self._delays is None else self._delays
-        if len(delay) != len(y):
-            raise InputError(f"delays of {len(delay)} rows, and {len(y)} rows to learn")
+        said = self._said_then
+        for given in (delay, said):
+            if given is not None and len(given) != len(y):
+                raise InputError(f"delays of {len(given)} rows, and {len(y)} rows to learn")
         for lo in range(0, len(order), ROWS_AT_ONCE):
             here = order[lo : lo + ROWS_AT_ONCE]
             shape = len(here), *scores.shape[1:]
             given = y[here], weight[here], delay[here]
-            out, alone = self._learn_block(rows_at(rows, here), *given)
+            then = None if said is None else [said[i] for i in here]
+            out, alone = self._learn_block(rows_at(rows, here), *given, then)
             scores[here] = out.reshape(shape)
             if without is not None:
                 without[here] = alone.reshape(shape)
@@ -137,11 +217,16 @@ class Stacking(NestedLearners):
             if without is not None:
                 without[skipped] = np.nan
         # neither drops the road of single rows
-        self.__dict__.update(_scores_without_memory=without, _delays=None)
+        self.__dict__.update(_scores_without_memory=without, _delays=None, _said_then=None)
         return nonfinite_row
 
     def _learn_block(
-        self, rows: Rows, y: np.ndarray, weight: np.ndarray, delay: np.ndarray
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        weight: np.ndarray,
+        delay: np.ndarray,
+        said: Sequence[np.ndarray | None] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Learn some rows, in their order; return the scores before, and those without memory."""
         found = self._experts.learn(rows, y, weight, self._n_inner_scores())
@@ -149,11 +234,14 @@ class Stacking(NestedLearners):
             out = self._combined(found)
             return out, out
         found = self._calibrate(found, y, weight)
+        if said is not None:
+            for p, then, n in zip(found, said, delay, strict=True):
+                self._say_again(p, then, n)
         alive = np.ones(len(self._experts), dtype=bool)
         column = np.array([expert.column for expert in self._experts])
         past = states.as_history(self._state, read_only(column))
         out = np.empty((len(y), found.shape[2]))
-        self._combine(found, (y, weight), states.as_stack(self._state, alive), past, out)
+        self._combine(found, (y, weight, delay), states.as_stack(self._state, alive), past, out)
         if not alive.all():
             self._keep_experts(np.flatnonzero(alive))
         if (memory := self._memory(self._state)) is None:
@@ -161,6 +249,14 @@ class Stacking(NestedLearners):
         alone, given = out.copy(), tuple(map(read_only, (y, weight, delay)))
         stream_memory.combine(rows, out, given, memory.for_loops())
         return out, alone
+
+    def _say_again(self, p: np.ndarray, said: np.ndarray | None, delay: int) -> None:
+        """Write what the experts said of a row when it was predicted, if that was earlier."""
+        n_scores = p.shape[1]
+        if delay > 0 and said is not None and len(said) and said[0] == n_scores:
+            then = said[1:].reshape(-1, n_scores)
+            for k, expert in enumerate(self._experts):
+                p[k] = then[expert.column] if expert.column < len(then) else np.nan
 
     def _keep_experts(self, kept: np.ndarray) -> None:
         """Drop all other experts."""
@@ -180,14 +276,14 @@ class Stacking(NestedLearners):
         return one if all(one.bound) else None
 
     def _bind_combination(
-        self, p: np.ndarray, rows: tuple[np.ndarray, np.ndarray], out: np.ndarray, learn: bool
+        self, p: np.ndarray, of_rows: tuple[np.ndarray, ...], out: np.ndarray, learn: bool
     ) -> Bound:
         """Return the loop over what the experts predict for one row; ``learn``: learn from it."""
         alive = np.ones(len(self._experts), dtype=bool)
         column = np.array([expert.column for expert in self._experts])
         past = states.as_history(self._state, read_only(column)) if learn else NO_HISTORY
-        stack, y, weight = states.as_stack(self._state, alive), *map(read_only, rows)
-        combine = self._loop().bind(read_only(p), (y, weight), stack, self._settings(), past, out)
+        stack, given = states.as_stack(self._state, alive), tuple(map(read_only, of_rows))
+        combine = self._loop().bind(read_only(p), given, stack, self._settings(), past, out)
         if not (learn and self.prune):
             return combine
 
@@ -199,18 +295,13 @@ class Stacking(NestedLearners):
         return combine_and_drop
 
     def _bind_memory(
-        self,
-        rows: Rows,
-        of_rows: tuple[np.ndarray, np.ndarray],
-        scores: np.ndarray,
-        learn: bool,
+        self, rows: Rows, of_rows: tuple[np.ndarray, ...], scores: np.ndarray
     ) -> Bound | None:
         """Return the loop by which the memory changes the scores of a row, and learns it."""
         memory = self._memory(self._state)
         if memory is None:
             return None
-        delay = self._delay if learn else np.zeros(1, dtype=np.int64)
-        given = tuple(map(read_only, (*of_rows, delay)))
+        given = tuple(map(read_only, of_rows))
         bound: Bound = stream_memory.combine.bind(rows, scores, given, memory.for_loops())
         return bound
 
@@ -251,6 +342,8 @@ class Stacking(NestedLearners):
         for lo in range(0, n, ROWS_AT_ONCE):
             here = positions[lo : lo + ROWS_AT_ONCE]
             out[here] = self._scores_of_block(rows_at(rows, here))
+        if n > ROWS_AT_ONCE:  # those of all would take much memory
+            self.__dict__["_said"] = None
         return out
 
     def _portable_scorer(self) -> PortableStack:
@@ -271,7 +364,9 @@ class Stacking(NestedLearners):
         )
 
     def _scores_of_block(self, rows: Rows) -> np.ndarray:
-        out = self._combined(self._experts.scores(rows, self._n_inner_scores()))
+        found = self._calibrated(self._experts.scores(rows, self._n_inner_scores()))
+        self.__dict__["_said"] = found
+        out = self._combined_of(found)
         if self._follows and (memory := self._memory(self._state)) is not None:
             n, C = out.shape  # rows of weight 0 are not learned
             y = np.zeros(n, dtype=np.int64 if C > 1 else np.float64)
@@ -296,10 +391,14 @@ class Stacking(NestedLearners):
 
     def _combined(self, scores: np.ndarray) -> np.ndarray:
         """Return the scores of rows from those of the experts, (n, K, n_scores)."""
-        found = self._calibrated(scores)
+        return self._combined_of(self._calibrated(scores))
+
+    def _combined_of(self, found: np.ndarray) -> np.ndarray:
+        """Return the scores of rows from the experts' predictions."""
         n, K, C = found.shape
         # rows of weight 0 are combined and not learned
-        nothing = np.zeros(n, dtype=np.int64 if C > 1 else np.float64), np.zeros(n)
+        y = np.zeros(n, dtype=np.int64 if C > 1 else np.float64)
+        nothing = y, np.zeros(n), np.zeros(n, dtype=np.int64)
         copy = {name: self._state[name].copy() for name in Stack._fields if name != "alive"}
         out = np.empty((n, C))
         stack = states.as_stack(copy, np.ones(K, dtype=bool))
@@ -309,15 +408,14 @@ class Stacking(NestedLearners):
     def _combine(
         self,
         found: np.ndarray,
-        rows: tuple[np.ndarray, np.ndarray],
+        rows: tuple[np.ndarray, ...],
         stack: Stack,
         past: History,
         out: np.ndarray,
     ) -> None:
         """Run the loop over what the experts predict."""
-        y, weight = rows
-        rows = read_only(y), read_only(weight)
-        self._loop()(read_only(found), rows, stack, self._settings(), past, out)
+        given = tuple(map(read_only, rows))
+        self._loop()(read_only(found), given, stack, self._settings(), past, out)
 
     def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Return what the experts predict for rows, from their scores, and learn from it."""
@@ -388,7 +486,8 @@ class Stacking(NestedLearners):
 
     def _forget(self) -> None:
         super()._forget()
-        self.__dict__.pop("_experts", None)
+        for name in ("_experts", "_said", "_said_then"):
+            self.__dict__.pop(name, None)
 
     # --- what was learned -------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
-from crossview.algorithms import calibration, label_memory, stream_memory
+from crossview.algorithms import calibration, label_memory
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.errors import InputError
 from crossview.estimators.base import OnlineClassifier, State
@@ -113,7 +113,6 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """
 
     scores_are_log_odds = True
-    most_delay: ClassVar[int] = stream_memory.PAST  # see `set_delay`
     _nested_kind = OnlineClassifier
 
     _parameter_constraints: ClassVar[dict] = {
@@ -218,48 +217,6 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         'up'
         """
         self._follows = bool(follows)
-        return self
-
-    def set_delay(self, delay: Any = 0) -> Self:
-        """Say how late the labels come of the rows that are learned from now on.
-
-        With ``memory`` the last labels count for a row as they were when it was predicted.
-
-        Parameters
-        ----------
-        delay : int, array-like of int or None, default=0
-            The number of labels that were learned between the prediction of a row and its own
-            label: 0 where each label comes before the next row is predicted.  An array is of
-            the rows of the next batch alone.  Beyond ``most_delay`` (256), or with None, where
-            nobody knows, the last labels do not count.
-
-        Returns
-        -------
-        self : object
-            The stack.
-
-        Raises
-        ------
-        InputError
-            A delay is negative.
-
-        Examples
-        --------
-        >>> from crossview import OnlineStackingClassifier
-        >>> model = OnlineStackingClassifier(memory=True).follow_stream()
-        >>> for i in range(9):
-        ...     label = model.predict_one({"x": i + 2}) if i else None
-        ...     model = model.set_delay(min(i, 2)).learn_one({"x": i}, "up")
-        >>> label
-        'up'
-        """
-        delays = np.asarray(stream_memory.PAST + 1 if delay is None else delay)
-        if delays.ndim > 1 or delays.dtype.kind not in "iu" or np.any(delays < 0):
-            raise InputError(f"delay={delay!r:.60}; give a number of labels, or one for each row")
-        own = self.__dict__  # what is written there does not drop the road of single rows
-        own["_delays"] = delays.astype(np.int64) if delays.ndim else None
-        if not delays.ndim:
-            self._delay[0] = delays
         return self
 
     @property

@@ -46,7 +46,7 @@ class StackRow:
     def __init__(
         self, stack: Any, row: RowBuffers, scores: np.ndarray, example: OneExample | None = None
     ) -> None:
-        self._row, self._example = row, example
+        self._stack, self._row, self._example = stack, row, example
         self._weight = np.zeros(1) if example is None else example.weight
         C = scores.shape[1]
         K = len(stack._experts)
@@ -64,11 +64,12 @@ class StackRow:
             self._calibrate = bind(calibration.calibrate_experts, *given, weight, memory, learn)
             p = memory.p.reshape(1, K, C)
         y = np.zeros(1, dtype=np.float64 if C == 1 else np.int64) if example is None else example.y
-        self._combine = stack._bind_combination(p, (y, self._weight), scores, example is not None)
+        self._p, learn = p, example is not None
+        of_rows = y, self._weight, stack._delay if learn else np.zeros(1, dtype=np.int64)
+        self._combine = stack._bind_combination(p, of_rows, scores, learn)
         self._remember: Bound | None = None
-        if example is not None or stack._follows:
-            learn = example is not None
-            self._remember = stack._bind_memory(row.rows, (y, self._weight), scores, learn)
+        if learn or stack._follows:
+            self._remember = stack._bind_memory(row.rows, of_rows, scores)
 
     def _bind(self, stack: Any, k: int, expert: Expert) -> Bound | None:
         """Bind the loop of an expert; None if it has none for a single row."""
@@ -114,6 +115,11 @@ class StackRow:
             self._calibrate()
         elif self._missing.any():
             self._found[self._missing] = math.nan
+        known = self._stack.__dict__  # what is written there does not drop the road
+        if example is None:
+            known["_said"] = self._p
+        elif said := known.pop("_said_then", None):
+            self._stack._say_again(self._p[0], said[0], self._stack._delay[0])
         self._combine()
         if self._remember is not None:
             self._remember()
