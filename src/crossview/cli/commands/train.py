@@ -189,7 +189,8 @@ def _no_bins(trained: Trained) -> list[str]:
     encoder = trained.encoder
     if trained.passes is None or not isinstance(encoder, ViewEncoder) or encoder.n_bins_:
         return []
-    n = len(encoder.count_)
+    sparse = sum(kinds.get("sparse", 0) for kinds in encoder.column_kinds().values())
+    n = len(encoder.count_) - sparse  # which have no bins
     if n <= MOST_BINNED:
         return []
     return [f"no bins: {n:,} numbers are more than {MOST_BINNED}; with bins: --bins {AUTO_BINS}"]
