@@ -99,9 +99,19 @@ def test_the_last_labels_count_where_they_have_come(delay):
         ViewEncoder(bins=None),
         OnlineStackingClassifier(experts=experts, memory=True, random_state=0),
     )
-    for i, (x, y) in enumerate(sticky(3000)):
-        # with a delay of 2 River asks for row 2 after the label of row 0
-        expected[-1].set_delay(0 if delay is None else min(i, delay - 1))
-        expected.learn_one(x, y)
+    stack, said, n_labels = expected[-1].follow_stream(), [], []
+    rows = list(sticky(3000))
+    for t in range(3000 + (delay or 0)):
+        learned = t - (delay or 0)
+        if delay and learned >= 0:  # River asks for row 2 after the label of row 0
+            stack.set_delay(learned - n_labels[learned], [said[learned]])
+            expected.learn_one(*rows[learned])
+        if t < 3000:
+            if t > (delay or 0):
+                expected.predict_one(rows[t][0])
+            said += stack.expert_predictions() or [None]
+            n_labels.append(learned + 1 if delay and learned >= 0 else 0)
+            if not delay:
+                expected.learn_one(*rows[t])
     for name, array in expected[-1].get_state().items():
         np.testing.assert_array_equal(learner.get_state()[name], array, err_msg=name)

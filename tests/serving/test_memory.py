@@ -19,7 +19,7 @@ ROWS_BEFORE = 2100  # the memory opens after 2,000
 def stream(n, seed=0):
     """Rows that say little of their labels, of which the last one says much."""
     rng = np.random.default_rng(seed)
-    y = np.cumsum(rng.random(n) < 0.1) % 2
+    y = np.cumsum(rng.random(n) < 0.01) % 2
     a = rng.normal(size=n) + 0.5 * y
     rows = [{"n__a": x, "n__b": z} for x, z in np.column_stack([a, rng.normal(size=n)]).tolist()]
     return rows, np.where(y == 1, "yes", "no").tolist()
@@ -89,7 +89,7 @@ def test_what_is_served_follows_the_labels_that_have_come(files, tmp_path):
     first = files / "first.safetensors"
     model = crossview.load(first)
     learner = model.steps[-1][1].follow_stream()
-    waiting, n_waiting = [], 5
+    waiting, n_waiting, n_learned = [], 2, 0
     for part in range(3):
         with serving(tmp_path / "d", first if part == 0 else None) as server:
             for name, frozen in (("learns", 0), ("frozen", 1)) if part == 0 else ():
@@ -100,14 +100,16 @@ def test_what_is_served_follows_the_labels_that_have_come(files, tmp_path):
             for t in range(100 * part, 100 * part + 100):
                 found = server.post("/predict?durable=1", {"row": rows[t]})
                 assert found["probabilities"] == model.predict_proba_one(rows[t])
-                waiting.append((found["id"], rows[t], labels[t]))
+                said = learner.expert_predictions()
+                waiting.append((found["id"], rows[t], labels[t], said, n_learned))
                 if len(waiting) <= n_waiting:
                     continue
-                id_, row, label = waiting.pop(0)
+                id_, row, label, said, n_then = waiting.pop(0)
                 server.post("/label", {"id": id_, "label": label})
                 server.learned()
+                learner.set_delay(n_learned - n_then, said)
                 model.learn_one(row, label)
-                learner.set_delay(min(n_waiting, t + 1 - n_waiting))
+                n_learned += 1
             if part == 1:
                 server.post("/promote", {"name": "frozen"})
                 server.post("/promote", {"name": "first"})
@@ -138,8 +140,7 @@ def test_the_model_of_another_server_begins_anew(files, tmp_path):
         server.post("/learn", sent[40:])
         assert server.learned()["model"] == 20
         for t in range(40, 60):
-            model.steps[-1][1].set_delay(t - 40)
-            model.learn_one(rows[t], labels[t])
+            model.learn_one(rows[t], labels[t])  # rows that come labeled are not late
         model.steps[-1][1].follow_stream()
         found = server.post("/predict", {"row": rows[0]})["probabilities"]
         assert found == model.predict_proba_one(rows[0])

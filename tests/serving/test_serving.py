@@ -227,8 +227,16 @@ def test_replay_and_restarts_give_the_same_bits(tmp_path, learner):
             numbers = server.learned()
             assert numbers["labels"] == hi
     model = make_model(learner)
-    for row, label in zip(rows, labels, strict=True):
-        model.learn_one(row, label)
+    stack = model.steps[-1][1]
+    for lo, hi in ((0, 30), (30, 31), (31, 90)):
+        said = []
+        for row in rows[lo:hi]:
+            model.predict_one(row)
+            said += stack.expert_predictions() if hasattr(stack, "set_delay") else [None]
+        for t in range(lo, hi):
+            if hasattr(stack, "set_delay"):
+                stack.set_delay(t - lo, [said[t - lo]])
+            model.learn_one(rows[t], labels[t])
     found = replay(tmp_path / "d", output=tmp_path / "again.safetensors")
     assert (found.labels, found.different) == (90, [])
     assert found.same[-1] == 90

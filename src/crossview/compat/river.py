@@ -32,7 +32,9 @@ MOST_WAITING = 1024
 
 
 class _Waiting:
-    """Rows that were predicted and have no label yet, and how many labels had come by then.
+    """Rows that were predicted and have no label yet, and what was known by then.
+
+    That is how many labels had come, and what the experts of a stack said.
 
     A row is found again by its values, since River copies rows that wait.  One that is not found,
     as a scaler before the model changed it, is the one that has waited longest.
@@ -40,30 +42,35 @@ class _Waiting:
 
     def __init__(self) -> None:
         self._n_labels = 0
-        self._rows: dict[Any, deque[int]] = {}
+        self._rows: dict[Any, deque[tuple[int, Any]]] = {}
         self._last: Any = None
 
-    def add(self, x: Mapping[Any, Any]) -> None:
-        """Take a row that is predicted, once or more in a row."""
+    def add(self, x: Mapping[Any, Any], stack: Any) -> None:
+        """Take a row that was predicted by a stack, once or more in a row."""
         if x is self._last:
             return
+        said = stack.expert_predictions() or [None]
         self._last = x
-        self._rows.setdefault(_values(x), deque(maxlen=MOST_WAITING)).append(self._n_labels)
+        known = self._n_labels, said[0]
+        self._rows.setdefault(_values(x), deque(maxlen=MOST_WAITING)).append(known)
         if len(self._rows) > MOST_WAITING:  # its label comes too late to count, if at all
             del self._rows[next(iter(self._rows))]
 
-    def take(self, x: Mapping[Any, Any]) -> int:
-        """Return how many labels came since a row was predicted; 0 if no row waits."""
+    def take(self, x: Mapping[Any, Any]) -> tuple[int, Any]:
+        """Return how many labels came since a row was predicted, and what was said of it.
+
+        0 and None if no row waits.
+        """
         n, self._n_labels, self._last = self._n_labels, self._n_labels + 1, None
         if not self._rows:
-            return 0
+            return 0, None
         key = _values(x)
         key = key if key in self._rows else next(iter(self._rows))
         when = self._rows[key]
-        known = when.popleft()
+        known, said = when.popleft()
         if not when:
             del self._rows[key]
-        return n - known
+        return n - known, said
 
 
 def _values(x: Mapping[Any, Any]) -> Any:
@@ -78,8 +85,9 @@ def _values(x: Mapping[Any, Any]) -> Any:
 class _RiverEstimator:
     """What a classifier and a regressor have in common.
 
-    A stack with ``memory=True`` follows the stream: its last labels count where they have come, and
-    of a row whose label comes late they are those that were known when it was predicted.
+    A stack weighs its experts by what they said when the row was predicted, if its label comes late.
+    With ``memory=True`` it follows the stream: its last labels count where they have come, and of a
+    row whose label comes late they are those that were known when it was predicted.
 
     Parameters
     ----------
@@ -94,9 +102,11 @@ class _RiverEstimator:
         self._find_stack()
 
     def _find_stack(self) -> None:
-        """Let a learner that remembers the last labels follow the stream."""
+        """Find a learner to which it matters when labels come; one with a memory follows them."""
         learner = self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
-        self._stack = learner.follow_stream() if getattr(learner, "memory", False) else None
+        self._stack = learner if hasattr(learner, "set_delay") else None
+        if getattr(learner, "memory", False):
+            learner.follow_stream()
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from one row.
@@ -112,7 +122,8 @@ class _RiverEstimator:
             Weight of the row.
         """
         if self._stack is not None:
-            self._stack.set_delay(self._waiting.take(x))
+            delay, said = self._waiting.take(x)
+            self._stack.set_delay(delay, [said])
         self.model.learn_one(x, y, w)
 
     def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> Any:
@@ -130,13 +141,14 @@ class _RiverEstimator:
         y : label, float or None
             As from `predict`.
         """
+        found = self.model.predict_one(x)
         self._wait(x)
-        return self.model.predict_one(x)
+        return found
 
     def _wait(self, x: Mapping[Any, Any]) -> None:
-        """Note that a row is predicted, if that matters."""
+        """Note that a row was predicted, if that matters."""
         if self._stack is not None:
-            self._waiting.add(x)
+            self._waiting.add(x, self._stack)
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -229,8 +241,8 @@ class RiverClassifier(_RiverEstimator, base.Classifier):
         """
         if not hasattr(self.model, "predict_proba_one"):
             raise NotImplementedError("the model has no probabilities; set calibration='sigmoid'")
-        self._wait(x)
         found: dict[Any, float] = self.model.predict_proba_one(x)
+        self._wait(x)
         return found
 
     @property

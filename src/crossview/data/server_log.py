@@ -43,14 +43,14 @@ __all__ = [
     "own_id",
 ]
 
-FORMAT = 4
+FORMAT = 5
 # N: the type of whole numbers, O: what a table of keys and values ends with
 SCHEMA = (
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) {O}",
     "CREATE TABLE runs (run {N} PRIMARY KEY, predictions {N} NOT NULL)",
     "CREATE TABLE predictions (sequence {N} PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
     " time {N} NOT NULL, row TEXT NOT NULL, model {N} NOT NULL, prediction TEXT NOT NULL,"
-    " probabilities TEXT NOT NULL, checksum {N} NOT NULL)",
+    " probabilities TEXT NOT NULL, experts TEXT NOT NULL, checksum {N} NOT NULL)",
     "CREATE TABLE labels (sequence {N} PRIMARY KEY, prediction {N} NOT NULL,"
     " time {N} NOT NULL, label TEXT NOT NULL, kind {N} NOT NULL,"
     " assumed TEXT, checksum {N} NOT NULL)",
@@ -90,6 +90,9 @@ class Prediction(NamedTuple):
         The class or the number; null before there was a class.
     probabilities : str
         By class; null without probabilities.
+    experts : str
+        What the experts of stacks said, in base64, by the number of the event by which the stack
+        joined; 0 is the model that was served first.  null of a row that came with its label.
     """
 
     sequence: int
@@ -99,6 +102,7 @@ class Prediction(NamedTuple):
     model: int
     prediction: str
     probabilities: str
+    experts: str = "{}"
 
 
 # kinds of labels: one that came; one that is assumed, as none came in time; one that came after it
@@ -316,7 +320,7 @@ class Log:
         if not records:
             return 0
         n = self.db.execute_many(
-            "INSERT INTO predictions VALUES (?,?,?,?,?,?,?,?) ON CONFLICT (sequence) DO NOTHING",
+            "INSERT INTO predictions VALUES (?,?,?,?,?,?,?,?,?) ON CONFLICT (sequence) DO NOTHING",
             [(*record, _checksum(record)) for record in records],
         )
         self.db.execute(
@@ -424,8 +428,8 @@ class Log:
         )
         found: dict[str, Found] = {}
         for row in rows:  # of several labels, the last one stays
-            prediction = self._checked(Prediction, row[:8])
-            label = None if row[8] is None else self._checked(Label, row[8:])
+            prediction = self._checked(Prediction, row[:9])
+            label = None if row[9] is None else self._checked(Label, row[9:])
             found[prediction.id] = prediction, label
         return found
 

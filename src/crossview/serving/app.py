@@ -585,9 +585,13 @@ class Serving:
         return as_json(answer)
 
     async def _predicted(
-        self, rows: Sequence[msgspec.Raw], ids: Sequence[str | None]
+        self,
+        rows: Sequence[msgspec.Raw],
+        ids: Sequence[str | None],
+        *,
+        labeled: bool = False,
     ) -> list[Prediction | RefusedError]:
-        """Return the record of each row, or why there is none."""
+        """Return the record of each row, which comes ``labeled`` or not, or why there is none."""
         found: list[Prediction | RefusedError] = []
         for lo in range(0, len(rows), ROWS_AT_ONCE):
             if lo:
@@ -611,12 +615,15 @@ class Serving:
                 except RefusedError as error:
                     texts.append(error)
             good = [i for i, text in enumerate(texts) if not isinstance(text, RefusedError)]
-            answers = self.live.predict([texts[i][1] for i in good])
+            predict = self.live.predict if labeled else self.live.predict_to_learn
+            answers = predict([texts[i][1] for i in good])
             for i, answer in zip(good, answers, strict=True):
                 if isinstance(answer, InputError):
                     texts[i] = refusal_of(answer)
                 else:
                     record = self._record(ids[lo + i], texts[i][0], answer)
+                    if labeled:
+                        record = record._replace(experts="null")
                     self.monitor.add_row(texts[i][1], record)
                     texts[i] = record
             found += texts
@@ -625,7 +632,8 @@ class Serving:
     def _record(self, id_: str | None, row: str, answer: Answer) -> Prediction:
         sequence = self._next
         self._next += 1
-        texts = [msgspec.json.encode(value).decode() for value in answer]
+        found = answer.prediction, answer.probabilities, dict(answer.experts)
+        texts = [msgspec.json.encode(value).decode() for value in found]
         now, labels = time.time_ns() // 1000, self.live.served.labels
         return Prediction(sequence, id_ or own_id(sequence), now, row, labels, *texts)
 
@@ -668,7 +676,8 @@ class Serving:
         await self._find_room(2 * len(many))
         answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
         good = [i for i, answer in enumerate(answers) if answer is None]
-        found = await self._predicted([many[i].row for i in good], [many[i].id for i in good])
+        asked_rows, ids = [many[i].row for i in good], [many[i].id for i in good]
+        found = await self._predicted(asked_rows, ids, labeled=True)
         records: dict[str, Prediction] = {}  # an id that comes twice is one row
         pairs: list[tuple[int, Prediction]] = []
         for i, one in zip(good, found, strict=True):

@@ -13,7 +13,7 @@ from crossview.errors import InputError
 from crossview.saving.schema import check_header
 from crossview.scoring.significance import ConfidenceSequence
 
-__all__ = ["FIRST_NAME", "Challenger", "Compared", "check_name", "contestants"]
+__all__ = ["FIRST_NAME", "Challenger", "Compared", "check_name", "contestants", "number_of"]
 
 # the model that is served at first
 FIRST_NAME = "first"
@@ -183,6 +183,12 @@ def check_name(name: str) -> None:
             f"challenger {name!r:.70}: a name has 1 to 60 letters, digits, '_', '-' and '.', and "
             f"{FIRST_NAME} is the model that was served first"
         )
+
+
+def number_of(name: str, events: Sequence[Event]) -> int:
+    """Return the number of the event by which a model has joined last; 0 for the first one."""
+    joined = (n for n, one in enumerate(events, 1) if one.kind == JOIN and one.name == name)
+    return max(joined, default=0)
 
 
 def contestants(events: Iterable[Event]) -> tuple[str, Mapping[str, Event | None]]:

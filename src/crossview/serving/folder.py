@@ -28,7 +28,13 @@ from crossview.saving.model_files import read_info
 from crossview.saving.model_header import read_header
 from crossview.saving.schema import check_header
 from crossview.serving.beginning import Beginning
-from crossview.serving.challengers import Challenger, Compared, check_name, contestants
+from crossview.serving.challengers import (
+    Challenger,
+    Compared,
+    check_name,
+    contestants,
+    number_of,
+)
 from crossview.serving.files import open_files
 from crossview.serving.live import LiveModel
 from crossview.serving.scores import Served
@@ -41,6 +47,8 @@ CHALLENGERS = "challengers"
 # snapshots that stay
 MOST_SNAPSHOTS = 3
 SECONDS_TO_RETRY = 0.5
+# of a model of which the log does not know
+NOT_LOGGED = -1
 BATCH = 256
 
 
@@ -275,6 +283,7 @@ class Folder:
         if event.kind == JOIN:
             own = Challenger(event.name, self.load_challenger(event), event.frozen)
             own.live.begin(None if event.frozen else event.at)
+            own.live.number = live.served.events + 1
             self._add_challenger(live, log, own)
         else:
             logged = (one for one in live.challengers if one.is_logged)
@@ -347,13 +356,16 @@ class Folder:
         first = self.first_model(log)
         live.first, live.hashes_rows = first.first, first.hashes_rows
         self._connect(live, log)
-        live.name, challengers = contestants(log.events()[: live.served.events])
+        events = log.events()[: live.served.events]
+        live.name, challengers = contestants(events)
+        live.number = number_of(live.name, events)
         for one in challengers:
             beside = of_challenger(name, one)
             own = self.files.find(beside)
             if own is None:
                 raise InputError("is missing", file=self.files.describe(beside))
             other = LiveModel.restore(own)
+            other.number = number_of(one, events)
             known: Any = read_info(own).get("compared")
             check_header({"compared": known}, {"compared": dict}, "a challenger")
             entries = {"at": int, "frozen": bool, "compared": dict}
@@ -513,6 +525,7 @@ def _as_if_it_had_joined(
     def model_at(n_labels: int) -> LiveModel:
         other = LiveModel.load(file)
         other.begin(first)
+        other.number = NOT_LOGGED
         other.served = Served(first, n_events)
         catch_up(other, log, n_labels)
         return other
@@ -523,6 +536,7 @@ def _as_if_it_had_joined(
     except InputError as error:
         raise InputError(error.message, file=str(file)) from None
     other.begin(None if frozen else first)
+    other.number = NOT_LOGGED
     other.model_at = model_at
     return Challenger(Path(file).stem, other, frozen, is_logged=False)
 

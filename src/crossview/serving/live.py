@@ -9,9 +9,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import msgspec
+import numpy as np
 
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.server_log import Event, Label, Labeled, Prediction
@@ -39,10 +41,14 @@ MOST_TOGETHER, FEWEST_TOGETHER = 256, 12
 
 
 class Answer(NamedTuple):
-    """A prediction, None before there was a class, and probabilities by class, None without."""
+    """A prediction, None before there was a class, and probabilities by class, None without.
+
+    ``experts`` is what those of stacks say, by `LiveModel.number`.
+    """
 
     prediction: Any
     probabilities: dict[str, float] | None
+    experts: Mapping[int, bytes] = MappingProxyType({})
 
 
 class Example(NamedTuple):
@@ -55,12 +61,16 @@ class Example(NamedTuple):
         That of the label in the log.
     seen : int
         How many labels of the log were learned when the row was predicted.
+    experts : dict of int to bytes, or None
+        What the experts of stacks said of it then, by `LiveModel.number`; None if it came with its
+        label.
     """
 
     row: Any
     label: Any
     number: int
     seen: int
+    experts: Mapping[int, bytes] | None = MappingProxyType({})
 
 
 @lru_cache(maxsize=4096, typed=True)
@@ -94,6 +104,8 @@ class LiveModel:
         Models that learn the same labels and are compared with this one.
     name : str
         What this model is called among them.
+    number : int
+        That of the event by which it has joined them; 0 for the model that was served first.
     apply : callable or None
         Gets an event of the log that happens now.
     model_at : callable or None
@@ -131,12 +143,13 @@ class LiveModel:
         self.refusal: str | None = None
         self.hashes_rows = False
         self.model_at: Callable[[int], LiveModel] | None = None
-        self.name, self.challengers = FIRST_NAME, list[Challenger]()
+        self.name, self.number, self.challengers = FIRST_NAME, 0, list[Challenger]()
         self.apply: Callable[[Event], None] | None = None
         self._beginning, self._held = beginning, list[Example]()
 
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
+        self._heeds_delays = hasattr(self.learner, "set_delay")
         self._remembers = bool(getattr(self.learner, "memory", False))
         if self._remembers:  # the last labels count for the next row if they are learned
             self.learner.follow_stream(self._learned is not None)
@@ -155,7 +168,7 @@ class LiveModel:
         live, info = cls.load(path), read_info(path)
         with _naming(path):
             live.served = Served.from_json(info.get("served"))
-            if live._remembers:
+            if live._heeds_delays:
                 known = {"learned": info.get("learned")}
                 check_header(known, {"learned": ([int], None)}, "serving")
                 live._learned = known["learned"]
@@ -188,7 +201,7 @@ class LiveModel:
             Of a challenger, what it has of the comparison.
         """
         more: dict[str, Any] = {} if compared is None else {"compared": compared}
-        if self._remembers:
+        if self._heeds_delays:
             more["learned"] = self._learned
         save(self.model, path, info={**self.info, "served": self.served.to_json(), **more})
 
@@ -246,6 +259,19 @@ class LiveModel:
         together = self._predict_together(rows) if len(rows) >= FEWEST_TOGETHER else None
         return [self._predict_one(row) for row in rows] if together is None else together
 
+    def predict_to_learn(self, rows: Sequence[Any]) -> list[Answer | InputError]:
+        """Return the same, with what the experts of this model and of challengers say.
+
+        Their labels may come late.
+        """
+        answers = self.predict(rows)
+        others = [one.live for one in self.challengers if one.live._learned is not None]
+        for found in [one.predict(rows) for one in others if one._heeds_delays]:
+            for i, (answer, own) in enumerate(zip(answers, found, strict=True)):
+                if isinstance(answer, Answer) and isinstance(own, Answer):
+                    answers[i] = answer._replace(experts={**answer.experts, **own.experts})
+        return answers
+
     def _predict_together(self, rows: Sequence[Any]) -> list[Answer | InputError] | None:
         """Return the predictions of rows, the same as one by one; None if one cannot be read."""
         learner = self.learner
@@ -254,19 +280,28 @@ class LiveModel:
             if X is None:
                 return None
             if self.classes is None:
-                return [Answer(found, None) for found in learner.predict(X).tolist()]
+                predicted = learner.predict(X).tolist()
+                said = self._said(len(predicted))
+                return [Answer(found, None, own) for found, own in zip(predicted, said, strict=True)]
             scores = learner.decision_function(X)
         except InputError:
             return None
-        decided = learner.decide(scores).tolist()
+        decided, said = learner.decide(scores).tolist(), self._said(len(scores))
         if self._find_answer_one() is None:
-            return [Answer(found, None) for found in decided]
+            return [Answer(found, None, own) for found, own in zip(decided, said, strict=True)]
         names = [class_name(label) for label in learner.classes_.tolist()]
         p = learner.probabilities(scores).tolist()
         return [
-            Answer(found, dict(zip(names, own, strict=True)))
-            for found, own in zip(decided, p, strict=True)
+            Answer(found, dict(zip(names, own, strict=True)), experts)
+            for found, own, experts in zip(decided, p, said, strict=True)
         ]
+
+    def _said(self, n: int) -> list[Mapping[int, bytes]]:
+        """Return what the experts said of the rows that were predicted last."""
+        found = self.learner.expert_predictions() if self._heeds_delays else None
+        if found is None:
+            return [MappingProxyType({})] * n
+        return [{self.number: said.tobytes()} for said in found]
 
     def _views_of(self, rows: Sequence[Any], *, learn: bool) -> MultiView | None:
         """Return rows as the learner reads them; None where they are encoded one by one."""
@@ -313,9 +348,10 @@ class LiveModel:
         """Return the prediction of an encoded row."""
         answer_one = self._find_answer_one()
         if answer_one is None:
-            return Answer(self.learner.predict_one(x), None)
+            return Answer(self.learner.predict_one(x), None, *self._said(1))
         decided, p = answer_one(x)
-        return Answer(decided, {class_name(label): value for label, value in p.items()})
+        named = {class_name(label): value for label, value in p.items()}
+        return Answer(decided, named, *self._said(1))
 
     def _find_answer_one(self) -> Callable[[Any], tuple[Any, dict[Any, float]]] | None:
         """Return the method of the learner, if it has one; to look for it takes long."""
@@ -411,7 +447,7 @@ class LiveModel:
             labels = [_decoded(record.label.label) for record in some]
             self._count(some, rows, labels)
             new = [  # and not those that were learned already, as they were assumed
-                Example(row, label, record.label.sequence, record.of.model)
+                Example(row, label, record.label.sequence, record.of.model, _experts_of(record.of))
                 for row, label, record in zip(rows, labels, some, strict=True)
                 if record.label.assumed is None or _decoded(record.label.assumed) != label
             ]
@@ -448,11 +484,17 @@ class LiveModel:
         learned = [*start, *(example.number for example in examples)]
         for n, example in enumerate(examples, len(start)):
             at = bisect_right(learned, example.seen, 0, n)
-            delays.append(n - at if at else self.learner.most_delay + 1)
+            delay = n - at if at else self.learner.most_delay + 1
+            delays.append(0 if example.experts is None else delay)
         return delays
 
+    def _said_of(self, example: Example) -> np.ndarray | None:
+        """Return what the experts said of a row when it was predicted, if it is known."""
+        said = (example.experts or {}).get(self.number)
+        return None if said is None else np.frombuffer(said, dtype=np.float32)
+
     def _note_learned(self, examples: Sequence[Example]) -> None:
-        if self._remembers:
+        if self._heeds_delays:
             numbers = [example.number for example in examples]
             self._learned = [*(self._learned or []), *numbers][-1 - self.learner.most_delay :]
 
@@ -471,8 +513,9 @@ class LiveModel:
             return None
         if X is None:
             return None
-        if self._remembers:
-            self.learner.set_delay(self._delays(examples))
+        if self._heeds_delays:
+            said = [self._said_of(example) for example in examples]
+            self.learner.set_delay(self._delays(examples), said)
         try:
             if answered:
                 found = self._learn_and_answer(X, labels)
@@ -517,15 +560,15 @@ class LiveModel:
             return None
         row, label, *_ = example
         answer: Answer | None = None
-        (delay,) = self._delays([example]) if self._remembers else [0]
+        (delay,) = self._delays([example]) if self._heeds_delays else [0]
         try:
             # all checks come before a change: a row that cannot be learned leaves no trace
             self.learner.check_one(label)
             x = self._unhashed(row) if self.hashes_rows else row
             for step in () if self.hashes_rows else self._encoders:
                 x = step.partial_fit_transform_one(x)
-            if self._remembers:
-                self.learner.set_delay(delay)
+            if self._heeds_delays:
+                self.learner.set_delay(delay, [self._said_of(example)])
             if answered and isinstance(x, OneRow) and self._is_known(label):
                 answer = self._learn_and_answer(x.as_views(), [label])[0]
             else:
@@ -541,13 +584,13 @@ class LiveModel:
 
     def _answer_late(self, x: Any, delay: int) -> Answer:
         """Return the prediction of an encoded row by labels that had come: all, or none."""
-        if delay:
-            self.learner.follow_stream(False)
+        if not (delay and self._remembers):
+            return self._answer(x)
+        self.learner.follow_stream(False)
         try:
             return self._answer(x)
         finally:
-            if delay:
-                self.learner.follow_stream()
+            self.learner.follow_stream()
 
     def _is_known(self, label: Any) -> bool:
         """Return whether the model is fitted, and a label of no new class."""
@@ -561,6 +604,7 @@ class LiveModel:
         self.info, other.info = other.info, self.info
         self._learned, other._learned = other._learned, self._learned
         self.name, challenger.name = challenger.name, self.name
+        self.number, other.number = other.number, self.number
         if challenger.frozen:  # it learns from now on
             self._learned = [self.served.labels]
         self._find_steps()
@@ -582,8 +626,8 @@ class LiveModel:
             return
         held, self._held = self._held, []
         rows, labels = [one.row for one in held], [one.label for one in held]
-        if self._remembers:  # none of them was predicted
-            self.learner.set_delay(None)
+        if self._heeds_delays:  # none of them was predicted
+            self.learner.set_delay()
         more = {"new_classes": True} if hasattr(self.learner, "decide") else {}
         try:
             self.model.partial_fit(beginning.table(rows), labels, **more)
@@ -624,7 +668,7 @@ class LiveModel:
 
     def score(self, answer: Answer, label: Any) -> Score | None:
         """Return how an answer turned out; None where there was none."""
-        predicted, p = answer
+        predicted, p, _ = answer
         if predicted is None:
             return None
         if self.classes is None:
@@ -656,6 +700,11 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.file is not None:
             raise
         raise InputError(error.message, file=str(path)) from None
+
+
+def _experts_of(prediction: Prediction) -> dict[int, bytes] | None:
+    """Return what the experts of stacks said of a row; None if it came with its label."""
+    return msgspec.json.decode(prediction.experts, type=dict[int, bytes] | None)
 
 
 def _decoded(text: str) -> Any:

@@ -126,15 +126,15 @@ class Stacking(NestedLearners):
         """
         if self._said is None:
             return None
-        n, _, n_scores = self._said.shape
+        (n, K, n_scores), said = self._said.shape, self._said
         columns = [expert.column for expert in self._experts]
-        if len(getattr(self, "classes_", "ab")) < 2 or len(columns) != self._said.shape[1]:
+        if len(getattr(self, "classes_", "ab")) < 2 or len(columns) != K:
             return None
-        found = np.full((n, 1 + len(self._experts.ever) * n_scores), np.nan, dtype=np.float32)
-        found[:, 0] = n_scores
-        for k, column in enumerate(columns):
-            lo = 1 + column * n_scores
-            found[:, lo : lo + n_scores] = self._said[:, k]
+        if len(self._experts.ever) > K:
+            said = np.full((n, len(self._experts.ever), n_scores), np.nan)
+            said[:, columns] = self._said
+        found = np.empty((n, 1 + said.shape[1] * n_scores), dtype=np.float32)
+        found[:, 0], found[:, 1:] = n_scores, said.reshape(n, -1)
         return list(found)
 
     def set_delay(
