@@ -173,9 +173,10 @@ def test_an_identifier_by_its_name_unless_it_is_declared():
     ids = np.random.default_rng(7).integers(50, size=N)
     # a column in no view is not learned
     table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": ids, "id": ids, "y": Y})
-    lines = describe(table, "y").warnings
+    unused, *lines = describe(table, "y").warnings
+    assert unused.startswith("not used, as columns called view__column are: id; views= names")
     assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
-    assert describe(table, "y", encoder=ViewEncoder(categorical=["u__*"])).warnings == []
+    assert describe(table, "y", encoder=ViewEncoder(categorical=["u__*"])).warnings == [unused]
     [line] = describe(table.select(["id", "y"]), "y").warnings
     assert line.startswith("id: whole numbers")
 
