@@ -393,9 +393,7 @@ class LabeledSource:
             kind: [one for one in names if one in mine or split_format(one)[0] in mine]
             for kind, names in self.encoder.declared_columns().items()
         }
-        encoder = clone(self.encoder).set_params(
-            views=views, per=None, max_users=None, **declared
-        )
+        encoder = clone(self.encoder).set_params(views=views, per=None, max_users=None, **declared)
         self._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
         return self
 

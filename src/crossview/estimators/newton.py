@@ -295,7 +295,7 @@ class NewtonState(StatePart):
 
     def restart(self, columns: np.ndarray) -> None:
         """Let some columns be ones that have not occurred; an input keeps its place."""
-        state, members = self.state, self._members(self.state)
+        state, members = self.state, self._members(self.state).copy()
         inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
         columns = columns[~np.isin(columns, inputs)]
         stays = ~np.isin(members, columns)

@@ -101,7 +101,7 @@ class RecentUsers:
 
 
 @inlined_borrowing
-def find_user(user, prints, table):
+def find_user(user: np.uint64, prints: np.ndarray, table: np.ndarray) -> np.uint64:
     """Return where a user is in the table, or the empty place where he would be."""
     last = np.uint64(table.shape[0]) - ONE
     at = (user * GOLDEN >> SHIFT) & last

@@ -98,8 +98,8 @@ def _merged_state(states: Sequence[State], start: State, remember_names: int) ->
             merged |= _merged_names(states, name.removeprefix("slots."), remember_names)
     if "recent.rows" in start:
         raise InputError(
-            "encoders with max_users= have no merge: who was seen last is known of one order of all "
-            "rows; leave max_users= out, or train in one process"
+            "encoders with max_users= have no merge: who was seen last is known of one order "
+            "of all rows; leave max_users= out, or train in one process"
         )
     if "personal.users" in start:
         merged |= merged_names(states, remember_names << MORE_BITS)
