@@ -9,9 +9,15 @@ from sklearn.base import clone
 from command_line import read_csv, run
 from crossview import (
     AROWClassifier,
+    FactorizationMachineClassifier,
     InputError,
+    KeCoClassifier,
     MultiViewPAClassifier,
+    OnlineNewtonClassifier,
+    OnlineStackingClassifier,
+    PassiveAggressiveClassifier,
     ViewEncoder,
+    compare,
     load,
     make_pipeline,
     merge,
@@ -281,3 +287,135 @@ def test_the_commands_take_it(tmp_path, capsys):
         2,
         "crossview: error: view 'personal' is made of the others, and not learned alone",
     )
+
+
+# --- users who are dropped ---------------------------------------------------------------
+
+
+def make_visits(n=600):
+    """Users who come, stay for a while, leave, and come back; labels are their own."""
+    rng = np.random.default_rng(1)
+    user = (np.arange(n) // 20 + rng.integers(0, 6, n)) % 30
+    genre = rng.integers(0, 4, n)
+    table = pa.table(
+        {
+            "user": [f"u{k}" for k in user],
+            "genre": [f"g{k}" for k in genre],
+            "age": rng.normal(size=n),
+        }
+    )
+    return table, rng.random((30, 4))[user, genre] > rng.random(n)
+
+
+def make_bounded(learner, most=12):
+    encoder = ViewEncoder({"v": ["genre", "age"]}, per="user", max_users=most, hash_bits=8)
+    return make_pipeline(encoder, learner)
+
+
+def states_of(model):
+    return [step.get_state() for _, step in model.steps]
+
+
+def assert_same_states(model, other):
+    for own, its in zip(states_of(model), states_of(other), strict=True):
+        assert own.keys() == its.keys()
+        for name, array in own.items():
+            assert_array_equal(array, its[name], err_msg=name)
+
+
+def recently_seen(users, most):
+    """The users with a place after each row, by a list that is kept in order."""
+    known = []
+    for user in users:
+        if user in known:
+            known.remove(user)
+        elif len(known) == most:
+            del known[: max(1, most // 8)]
+        known.append(user)
+        yield set(known)
+
+
+LEARNERS = [
+    AROWClassifier(covariance="diagonal"),
+    AROWClassifier(),
+    PassiveAggressiveClassifier(average=True),
+    FactorizationMachineClassifier(random_state=0),
+    OnlineNewtonClassifier(),
+    OnlineStackingClassifier(random_state=0, memory=True),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
+def test_dropped_users_leave_no_weights_and_no_names(learner, tmp_path):
+    table, y = make_visits()
+    whole, parts, single = (make_bounded(clone(learner)) for _ in range(3))
+    whole.partial_fit(table, y, classes=[False, True])
+    for start, stop in ((0, 7), (7, 200), (200, 201), (201, 600)):
+        own = table.slice(start, stop - start)
+        parts.partial_fit(own, y[start:stop], classes=[False, True])
+    single.partial_fit(table[:2], y[:2], classes=[False, True])
+    for row, label in zip(table.to_pylist()[2:], y[2:].tolist(), strict=True):
+        single.learn_one(row, label)
+    assert_same_states(whole, parts)
+    assert_same_states(whole, single)
+    # who is left, by the names of slots; all others have the scores of a user who never came
+    encoder, model = whole[0], whole[-1]
+    *_, kept = recently_seen(table["user"].to_pylist(), 12)
+    names = encoder.slot_names("personal").values()
+    assert {name.split(" × ")[0].removeprefix("user=") for name in names} == kept
+    gone = set(table["user"].to_pylist()) - kept
+    assert gone
+    own = encoder.transform(table.slice(0, 50).set_column(0, "user", pa.array([min(gone)] * 50)))
+    slots = set(own["personal"].indices.tolist()) - set(encoder.slot_names("personal"))
+    first = own.layout.block("personal").start
+    for part in getattr(model, "experts_", [("", model, None)]):
+        if part[2] is None and "W" in part[1].get_state():
+            assert not part[1].get_state()["W"][first + np.array(sorted(slots))].any()
+    # a model file goes on with the same bits
+    save(whole, tmp_path / "m.st")
+    loaded = load(tmp_path / "m.st")
+    for one in (whole, loaded):
+        one.partial_fit(table, y)
+    assert_same_states(whole, loaded)
+
+
+def test_a_user_who_comes_back_begins_with_what_all_share():
+    table, y = make_visits(40)
+    model = make_bounded(AROWClassifier(covariance="diagonal"), most=2)
+    model.partial_fit(table.set_column(0, "user", pa.array(["a"] * 40)), y, classes=[False, True])
+    asked = table.slice(0, 5)
+    as_a, as_new = (asked.set_column(0, "user", pa.array([u] * 5)) for u in ("a", "new"))
+    assert (model.decision_function(as_a) != model.decision_function(as_new)).any()
+    model.partial_fit(asked.set_column(0, "user", pa.array(list("bcbcb"))), y[:5])
+    assert_array_equal(model.decision_function(as_a), model.decision_function(as_new))
+
+
+def test_max_users_is_honored_or_refused():
+    table, y = make_visits(60)
+    rows = table.append_column("y", pa.array(y))
+    encoder = ViewEncoder(per="user", max_users=5, hash_bits=8)
+    with pytest.raises(InputError, match="in_order=True"):
+        train(rows, "y", encoder=encoder)
+    with pytest.raises(InputError, match="leave epochs out"):
+        train(rows, "y", encoder=encoder, in_order=True, epochs=2, model="pa:squared")
+    with pytest.raises(InputError, match="stream"):
+        train(rows, "y", encoder=encoder, in_order=True, model="svm:linear")
+    with pytest.raises(InputError, match="is for train"):
+        compare(rows, "y", encoder=encoder, in_order=True)
+    with pytest.raises(InputError, match="leave max_users= out"):
+        make_bounded(AROWClassifier(covariance="full")).partial_fit(table, y, classes=[False, True])
+    with pytest.raises(InputError, match="leave max_users= out"):
+        make_bounded(KeCoClassifier()).partial_fit(table, y, classes=[False, True])
+    for given, told in (
+        ({"max_users": 5}, "needs per="),
+        ({"per": "user", "max_users": 0}, "1 to"),
+    ):
+        with pytest.raises(InputError, match=told):
+            ViewEncoder(**given).partial_fit(table)
+    # rows without a label are seen, and not learned: what was dropped meanwhile is forgotten
+    unlabeled = [None if 20 <= i < 50 else label for i, label in enumerate(y.tolist())]
+    rows = table.append_column("y", pa.array(unlabeled))
+    model = train(rows, "y", encoder=encoder, in_order=True, model="arow:diagonal").fitted
+    first = model[0].layout_.block("personal").start
+    owned = model[0].get_state()["recent.owner"] > 0
+    assert not model[-1].get_state()["W"][first:][~owned].any()

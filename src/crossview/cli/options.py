@@ -142,6 +142,8 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
     column as a category.
 --per-variance NUMBER: With --per: prior variance of a user's own weights, by that of the shared
     ones.
+--max-users N: With --per and train --in-order, and where that model is served: how many users
+    have weights of their own. Of more, those who were not seen for longest lose theirs.
 """
 
 
@@ -328,11 +330,12 @@ class EncodedSource(TableSource):
         "bins",
         "per",
         "per_variance",
+        "max_users",
         *SourceArguments.LAST,
     )
     _encoding = (
         *("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins"),
-        *("per", "per_variance"),
+        *("per", "per_variance", "max_users"),
     )
 
     hash_bits: int = 18
@@ -342,6 +345,7 @@ class EncodedSource(TableSource):
     bins: int | None = None
     per: str | None = None
     per_variance: float = 0.3
+    max_users: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -354,7 +358,7 @@ class EncodedSource(TableSource):
 
     def encoding_parameters(self) -> dict[str, Any]:
         """Return the other parameters of `ViewEncoder`."""
-        names = ("hash_bits", "tf_idf", "scale_views", "per", "per_variance")
+        names = ("hash_bits", "tf_idf", "scale_views", "per", "per_variance", "max_users")
         own = {name: getattr(self, name) for name in names}
         bins = "auto" if self.bins is None else self.bins or None
         return {"ignore": self.ignored, "ngram_range": (1, self.ngrams), "bins": bins, **own}

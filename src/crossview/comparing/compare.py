@@ -278,6 +278,8 @@ def compare(
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     if task is not None:
         scoring.check_task(check_task(task))
+    if encoder.max_users is not None:
+        raise InputError(f"max_users={encoder.max_users} is for train; compare knows all users")
     progressive = progressive or encoder.per is not None
     if progressive:
         if extend is not None:

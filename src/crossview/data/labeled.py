@@ -393,7 +393,7 @@ class LabeledSource:
             kind: [one for one in names if one in mine or split_format(one)[0] in mine]
             for kind, names in self.encoder.declared_columns().items()
         }
-        encoder = clone(self.encoder).set_params(views=views, per=None, **declared)
+        encoder = clone(self.encoder).set_params(views=views, per=None, max_users=None, **declared)
         self._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
         return self
 
@@ -594,7 +594,15 @@ def stack_rows(parts: list[Any]) -> Any:
                 for X in parts
             ]
         )
-    return MultiView.from_matrix(matrix, parts[0].layout, present=present)
+    restarts = None
+    if any(X.restarts is not None for X in parts):
+        starts = np.cumsum([0, *map(len, parts)]).tolist()
+        restarts = [
+            (start + row, columns)
+            for start, X in zip(starts, parts, strict=False)
+            for row, columns in X.restarts or ()
+        ]
+    return MultiView.from_matrix(matrix, parts[0].layout, present=present, restarts=restarts)
 
 
 def _is_plain(X: Any) -> bool:

@@ -94,7 +94,7 @@ def encoder_of_users(encoder: ViewEncoder, use: str, names: Sequence[str]) -> Vi
     if use == "per" or column is None:
         return own
     categorical = [name for name in _listed(own.categorical) if name != column]
-    own.set_params(per=None, categorical=categorical)
+    own.set_params(per=None, max_users=None, categorical=categorical)
     if use == "without":
         return own.set_params(ignore=[*_listed(own.ignore), column])
     own.set_params(categorical=[*categorical, column])
@@ -143,7 +143,8 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
     known = set(rows.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same: dict[str, Any] = encoder.declared_columns()
-    names = ["hash_bits", "ngram_range", "tf_idf", "scale_views", "per", "per_variance", "dialect"]
+    names = ["hash_bits", "ngram_range", "tf_idf", "scale_views", "per", "per_variance"]
+    names += ["max_users", "dialect"]
     same |= {name: getattr(encoder, name) for name in names} | {"bins": encoder.n_bins_ or None}
     rows = rows.as_kinds(words, numbers)
     return LabeledSource(rows, y, views=encoder.specified_views(), recognize=(), **same, **options)

@@ -57,12 +57,17 @@ def with_row_location(batch: Located) -> Iterator[None]:
 
 def with_label(batches: Iterable[tuple]) -> Iterator[tuple]:
     """Yield the rows of a stream of batches (X, y, ...) that have a label."""
+    carried: list[np.ndarray] = []  # columns that begin anew, of batches without a label
     for batch in batches:
         known = has_label(batch[1])
-        if known.all():
-            yield batch
-        elif known.any():
-            yield tuple(None if part is None else part[known] for part in batch)
+        if not known.any():
+            carried += [columns for _, columns in getattr(batch[0], "restarts", None) or ()]
+            continue
+        X, *more = batch if known.all() else (p if p is None else p[known] for p in batch)
+        if carried:
+            X.restarts = [*((0, columns) for columns in carried), *X.restarts]
+            carried = []
+        yield X, *more
 
 
 def missing_label() -> str:

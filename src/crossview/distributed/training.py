@@ -134,6 +134,11 @@ def train(
         raise InputError(f"n_rounds={n_rounds}; give 1 or more")
     check_partitions(n_partitions)
     encoder = encoder_with_views(options["encoder"], options["views"])
+    if encoder.max_users is not None:
+        raise InputError(
+            f"max_users={encoder.max_users} drops who was not seen for longest, which no worker "
+            "knows of all rows; leave it out, or train in one process"
+        )
     stream, frames = open_source(X, views=encoder.views, hash_bits=encoder.hash_bits)
     job, n = _job(stream, frames, y, client, n_partitions, encoder, options)
     task = job.task.for_model(job.learner)

@@ -66,6 +66,9 @@ class CovarianceClassifier(LinearOnlineClassifier):
         """Return how the views are coupled."""
         return Coupling(couplings.INDEPENDENT)
 
+    def _can_restart(self) -> bool:
+        return not self._has_covariance() or self.covariance in ("auto", "diagonal")
+
     def _parts(self, state: State) -> list[StatePart]:
         own = [self._covariance(state)] if self._has_covariance() else []
         return [*super()._parts(state), *own]

@@ -293,6 +293,23 @@ class NewtonState(StatePart):
         state["inputs"][:n_inputs] = moved[state["inputs"][:n_inputs]]
         state["input_of"] = self._input_of(state)
 
+    def restart(self, columns: np.ndarray) -> None:
+        """Let some columns be ones that have not occurred; an input keeps its place."""
+        state, members = self.state, self._members(self.state).copy()
+        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
+        columns = columns[~np.isin(columns, inputs)]
+        stays = ~np.isin(members, columns)
+        for name in PER_COLUMN:
+            state[name][columns] = 0
+        place = np.append(np.arange(self.first), self.first + np.flatnonzero(stays))
+        used, n = len(place), self.first + len(members)
+        state["P"][:used, :used] = state["P"][np.ix_(place, place)]
+        state["P"][used:n], state["P"][:, used:n] = 0.0, 0.0
+        for name, empty in (("owed", 0.0), ("scale", 1.0), ("members", 0)):
+            state[name][:used], state[name][used:n] = state[name][place], empty
+        state["place"][members[stays]] = np.arange(self.first, used)
+        state["used"][0], state["input_of"][:] = used, self._input_of(state)
+
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class of weight 0."""
         state = self.state
@@ -438,6 +455,9 @@ class NewtonLearner(ViewLearner):
         return ColumnWeights(weight, variance, factor_norm=self._columns.spread(slopes))
 
     # --- state -------------------------------------------------------------------------
+
+    def _can_restart(self) -> bool:
+        return True
 
     def _parts(self, state: State) -> list[StatePart]:
         weights = LinearWeights(state, self._slots, 1, self._n_scores(), average=False)

@@ -328,6 +328,8 @@ class LiveModel:
                 "hash_rows=True needs a model with an encoder that has learned rows; train one on "
                 "a table"
             )
+        if getattr(self._encoders[0], "max_users", None) is not None:
+            raise InputError("hash_rows=True logs no users, so max_users= cannot drop any")
 
     def hashed(self, x: Any) -> dict[str, list[Any]]:
         """Return the slots of a row, their numbers, and which views there are."""

@@ -187,6 +187,12 @@ def train(
         # 2. learn
         if job.streamed:
             order = Order(job.source, in_order, seed)
+            most = getattr(job.encoder, "max_users", None)
+            if most is not None and (order.state is not None or epochs > 1):
+                raise InputError(
+                    f"max_users={most} drops who was not seen for longest, so the rows are learned "
+                    "once, and in their order; give in_order=True, and leave epochs out"
+                )
             kept = None
             if checkpoint is not None:
                 shuffled = "in order" if order.state is None else "shuffled"

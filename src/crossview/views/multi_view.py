@@ -62,6 +62,7 @@ class MultiView:
 
     # otherwise numpy would iterate over the rows in comparisons and arithmetic
     __array_ufunc__ = None
+    restarts: Sequence[tuple[int, np.ndarray]] | None = None
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class MultiView:
         feature_names: Mapping[str, Sequence[str]] | None = None,
         index: Any = None,
         categories: Sequence[np.ndarray] = (),
+        restarts: Sequence[tuple[int, np.ndarray]] | None = None,
     ) -> MultiView:
         """Wrap a matrix whose columns are already ordered by view, without a copy.
 
@@ -103,6 +105,9 @@ class MultiView:
         categories : sequence of ndarray of int, default=()
             Of each column of categories in a table, the columns of the matrix that are its values;
             those of one are all in one view.
+        restarts : sequence of (int, ndarray of int), default=None
+            Rows, ascending, and the columns whose weights begin anew just before that row is
+            learned.  None: rows of an encoder that drops no users.
 
         Returns
         -------
@@ -117,6 +122,7 @@ class MultiView:
         names = _as_names(feature_names)
         mask = _as_present(present, matrix.shape[0], layout.n_views)
         self._set(matrix, layout, mask, names, index, categories)
+        self.restarts = restarts
         return self
 
     def _set(
@@ -174,7 +180,33 @@ class MultiView:
             feature_names=self.feature_names,
             index=None if self.index is None else self.index[key],
             categories=self.categories,
+            restarts=None if self.restarts is None else self._restarts_of(key),
         )
+
+    def _restarts_of(self, key: Any) -> list[tuple[int, np.ndarray]]:
+        """The columns that begin anew before some of the rows; consecutive slices share them."""
+        rows, restarts = np.arange(len(self))[key], self.restarts or []
+        if (np.diff(rows) <= 0).any():
+            raise InputError("rows of an encoder with max_users= have an order; leave them in it")
+        if not isinstance(key, slice):
+            return [(int(np.searchsorted(rows, row)), columns) for row, columns in restarts]
+        start, stop, _ = key.indices(len(self))
+        last = stop + (stop == len(self))
+        return [(row - start, columns) for row, columns in restarts if start <= row < last]
+
+    def _restarts_in(self, blocks: Sequence[slice]) -> Sequence[tuple[int, np.ndarray]] | None:
+        """The columns that begin anew, of some blocks of columns that are put side by side."""
+        if self.restarts is None:
+            return None
+        found = []
+        for row, columns in self.restarts:
+            begin, own = 0, []
+            for block in blocks:
+                some = columns[(columns >= block.start) & (columns < block.stop)]
+                own.append(some - block.start + begin)
+                begin += block.stop - block.start
+            found.append((row, np.concatenate(own)))
+        return found
 
     def keys(self) -> tuple[str, ...]:
         """Return the names of the views, in their order.
@@ -210,6 +242,7 @@ class MultiView:
             feature_names={n: c for n, c in self.feature_names.items() if n in names},
             index=self.index,
             categories=_categories_of(self, names),
+            restarts=self._restarts_in([self.layout.block(name) for name in names]),
         )
 
     def __repr__(self) -> str:

@@ -20,12 +20,15 @@ class OneRow(NamedTuple):
     columns: columns of the entries among those of all views, ascending, each once.
     values: their values, which are finite.
     present: whether each view is there; one that is missing has no entries.
+    restarts: columns whose weights begin anew just before the row is learned; None: of an encoder
+      that drops no users.
     """
 
     layout: ViewLayout
     columns: list[int]
     values: list[float]
     present: list[bool]
+    restarts: np.ndarray | None = None
 
     @classmethod
     def of(cls, x: Any, layout: ViewLayout) -> Self:
@@ -73,7 +76,12 @@ class OneRow(NamedTuple):
         present = np.array([row.present for row in rows], dtype=bool).reshape(
             len(rows), layout.n_views
         )
-        return MultiView.from_matrix(matrix, layout, present=None if present.all() else present)
+        restarts = [(i, row.restarts) for i, row in enumerate(rows) if row.restarts is not None]
+        return MultiView.from_matrix(
+            *(matrix, layout),
+            present=None if present.all() else present,
+            restarts=restarts or None,
+        )
 
     def as_views(self) -> MultiView:
         """Return the row as a container of one row."""

@@ -53,6 +53,7 @@ AUTO_BINS, MOST_BINNED = 10, 100
 
 # of what a user has of his own, by that of what all share
 MOST_VARIANCE = 1e6
+MOST_USERS = 2**30
 
 # the quantiles are those of at most this number of values
 MAX_BINS = LAST_PLACED
@@ -138,6 +139,11 @@ class ViewEncoder(ViewTransformer):
         Prior variance of a weight of a user, by that of a shared one: crossed features are
         multiplied by its root.  More follows each user faster, and learns less from all others.
         Typical values: 0.03 to 1.
+    max_users : int, default=None
+        Number of users of ``per`` who may have weights of their own.  When one more comes, the
+        eighth of them that were not seen in a learned row for longest is dropped, and the
+        learner's weights of their slots begin anew: who comes back begins with what all share.
+        For streams alone (`partial_fit`), and learners with a weight per column.  None: all.
     dialect : mapping of str to value, default=None
         How CSV files of the rows are written, as options of `open_table`; `train` keeps it here.
 
@@ -243,6 +249,7 @@ class ViewEncoder(ViewTransformer):
         remember_names: int = 50_000,
         per: str | None = None,
         per_variance: float = 0.3,
+        max_users: int | None = None,
         dialect: Mapping[str, Any] | None = None,
     ) -> None:
         self.views = views
@@ -261,6 +268,7 @@ class ViewEncoder(ViewTransformer):
         self.remember_names = remember_names
         self.per = per
         self.per_variance = per_variance
+        self.max_users = max_users
         self.dialect = dialect
 
     def check_params(self) -> None:
@@ -284,6 +292,13 @@ class ViewEncoder(ViewTransformer):
             raise InputError(
                 f"per_variance={variance!r}; give a number above 0, {MOST_VARIANCE:g} at most"
             )
+        if self.max_users is not None:
+            if not _is_whole(self.max_users, 1, MOST_USERS):
+                raise InputError(
+                    f"max_users={self.max_users!r}; give a whole number from 1 to {MOST_USERS:,}"
+                )
+            if self.per is None:
+                raise InputError(f"max_users={self.max_users} needs per=, the column of the users")
         check_dialect(self.dialect)
 
     def _start(self, columns: list[Column], n_bins: int) -> None:
@@ -304,7 +319,7 @@ class ViewEncoder(ViewTransformer):
         if (user := self._rows.plan.user) is not None:
             n_slots = 1 << min(self.hash_bits + MORE_BITS, MOST_BITS)
             given = float(self.per_variance), self.remember_names << MORE_BITS
-            self._personal = PersonalView(user, shared, n_slots, *given)
+            self._personal = PersonalView(user, shared, n_slots, *given, self.max_users)
         self.layout_ = shared if self._personal is None else self._personal.layout
         self._single: SingleRows | None = None
 
@@ -413,6 +428,11 @@ class ViewEncoder(ViewTransformer):
         MultiView
             The views, as from `transform`.
         """
+        if self.max_users is not None and len(X):
+            raise InputError(
+                f"max_users={self.max_users} needs rows one after the other, to know who was seen "
+                "last; use partial_fit, and a model that learns from a stream"
+            )
         self.__dict__.pop("layout_", None)
         table = self._table(X, whole=True)
         encoded = self._rows.fit(table)

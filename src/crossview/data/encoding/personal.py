@@ -26,6 +26,7 @@ from crossview.data.encoding.cross import (
 )
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
 from crossview.data.encoding.one_row import MOST_KEPT
+from crossview.data.encoding.recent_users import RecentUsers
 from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
@@ -33,6 +34,7 @@ from crossview.views import MultiView, OneRow, ViewLayout
 PERSONAL = "personal"
 # users have more features than all of them share: 16 times the slots of another view
 MORE_BITS, MOST_BITS = 4, 28
+NO_COLUMNS = np.empty(0, dtype=np.int64)
 
 
 class _Hashes(NamedTuple):
@@ -49,10 +51,17 @@ class PersonalView:
     n_slots: slots of the view, a power of two.
     variance: prior variance of what a user has of his own, by that of what all share.
     remember_names: names to store.
+    max_users: users who may have slots; None: all.
     """
 
     def __init__(
-        self, column: Column, shared: ViewLayout, n_slots: int, variance: float, remember_names: int
+        self,
+        column: Column,
+        shared: ViewLayout,
+        n_slots: int,
+        variance: float,
+        remember_names: int,
+        max_users: int | None = None,
     ) -> None:
         self.column, self.shared = column, shared
         self.layout = ViewLayout([*shared.names, PERSONAL], [*shared.widths, n_slots])
@@ -74,6 +83,7 @@ class PersonalView:
             np.zeros(1, dtype=np.uint64),
         )
         self._users: list[str] = []  # of each name
+        self._seen = None if max_users is None else RecentUsers(max_users, n_slots)
         self._recent: _Hashes | None = None
         self._kept: dict[str, int] = {}
         self._single: _SingleRow | None = None
@@ -89,7 +99,62 @@ class PersonalView:
     # --- rows ------------------------------------------------------------------------------
 
     def cross(self, X: MultiView, users: Coded, *, learn: bool = False) -> MultiView:
-        """Return the rows with their personal view; ``learn``: name its slots."""
+        """Return the rows with their personal view; ``learn``: name its slots, and note users."""
+        if not learn or self._seen is None:
+            return self._cross(X, users, learn=learn)
+        prints = self._prints(users.dictionary)[users.codes]
+        places = np.zeros(len(X), dtype=np.uint32)
+        parts, restarts, begin = [], [(0, NO_COLUMNS)], 0
+        while True:
+            end = self._seen.note(prints, places, begin)
+            own = slice(begin, end)
+            part = self._cross(X[own], users._replace(codes=users.codes[own]), learn=True)
+            parts.append(part)
+            self._own(part.matrix.indptr, part.matrix.indices, places[own])
+            if end == len(X):
+                break
+            restarts.append((end, self._drop_users()))
+            begin = end
+        whole = parts[0]
+        if len(parts) > 1:
+            whole = MultiView.from_matrix(
+                *(sp.csr_array(sp.vstack([part.matrix for part in parts])), self.layout),
+                present=self._present(X, users),
+                feature_names=X.feature_names,
+                index=X.index,
+                categories=X.categories,
+            )
+        whole.restarts = restarts
+        return whole
+
+    def _own(self, indptr: np.ndarray, indices: np.ndarray, places: np.ndarray) -> None:
+        """Note whose slots the rows have."""
+        assert self._seen is not None
+        self._seen.own(indptr, indices, self.shared.n_columns, places)
+
+    def _drop_users(self) -> np.ndarray:
+        """Drop the users that were not seen for longest, with their names; return their columns."""
+        assert self._seen is not None
+        slots, names, n = self._seen.drop(), self._names, self.n_names
+        kept = np.flatnonzero(~np.isin(self.named_slots(), slots))
+        for array in (names.prints, names.features, names.collides):
+            array[: len(kept)] = array[kept]
+        names.collides[len(kept) : n], names.n_names[0] = False, len(kept)
+        with np.errstate(over="ignore"):
+            place_names(names, self._shift)
+        self._users = [self._users[k] for k in kept.tolist()]
+        return slots + self.shared.n_columns
+
+    def _present(self, X: MultiView, users: Coded) -> np.ndarray | None:
+        """Whether each view is there."""
+        present = np.ones((len(X), self.layout.n_views), dtype=bool)
+        if X.present is not None:
+            present[:, :-1] = X.present
+        present[:, -1] = users.codes >= 0
+        return None if present.all() else present
+
+    def _cross(self, X: MultiView, users: Coded, *, learn: bool) -> MultiView:
+        """Return the rows with their personal view; all users have a place."""
         rows = make_rows(X.matrix, X.layout, X.present, checked=False, canonical=True)
         n_rows, n_entries = len(X), X.matrix.nnz
         most = 2 * n_entries + n_rows
@@ -111,13 +176,9 @@ class PersonalView:
             (data[:end], indices[:end], indptr), shape=(n_rows, self.layout.n_columns)
         )
         matrix.has_canonical_format = True
-        present = np.ones((n_rows, self.layout.n_views), dtype=bool)
-        if X.present is not None:
-            present[:, :-1] = X.present
-        present[:, -1] = users.codes >= 0
         return MultiView.from_matrix(
             *(matrix, self.layout),
-            present=None if present.all() else present,
+            present=self._present(X, users),
             feature_names=X.feature_names,
             index=X.index,
             categories=X.categories,
@@ -125,17 +186,34 @@ class PersonalView:
 
     def cross_one(self, row: OneRow, user: str | None, *, learn: bool = False) -> OneRow:
         """Return one row with its personal view, as `cross` does."""
+        restarts = NO_COLUMNS if learn and self._seen is not None else None
         if user is None:
-            return OneRow(self.layout, row.columns, row.values, [*row.present, False])
+            if restarts is not None:
+                self._seen_one(None)
+            return OneRow(self.layout, row.columns, row.values, [*row.present, False], restarts)
         single = self._single
         if single is None or len(row.columns) > single.n_entries:
             given = self._deviation, self._shift, self._names
             single = self._single = _SingleRow(self.shared, 2 * len(row.columns), *given)
         with single.lock:
+            if restarts is not None:
+                place, restarts = self._seen_one(user)
             columns, values = single.cross(row, self._print_of(user), learn=learn)
             if learn and self._names.n_names[0] > self.n_names:
                 self._users += [user] * (int(self._names.n_names[0]) - self.n_names)
-        return OneRow(self.layout, columns, values, [*row.present, True])
+            if restarts is not None:
+                self._own(np.array([0, len(columns)]), np.array(columns, dtype=np.int32), place)
+        return OneRow(self.layout, columns, values, [*row.present, True], restarts)
+
+    def _seen_one(self, user: str | None) -> tuple[np.ndarray, np.ndarray]:
+        """Note one user; return 1 + his place, and the columns of those who had to be dropped."""
+        assert self._seen is not None
+        prints = np.array([CONSTANT if user is None else self._print_of(user)], dtype=np.uint64)
+        place, dropped = np.zeros(1, dtype=np.uint32), NO_COLUMNS
+        if not self._seen.note(prints, place, 0):
+            dropped = self._drop_users()
+            self._seen.note(prints, place, 0)
+        return place, dropped
 
     def _prints(self, dictionary: Any) -> np.ndarray:
         """The fingerprint of each user, and 0; those of an unchanged dictionary are reused."""
@@ -184,7 +262,8 @@ class PersonalView:
         """Return the names as arrays; users as JSON in bytes, each once."""
         n = self.n_names
         slots, features = self.named_slots(), self._names.features[:n].astype(np.int64)
-        return _as_state(slots, self._users, features, self._names.collides[:n].copy())
+        names = _as_state(slots, self._users, features, self._names.collides[:n].copy())
+        return names if self._seen is None else names | self._seen.state()
 
     def schema(self) -> dict[str, Array]:
         """Return what the arrays of `state` look like."""
@@ -195,6 +274,7 @@ class PersonalView:
             "personal.user": Array("i8", n, 0, len(self._names.prints)),
             "personal.feature": Array("i8", n, 0, self.shared.n_columns),
             "personal.collides": Array("b1", n),
+            **({} if self._seen is None else self._seen.schema()),
         }
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
@@ -219,6 +299,8 @@ class PersonalView:
         with np.errstate(over="ignore"):
             place_names(names, self._shift)
         self._users = [users[k] for k in at.tolist()]
+        if self._seen is not None:
+            self._seen.set_state(state)
 
 
 def merged_names(states: Sequence[Mapping[str, np.ndarray]], most: int) -> dict[str, np.ndarray]:

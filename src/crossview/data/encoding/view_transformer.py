@@ -96,6 +96,11 @@ def _merged_state(states: Sequence[State], start: State, remember_names: int) ->
             merged |= _merged_frequencies(states, start, name.removeprefix("df_slots."))
         elif name.startswith("slots."):
             merged |= _merged_names(states, name.removeprefix("slots."), remember_names)
+    if "recent.rows" in start:
+        raise InputError(
+            "encoders with max_users= have no merge: who was seen last is known of one order "
+            "of all rows; leave max_users= out, or train in one process"
+        )
     if "personal.users" in start:
         merged |= merged_names(states, remember_names << MORE_BITS)
     for name in start:

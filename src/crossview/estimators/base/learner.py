@@ -314,6 +314,13 @@ class ViewLearner(BaseEstimator):
         X = as_views(X)
         if not isinstance(X, MultiView):
             X = read_matrix(X, self, reset=reset)
+        elif X.restarts is not None:
+            self._check_restarts()
+            if any(len(columns) for _, columns in X.restarts):
+                raise InputError(
+                    "weights of users that were dropped begin anew between these rows: learn them "
+                    "by partial_fit, in their order"
+                )
         if reset:
             columns = self._new_columns(X)
             self._check_columns(columns.slots)
@@ -364,6 +371,28 @@ class ViewLearner(BaseEstimator):
         """Make room for the new columns; ``before`` are the columns so far."""
         for part in self._parts(self._state):
             part.grow(moved, before)
+
+    # --- columns that begin anew ----------------------------------------------------------
+
+    def _can_restart(self) -> bool:
+        """Return whether weights of some columns can begin anew."""
+        return False
+
+    def _restart(self, columns: np.ndarray) -> None:
+        """Let the weights of some columns of a MultiView begin anew."""
+        if len(columns) and hasattr(self, "_state"):
+            self._check_restarts()
+            for part in self._parts(self._state):
+                part.restart(columns)
+
+    def _check_restarts(self) -> None:
+        """Raise `InputError` for rows of an encoder that drops users, if nothing can begin anew."""
+        if not self._can_restart():
+            raise InputError(
+                f"{type(self).__name__} has no weights of columns that could begin anew, as "
+                "max_users= asks of it; leave max_users= out, or take a linear learner with a "
+                "diagonal covariance, a factorization machine, or a stack of them"
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -127,6 +127,9 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     calibration: str = "sigmoid"
     random_state: Any = None
 
+    def _can_restart(self) -> bool:
+        return True
+
     def _takes_part(self, norms: np.ndarray, missing: np.ndarray) -> np.ndarray:
         # the intercepts alone score a row without a nonempty view
         nonempty = ~missing & (norms > 0.0)

@@ -13,7 +13,11 @@ from crossview.errors import InputError
 from crossview.estimators.base import single_rows
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
 from crossview.estimators.base.road import ClassifierRoad
-from crossview.estimators.base.single_rows import check_learned, forgetting_if
+from crossview.estimators.base.single_rows import (
+    check_learned,
+    forgetting_if,
+    learn_between_restarts,
+)
 from crossview.estimators.targets import check_label, class_codes, row_weights, several_classes
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
@@ -139,7 +143,12 @@ class OnlineClassifier(ViewClassifier):
             The learner.
         """
         if new_classes:
-            self._learn_with_new_classes(X, y, classes, sample_weight)
+
+            def learn(X: Any, y: Any, weight: Any) -> None:
+                self._learn_with_new_classes(X, y, classes, weight)
+
+            if learn_between_restarts(self, X, y, sample_weight, learn) is None:
+                learn(X, y, sample_weight)
         else:
             self.score_then_learn(X, y, classes, sample_weight)
         return self
@@ -205,6 +214,15 @@ class OnlineClassifier(ViewClassifier):
         """
         if return_proba:
             check_probabilities(self)
+
+        def learn(X: Any, y: Any, weight: Any) -> Any:
+            return self.score_then_learn(X, y, classes, weight, return_proba=return_proba)
+
+        parts = learn_between_restarts(self, X, y, sample_weight, learn)
+        if parts is not None:
+            if return_proba:
+                return tuple(np.concatenate(found) for found in zip(*parts, strict=True))
+            return np.concatenate(parts)
         self.check_params()
         self.check_streams()
         first = not hasattr(self, "classes_")

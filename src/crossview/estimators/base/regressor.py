@@ -14,7 +14,11 @@ from crossview.estimators.base import single_rows
 from crossview.estimators.base.learner import ViewLearner
 from crossview.estimators.base.online import fit_in_passes, pass_over
 from crossview.estimators.base.road import NumberRoad
-from crossview.estimators.base.single_rows import check_learned, forgetting_if
+from crossview.estimators.base.single_rows import (
+    check_learned,
+    forgetting_if,
+    learn_between_restarts,
+)
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import read_numbers, row_weights
 from crossview.kernels.merged import merged_moments
@@ -170,6 +174,9 @@ class OnlineRegressor(ViewRegressor):
         predictions : ndarray of shape (n_samples,)
             As `predict` returns them.
         """
+        parts = learn_between_restarts(self, X, y, sample_weight, self.score_then_learn)
+        if parts is not None:
+            return np.concatenate(parts)
         self.check_params()
         self.check_streams()
         first = not hasattr(self, "_state")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, TypeVar
+
+import numpy as np
 
 from crossview.errors import DivergedError
 from crossview.estimators.targets import row_weights
+from crossview.views import MultiView, OneRow, check_rows
 
 Learner = TypeVar("Learner")
 
@@ -33,6 +37,40 @@ def forgetting_if(learner: Any, first: bool) -> Iterator[None]:
         if first:
             learner._forget()
         raise
+
+
+def learn_between_restarts(
+    learner: Any, X: Any, y: Any, sample_weight: Any, learn: Callable[..., Any]
+) -> list[Any] | None:
+    """Learn rows between which weights begin anew; None if there are none such.
+
+    learn: takes rows, labels and weights.
+    Returns what it returns, of each part.
+    """
+    if not isinstance(X, MultiView) or not any(len(found) for _, found in X.restarts or ()):
+        return None
+    assert X.restarts is not None
+    check_rows(X, y=y, sample_weight=sample_weight)
+    delays, wrong, found = learner.__dict__.get("_delays"), None, []
+    cuts = [0, *(row for row, _ in X.restarts), len(X)]
+    columns = [np.empty(0, dtype=np.int64), *(some for _, some in X.restarts)]
+    for (begin, end), restarted in zip(pairwise(cuts), columns, strict=True):
+        learner._restart(restarted)
+        if begin == end:
+            continue
+        own = slice(begin, end)
+        part = X[own]
+        part.restarts = []
+        if delays is not None:
+            learner.set_delay(delays[own])
+        weight = sample_weight if np.ndim(sample_weight) == 0 else sample_weight[own]
+        try:
+            found.append(learn(part, y[own], weight))
+        except DivergedError as error:  # all other rows are learned
+            wrong = DivergedError(error.message, row=begin + (error.row or 0))
+    if wrong is not None:
+        raise wrong
+    return found
 
 
 def check_streams(self: Any) -> None:
@@ -65,6 +103,8 @@ def learn_one(self: Learner, x: Any, y: Any, sample_weight: float = 1.0) -> Lear
         The learner.
     """
     learner: Any = self
+    if type(x) is OneRow and x.restarts is not None:
+        learner._restart(x.restarts)
     road = learner._road_kind.find(learner, x)
     if road is not None:
         with road.lock:

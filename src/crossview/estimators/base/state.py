@@ -88,5 +88,11 @@ class StatePart:
         ``before`` are the columns so far.
         """
 
+    def restart(self, columns: np.ndarray) -> None:
+        """Let the weights of some columns begin anew, in the arrays that there are.
+
+        Only a learner of which ``_can_restart`` calls it.
+        """
+
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class to the ``n_classes`` ones, at this position; the others keep their arrays."""

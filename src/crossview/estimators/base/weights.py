@@ -99,6 +99,12 @@ class LinearWeights(StatePart):
             new[moved if name in "WU" else np.arange(len(old))] = old
             self.state[name] = new
 
+    def restart(self, columns: np.ndarray) -> None:
+        """Let some weights be 0 again."""
+        for name in "WU":
+            if len(self.state[name]):
+                self.state[name][columns] = 0.0
+
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class of weight 0."""
         for name in "WbUc":
@@ -364,6 +370,12 @@ class WeightCovariance(StatePart):
             S = changes.to_diagonal(S, self.bias)
         variance, scaling = options.initial_variance, options.intercept_scaling
         self.S = changes.rearranged(S, moved, self.ptr, variance, scaling)
+
+    def restart(self, columns: np.ndarray) -> None:
+        """Let some columns have the initial variance again, and none with others."""
+        if self.S.form not in DIAGONALS.values():
+            self.S = changes.to_diagonal(self.S, self.bias)
+        self.state["S.D"][columns] = self.options.initial_variance
 
     # --- use --------------------------------------------------------------------------
 

@@ -343,6 +343,9 @@ class MachineLearner(ViewLearner):
             int(getattr(self, "order", 2)),
         )
 
+    def _can_restart(self) -> bool:
+        return True
+
     def _parts(self, state: State) -> list[StatePart]:
         return [self._machine_state(state), *super()._parts(state)]
 

@@ -179,6 +179,13 @@ class MachineState(StatePart):
         old = self.state | _cast(self.state, self.design)
         self.state |= _grown(old, self.design, self.ptr, moved)
 
+    def restart(self, columns: np.ndarray) -> None:
+        """Let some columns be ones that were not seen."""
+        for p, v in enumerate(self.state["views"].tolist()):
+            own = columns[(columns >= self.ptr[v]) & (columns < self.ptr[v + 1])]
+            slots = part_slots(self.state, p, own)
+            self.state["A"][slots], self.state["seen"][slots] = 0.0, False
+
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class with initial weights."""
         old = self.state | _cast(self.state, self.design)

@@ -469,6 +469,19 @@ class Stacking(NestedLearners):
             self._experts.add(*entry, self, random_state)
             self._stack_state(self._state).add_expert()
 
+    def _can_restart(self) -> bool:
+        given = self.experts or [] if not hasattr(self, "_experts") else self.experts_
+        return all(learner._can_restart() for _, learner, _ in named_entries(given))
+
+    def _restart(self, columns: np.ndarray) -> None:
+        super()._restart(columns)
+        for expert in self._experts if hasattr(self, "_experts") else ():
+            own = columns
+            if expert.view is not None:
+                block = self.layout_.block(expert.view)
+                own = columns[(columns >= block.start) & (columns < block.stop)] - block.start
+            expert.learner._restart(own)
+
     def _learners(self) -> list[Any]:
         return [expert.learner for expert in self._experts]
 
