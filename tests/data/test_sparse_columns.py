@@ -11,7 +11,7 @@ import crossview
 from command_line import run
 from crossview import MultiViewPAClassifier, ViewEncoder, export, make_pipeline
 
-N, WORDS = 300, 40
+N, WORDS = 300, 120
 
 
 def counts(n_words=WORDS, zeros=0.9, n=N):
@@ -36,8 +36,8 @@ def few(n_sparse):
     ("words", "n_sparse"),
     [
         (counts(), WORDS),
-        (few(32), 32),
-        (few(31), 0),
+        (few(101), 101),
+        (few(100), 0),
         (-counts(), 0),
         (counts(zeros=0.7), 0),
         (counts(n=19), 0),
@@ -54,8 +54,8 @@ def test_columns_of_a_wide_view_that_are_mostly_zero(words, n_sparse):
 def test_what_is_declared_is_not_guessed():
     rows = table(counts())
     assert ViewEncoder(sparse=[]).fit(rows).column_kinds()["page"] == {"numeric": WORDS + 1}
-    own = ViewEncoder(numeric=["page__w?"], sparse=["link__age"]).fit(rows).column_kinds()
-    assert own == {"page": {"numeric": WORDS + 1}, "link": {"sparse": 1}}  # 30 are left
+    own = ViewEncoder(numeric=["page__w?", "page__w1?"], sparse=["link__age"]).fit(rows).column_kinds()
+    assert own == {"page": {"numeric": WORDS + 1}, "link": {"sparse": 1}}  # 100 are left
 
 
 def test_zeros_and_proportions_stay_beside_standardized_numbers():
@@ -102,7 +102,7 @@ def test_the_command_line_says_it_and_an_option_changes_it(tmp_path, capsys):
     rows = table(words, y=np.where(words[:, 0] + words[:, 1] > 0, "hit", "miss"))
     pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet")
     train = ["train", tmp_path / "rows.parquet", "--label", "y", "-o", tmp_path / "m"]
-    said = "read as sparse, since most rows have 0 in them: 40 columns (page__w0, ..., page__w39)"
+    said = "read as sparse, since most rows have 0 in them: 120 columns (page__w0, ..., page__w119)"
     status, _, err = run(capsys, *train)
     assert status == 0
     assert any(said in line for line in err)

@@ -124,7 +124,7 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
 --numeric [NAME=]COLUMNS: Columns (of a view) that must be numbers: text in them, such as NA, is
     an error and does not make them categories.
 --sparse [NAME=]COLUMNS: Columns (of a view) of numbers that are mostly 0, such as counts of words:
-    they keep their zeros and have one scale. Where a view has 32 or more they are recognized;
+    they keep their zeros and have one scale. Where a view has more than 100 they are recognized;
     --numeric scales each by itself.
 --date [NAME=]COLUMNS[=FORMAT]: Columns (of a view) of text that are dates, and how they are
     written, such as bought=%d/%m/%Y. Text that is dates in every row is recognized. The column of

@@ -97,7 +97,7 @@ class ViewEncoder(ViewTransformer):
         Columns of numbers (names or globs) that are mostly 0, such as counts of words.  They keep
         their zeros and have no bins, and those of a view are divided by one scale, so that their
         proportions stay.  None: `fit` takes columns for it that are never negative and 0 in at
-        least 80 % of the rows, where a view has at least 32, and a stream none.  An empty
+        least 80 % of the rows, where a view has more than 100, and a stream none.  An empty
         sequence: none.
     date : sequence of str, default=None
         Columns of strings that are dates or times, also with the format in which they are written:

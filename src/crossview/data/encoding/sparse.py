@@ -12,8 +12,9 @@ from crossview.data.arrow import numbers_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# columns of a view are sparse if so many are, by at least so many values each, out of these rows
-FEWEST_COLUMNS, FEWEST_VALUES, MOST_ROWS = 32, 20, 10_000
+# columns of a view are sparse if so many are, more than have bins, by at least so many values each,
+# out of these rows
+FEWEST_COLUMNS, FEWEST_VALUES, MOST_ROWS = 101, 20, 10_000
 # and so many of the values are 0, and none is below
 ZEROS = 0.8
 
