@@ -1,4 +1,4 @@
-"""Scaled views, and bins of numbers."""
+"""Scaled views, bins of numbers, and numbers that are mostly 0."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from benchmarks import data
+from benchmarks.evidence.automl import table_of
 from benchmarks.harness import (
     Table,
     benchmark,
@@ -54,6 +55,8 @@ SCALED = data.tables("sms_spam", "spambase", "webkb_course", "criteo_sample") | 
     "cora": cora,
     **data.tables("breast-cancer", "wikipedia", "digits", "uci_mfeat"),
 }
+SPARSE = data.tables("webkb_course", "bbcsport", "reuters_1200", "cora")
+OF_SPARSE = [*LINEAR, "logistic-regression"]
 BY_AREA = ("criteo_sample", "ipinyou_sample")
 BINNED = data.tables("svmguide1", "bupa", "ionosphere", "spambase", "criteo_sample")
 BINNED |= {"criteo_sample": counts, **data.tables("breast-cancer")}
@@ -71,7 +74,7 @@ def values(rows: data.Rows, metric: str, models: list[str], **changed: Any) -> d
 def gains(table: Table) -> str:
     """Say how much the second number of a cell is above the first, column by column."""
     said = []
-    for model in [name for name in table.header if name in (*LINEAR, *MACHINES)]:
+    for model in [name for name in table.header if name in (*OF_SPARSE, *MACHINES)]:
         before, after = table.column(model), table.column(model, 1)
         gap = {name: after[name] - before[name] for name in after}
         if gap:
@@ -142,4 +145,24 @@ def bins(wanted: list[str]) -> list[Table]:
         theirs = cross_val_score(trees, rows.X.to_numpy(), rows.y, cv=folds, scoring="roc_auc")
         cells = [f"{100 * np.mean(plain[m]):.1f} → {spread(binned[m])}" for m in LINEAR]
         table.add(f"{name} (roc_auc)", *cells, spread(theirs))
+    return [table]
+
+
+def of_sparse(tables: list[Table]) -> list[str]:
+    """Say what zeros that stay gain."""
+    return [f"Columns that keep their zeros gain {gains(tables[0])}."]
+
+
+@benchmark("docs/reproduction.md", SPARSE, of_sparse)
+def sparse_columns(wanted: list[str]) -> list[Table]:
+    """A row per set: each linear model on standardized numbers and on sparse ones."""
+    table = Table(["set", *OF_SPARSE])
+    for name, whole in loaded(SPARSE, wanted):
+        rows = whole.some(ROWS_OF_MANY_CLASSES)
+        frame = table_of(rows.X, rows.y).drop(columns="y")
+        plain, sparse = (
+            values(data.Rows(frame, rows.y), "f1", OF_SPARSE, **how) for how in ({"sparse": []}, {})
+        )
+        cells = [f"{100 * np.mean(plain[m]):.1f} → {spread(sparse[m])}" for m in OF_SPARSE]
+        table.add(f"{name} (f1)", *cells)
     return [table]
