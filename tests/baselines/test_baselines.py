@@ -96,8 +96,10 @@ def test_columns_are_scaled_alike_in_arrays_and_sparse_matrices():
     assert sp.issparse(Z)
     assert Z.shape[1] == len(np.unique(X.matrix.indices)) == 25
     rare = X.matrix[:, step.columns_].toarray()
-    rms = np.array([np.sqrt(np.mean(column[column != 0.0] ** 2)) for column in rare.T])
-    np.testing.assert_allclose(Z.toarray(), rare / rms)
+    for v in range(X.layout.n_views):  # one scale per view
+        own = step.view_of_column_ == v
+        rms = [np.sqrt(np.mean(column[column != 0.0] ** 2)) for column in rare[:, own].T]
+        np.testing.assert_allclose(Z.toarray()[:, own], rare[:, own] / np.median(rms))
     # numbers that are mostly there are centered, in any place of a sparse matrix, too
     common = np.random.default_rng(0).normal(50.0, 9.0, size=(120, 2))
     mixed = np.hstack([common[:, :1], rare, common[:, 1:]])
@@ -114,6 +116,16 @@ def test_columns_are_scaled_alike_in_arrays_and_sparse_matrices():
     there = found[0][~missing, 26]
     np.testing.assert_allclose((there.mean(), there.std()), (0.0, 1.0), atol=1e-12)
     assert not found[0][missing, 20:27].any()
+
+
+def test_a_sparse_column_in_other_units_keeps_its_own_scale():
+    X = sp.random_array((200, 30), density=0.1, rng=np.random.default_rng(0)).tocsc()
+    X.data[X.indptr[7] : X.indptr[8]] *= 1e4
+    Z = ViewMatrix(scale=True).fit_transform(MultiView({"a": sp.csr_array(X)})).tocsc()
+    rms = np.array([np.sqrt(np.mean(Z[:, [c]].data ** 2)) for c in range(30)])
+    assert rms[7] == pytest.approx(1.0)
+    assert np.median(rms) == pytest.approx(1.0, abs=0.01)
+    assert np.ptp(np.delete(rms, 7)) > 0.01  # which keep their proportions
 
 
 def test_what_rounding_makes_of_a_constant_is_no_scale():
