@@ -200,9 +200,9 @@ class Stacking(NestedLearners):
         without = None if self._memory(self._state) is None else np.empty_like(scores)
         delay = np.full(len(y), self._delay[0]) if self._delays is None else self._delays
         said = self._said_then
-        for given in (delay, said):
-            if given is not None and len(given) != len(y):
-                raise InputError(f"delays of {len(given)} rows, and {len(y)} rows to learn")
+        for n in (len(delay), len(y) if said is None else len(said)):
+            if n != len(y):
+                raise InputError(f"delays of {n} rows, and {len(y)} rows to learn")
         for lo in range(0, len(order), ROWS_AT_ONCE):
             here = order[lo : lo + ROWS_AT_ONCE]
             shape = len(here), *scores.shape[1:]
