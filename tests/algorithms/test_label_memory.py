@@ -132,6 +132,34 @@ def test_of_late_labels_it_knows_what_was_known_at_the_prediction(tmp_path):
         whole.set_delay([1, 2]).learn_one(X[0], y[0])
 
 
+@pytest.mark.parametrize("K", [2, 3])
+def test_late_labels_weigh_experts_by_what_they_said(K):
+    """In batches, also with a class that comes later, and row by row; not if they come at once."""
+    X, y = stream(400, K=K)
+    first = stack().partial_fit(X[:100], y[:100], classes=np.arange(K))
+    first.predict(X)
+    said, delays = first.expert_predictions(), np.random.default_rng(0).integers(3, size=300)
+    late = copy.deepcopy(first).set_delay(delays, said[100:]).partial_fit(X[100:], y[100:])
+    one_by_one = copy.deepcopy(first)
+    for x, label, delay, own in zip(X[100:], y[100:], delays, said[100:], strict=True):
+        one_by_one.set_delay(int(delay), [own]).learn_one(x, label)
+    for name, array in late.get_state().items():
+        np.testing.assert_array_equal(one_by_one.get_state()[name], array, err_msg=name)
+    unheard = copy.deepcopy(first).set_delay(delays).partial_fit(X[100:], y[100:])
+    assert not np.array_equal(unheard.get_state()["omega"], late.get_state()["omega"])
+    at_once = copy.deepcopy(first).set_delay(0 * delays, said[100:]).partial_fit(X[100:], y[100:])
+    expected = copy.deepcopy(first).partial_fit(X[100:], y[100:])
+    np.testing.assert_array_equal(at_once.predict_proba(X), expected.predict_proba(X))
+    other = np.where(np.arange(300) < 150, y[100:], 7)  # a class comes in the middle
+    grown = copy.deepcopy(first).set_delay(delays, said[100:])
+    grown.partial_fit(X[100:], other, new_classes=True)
+    one_by_one = copy.deepcopy(first)
+    for x, label, delay, own in zip(X[100:], other, delays, said[100:], strict=True):
+        one_by_one.set_delay(int(delay), [own]).learn_one(x, label)
+    for name, array in grown.get_state().items():
+        np.testing.assert_array_equal(one_by_one.get_state()[name], array, err_msg=name)
+
+
 def test_rows_of_a_table_are_predicted_without_it():
     X, y = stream()
     model, plain = (one.partial_fit(X, y, classes=[0, 1]) for one in (remembers(), stack()))

@@ -5,7 +5,8 @@ m = 2 e - 1.  They count while a Markov chain of the labels predicts the next on
 frequencies of the classes do: by more than `LEAST_GAIN` nats a row, and more than three standard
 errors.  The mean gain and the counts of the chain forget, so that it is closed again where the
 labels no longer depend on each other.  Of a label that comes late, the last one is that which was
-known when its row was predicted; where that is not known, the chain gains nothing.
+known when its row was predicted; where that is not known, the chain gains nothing.  After n others
+it is alike with them, so that the standard error is that of 1 / (n + 1) of the labels.
 """
 
 from typing import NamedTuple

@@ -12,7 +12,9 @@ does where its log loss on the last rows is below that of the model.
 
 m and e are those of the moment at which the row was predicted.  A label that comes late, after the
 labels of n other rows, is learned with what they were n labels ago.  They are kept for `PAST`
-labels, from the first late one on; a row that waited longer teaches the gate to close.
+labels, from the first late one on; a row that waited longer teaches the gate to close.  The first
+late label also begins the weights, the gate and the judgement anew, as they were learned of labels
+that came at once, and a late row counts 1 / (n + 1), as in a mixture (`stacking.mixture`).
 
 The numbers are the columns that are not 0 in half of the first rows, with values of both signs; if
 they are more than `MAX_INPUTS`, none is.

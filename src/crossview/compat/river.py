@@ -85,7 +85,7 @@ def _values(x: Mapping[Any, Any]) -> Any:
 class _RiverEstimator:
     """What a classifier and a regressor have in common.
 
-    A stack weighs its experts by what they said when the row was predicted, if its label comes late.
+    A stack weighs its experts by what they said when a row was predicted, if its label comes late.
     With ``memory=True`` it follows the stream: its last labels count where they have come, and of a
     row whose label comes late they are those that were known when it was predicted.
 

@@ -282,7 +282,9 @@ class LiveModel:
             if self.classes is None:
                 predicted = learner.predict(X).tolist()
                 said = self._said(len(predicted))
-                return [Answer(found, None, own) for found, own in zip(predicted, said, strict=True)]
+                return [
+                    Answer(found, None, own) for found, own in zip(predicted, said, strict=True)
+                ]
             scores = learner.decision_function(X)
         except InputError:
             return None

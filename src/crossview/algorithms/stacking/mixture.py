@@ -8,12 +8,11 @@ For α = 0 and the log loss of the mixture Σ_k ω_k q_k, the cumulative loss is
 that of the best expert.  α > 0 keeps every weight above α / K, so that an expert that becomes the
 best one takes over within some log(K / α) of lost log likelihood.
 
-A row whose label comes after those of n other rows counts 1 / (n + 1): both updates are made to this
-power.  Of n + 1 mixtures that each learn every (n + 1)-th row, no label comes late, and their losses
-add up to at most n + 1 times log K above the best expert (M. J. Weinberger, E. Ordentlich, "On
-Delayed Prediction of Individual Sequences", IEEE Transactions on Information Theory 48 (2002)); so a
-row may count no more for one mixture that has all of them.  Otherwise it follows the last labels, as
-they are alike, and is always late.
+A row whose label comes after those of n other rows counts 1 / (n + 1): both updates are made to
+this power.  Of n + 1 mixtures that each learn every (n + 1)-th row no label comes late, and their
+losses add up to at most (n + 1) log K above the best expert (M. J. Weinberger, E. Ordentlich, "On
+Delayed Prediction of Individual Sequences", IEEE Transactions on Information Theory 48 (2002)); one
+mixture that learns all rows would follow labels that are alike, and always be late.
 """
 
 from crossview._jit import inlined_borrowing

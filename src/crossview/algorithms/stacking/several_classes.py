@@ -58,8 +58,9 @@ def learn(
     """Combine the experts' probabilities of some rows, and learn from each row after it.
 
     p (n_samples, K, n_classes) is from before the row was learned, and NaN where the expert has
-    none. ``rows`` are the positions of the classes, the weights, and how many labels came between the
-    prediction of each row and its own; a row of weight 0 is not learned. ``out`` (n_samples, n_classes) receives the log probabilities of the combination.
+    none. ``rows`` are the positions of the classes, the weights, and how many labels came between
+    the prediction of each row and its own; a row of weight 0 is not learned. ``out`` (n_samples,
+    n_classes) receives the log probabilities of the combination.
     """
     _, K, C = p.shape
     buffers = np.empty((K, C)), np.empty((K, C)), np.empty((2, C)), np.empty((2, K + C))

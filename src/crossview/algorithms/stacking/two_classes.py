@@ -56,7 +56,8 @@ def learn(
 
     p (n_samples, K, 1), of the second class, is from before the row was learned, and NaN where the
     expert has none. ``rows`` are the classes, -1 and 1, the weights, and how many labels came
-    between the prediction of each row and its own; a row of weight 0 is not learned. ``out`` (n_samples, 1) receives the log odds of the combination.
+    between the prediction of each row and its own; a row of weight 0 is not learned. ``out``
+    (n_samples, 1) receives the log odds of the combination.
     """
     buffers = np.empty((3, len(stack.v)))
     return p, rows, stack, settings, past, buffers, out

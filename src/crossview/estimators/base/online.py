@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Self
 
@@ -153,6 +154,11 @@ class OnlineClassifier(ViewClassifier):
             self.score_then_learn(X, y, classes, sample_weight)
         return self
 
+    def _in_parts(self, cuts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the first row and the rows of each part of a batch, which is learned alone."""
+        for lo, hi in pairwise(cuts):
+            yield lo, np.arange(lo, hi)
+
     def _learn_with_new_classes(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         """Make one pass, and add each new label as a class before its first row."""
         self.check_params()
@@ -176,11 +182,10 @@ class OnlineClassifier(ViewClassifier):
             starts = np.sort(labeled[at[new]]).tolist()
         # rows without a label have no effect before the first one
         nonfinite_row, begin = -1, 0 if known or not starts else starts[0]
-        for lo, hi in pairwise([*dict.fromkeys([begin, *starts]), len(y)]):
+        for lo, here in self._in_parts([*dict.fromkeys([begin, *starts]), len(y)]):
             if lo in starts:
                 self._add_class(known_labels(y[lo : lo + 1]).tolist()[0])
             if known or starts:
-                here = np.arange(lo, hi)
                 *_, wrong = self._learn_rows(rows_at(rows, here), y[here], weight[here])
                 nonfinite_row = nonfinite_row if wrong < 0 else lo + wrong
         check_learned(nonfinite_row)

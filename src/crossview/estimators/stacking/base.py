@@ -200,9 +200,7 @@ class Stacking(NestedLearners):
         without = None if self._memory(self._state) is None else np.empty_like(scores)
         delay = np.full(len(y), self._delay[0]) if self._delays is None else self._delays
         said = self._said_then
-        for given in (delay, said):
-            if given is not None and len(given) != len(y):
-                raise InputError(f"delays of {len(given)} rows, and {len(y)} rows to learn")
+        self._check_batch(len(y))
         for lo in range(0, len(order), ROWS_AT_ONCE):
             here = order[lo : lo + ROWS_AT_ONCE]
             shape = len(here), *scores.shape[1:]
@@ -219,6 +217,12 @@ class Stacking(NestedLearners):
         # neither drops the road of single rows
         self.__dict__.update(_scores_without_memory=without, _delays=None, _said_then=None)
         return nonfinite_row
+
+    def _check_batch(self, n_rows: int) -> None:
+        """Raise an error if `set_delay` was told of another number of rows."""
+        for given in (self._delays, self._said_then):
+            if given is not None and len(given) != n_rows:
+                raise InputError(f"delays of {len(given)} rows, and {n_rows} rows to learn")
 
     def _learn_block(
         self,

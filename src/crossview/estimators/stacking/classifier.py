@@ -272,6 +272,15 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _loop(self) -> Pass:
         return two_classes.learn if len(self.classes_) <= 2 else several_classes.learn
 
+    def _in_parts(self, cuts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        delays, said = self._delays, self._said_then
+        self._check_batch(cuts[-1])
+        for lo, here in super()._in_parts(cuts):
+            own = None if delays is None else delays[here]
+            then = None if said is None else [said[i] for i in here]
+            self.__dict__.update(_delays=own, _said_then=then)
+            yield lo, here
+
     def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         codes = (y > 0).astype(np.int64) if found.shape[2] == 1 else y
         p = np.empty_like(found)
