@@ -71,6 +71,7 @@ def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp
     ("more", "message"),
     [
         (["t.csv"], "no column 'a__x'; did you mean 'a__xx'?"),
+        (["t.csv"], "; without it: --missing-columns null"),
         (
             ["u.csv"],
             "u.csv: has none of the model's columns (a__x, a__z, b__w, ...); it has y, ...; is it "

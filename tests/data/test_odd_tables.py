@@ -180,6 +180,19 @@ def test_names_that_are_no_text_or_hold_a_line_break(tmp_path):
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_a_frame_without_names_has_those_of_an_array():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    frame = pd.DataFrame(X)
+    fitted = [train(data, y).fitted for data in (X, frame)]
+    fitted.append(train(frame.assign(y=y), "y").fitted)
+    for model in fitted:
+        assert model[0].view_columns() == {"all": ["x0", "x1", "x2"]}
+        assert (model.predict_proba(frame[:5]) == fitted[0].predict_proba(X[:5])).all()
+    with pytest.raises(InputError, match="two columns are called 'x0'"):
+        train(frame.assign(x0=1), y)
+
+
 def test_a_label_beyond_64_bits_with_a_sign_is_refused():
     table = pa.table({"a__x": [1.0, 2.0], "y": pa.array([0, 2**64 - 1], pa.uint64())})
     with pytest.raises(InputError, match="the label 18446744073709551615 is too large"):

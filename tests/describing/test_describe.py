@@ -108,6 +108,10 @@ def test_more_values_than_are_counted(monkeypatch):
     answer = describe(table, "y")
     assert [one.distinct for one in answer.columns] == [None, None, 2]
     assert column(answer, "a__c").relation is None
+    days = np.datetime64("2024-01-01") + np.arange(N // 2)
+    dates = [*days.astype(str), *(f"{one.day}.{one.month}.{one.year}" for one in days.tolist())]
+    [line] = describe(pa.table({"a__d": dates, "y": Y}), "y").warnings
+    assert line.startswith("a__d: a category, but of its different values most are dates: 50 % as")
 
 
 @pytest.mark.parametrize(
@@ -121,11 +125,11 @@ def test_more_values_than_are_counted(monkeypatch):
         ([f"k{i}" for i in range(N)], "different in nearly every row"),
         (
             ["1.5.2024", "2024-05-13", "2024-05-14", "1.6.2024"] * 100,
-            "a category, but dates: 50 % as in %Y-%m-%d, 50 % as in %d.%m.%Y; a column has one",
+            "most are dates: 50 % as in %Y-%m-%d, 50 % as in %d.%m.%Y; a column has one format",
         ),
         (
             [*(f"{i % 28 + 1}.{i % 12 + 1}.2024" for i in range(N - 30)), *["offen"] * 30],
-            "a category, but dates: 92 % as in %d.%m.%Y, and 'offen' in 8 %: null='offen'",
+            "most are dates: 99 % as in %d.%m.%Y, the others 'offen' or the like: null='offen'",
         ),
         ([7] * N, "constant: '7' in every row"),
         ([None] * N, "has no value in any row"),

@@ -146,8 +146,9 @@ def _eager(frame: Any) -> Any:
     """Any data frame in memory, as narwhals sees it."""
     import narwhals.stable.v2 as nw
 
+    frame = flat_columns(frame)
     try:
-        return nw.from_native(flat_columns(frame), eager_only=True)
+        return nw.from_native(frame, eager_only=True)
     except nw.exceptions.DuplicateError:
         check_unique([str(name) for name in frame.columns], None)
         raise

@@ -188,7 +188,7 @@ def columns_of_model(
     known = set(table.column_names)
     absent = [view for view, group in views.items() if known.isdisjoint(group)]
     if len(absent) == len(views):
-        needed = [column for group in views.values() for column in group]
+        needed = list(dict.fromkeys(column for group in views.values() for column in group))
         own = [
             view
             for view, group in views.items()
@@ -206,5 +206,6 @@ def columns_of_model(
     wanted = list(dict.fromkeys(used))
     nulls = [column for column in wanted if column not in known]
     if nulls and missing_columns == "error":
-        raise InputError(f"no column {nulls[0]!r}{closest_names(nulls[0], table.column_names)}")
+        near = closest_names(nulls[0], table.column_names)
+        raise InputError(f"no column {nulls[0]!r}{near}; without it: missing_columns='null'")
     return ColumnsOfModel([column for column in wanted if column in known], absent, nulls)

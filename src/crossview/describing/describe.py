@@ -298,7 +298,7 @@ def describe_columns(
     if list(grouped) == [ALL] and views is None and (several := suggested_views(names)):
         about.append(f"all columns are one view; their names suggest several: views={several}")
     about += _about_names(table)
-    if alone and views is None:
+    if alone and views is None and y is not None:
         about += about_unused(names)
     view_of: dict[str, str] = {}
     for view, group in grouped.items():
@@ -511,19 +511,18 @@ class _Pass(TableSummary):
         Dates in one format, and nothing else, are recognized.
         """
         formats = covering_formats(summary.values)
-        counts = summary.counts(self.target)
-        rows = {one: int(counts[fits].sum()) for one, fits in formats.items()}
-        n, n_dates = int(counts.sum()), sum(rows.values())
-        if not formats or n_dates < MANY_NUMBERS * n:
+        n = len(summary.values)
+        found = {one: int(fits.sum()) for one, fits in formats.items()}
+        if sum(found.values()) < max(1, MANY_NUMBERS * n) or n in found.values():
             return None
-        shares = ", ".join(f"{percent(rows[one], n)} as in {one}" for one in formats)
-        words = f"a category, but dates: {shares}"
+        shares = ", ".join(f"{percent(k, n)} as in {one}" for one, k in found.items())
+        words = f"a category, but of its different values most are dates: {shares}"
         if len(formats) > 1:
             return f"{words}; a column has one format, so write them alike, or {LEAVE_OUT}"
         (fits,) = formats.values()
-        most = int(np.argmax(np.where(fits, -1, counts)))
+        most = int(np.argmax(np.where(fits, -1, summary.counts(self.target))))
         value = summary.values[most].as_py()
-        return f"{words}, and {value!r} in {percent(int(counts[most]), n)}: null={value!r}"
+        return f"{words}, the others {value!r} or the like: null={value!r}"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
         """Return the warning about text that looks like numbers."""

@@ -96,11 +96,17 @@ def split_by_view(frame: Any) -> dict[str, Any] | None:
 
 
 def flat_columns(frame: Any) -> Any:
-    """Return a frame whose columns of several levels are called ``view__column``."""
-    if not _has_levels(frame):
+    """Return a frame whose columns are called by text.
+
+    Those of several levels are called ``view__column``; numbers x0, x1, ..., as in arrays.
+    """
+    if row_index(frame) is None or not hasattr(frame, "columns"):
         return frame
-    names = [f"{view}__{_joined(rest)}" for view, *rest in frame.columns]
-    return frame.set_axis(names, axis=1)
+    if _has_levels(frame):
+        names = [f"{view}__{_joined(rest)}" for view, *rest in frame.columns]
+    else:
+        names = [name if isinstance(name, str) else f"x{name}" for name in frame.columns]
+    return frame if names == frame.columns.tolist() else frame.set_axis(names, axis=1)
 
 
 def index_as_columns(frame: Any) -> Any:
