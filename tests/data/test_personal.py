@@ -1,5 +1,7 @@
 """The personal view: each feature crossed with the user of its row."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -24,6 +26,8 @@ from crossview import (
     save,
     train,
 )
+from crossview.data.labeled import stack_rows
+from crossview.data.row_columns import with_label
 from reference.crossing import cross
 
 LONG = " ".join(f"word{k}" for k in range(80))  # whose features are sorted in another way
@@ -399,7 +403,7 @@ def test_max_users_is_honored_or_refused():
     with pytest.raises(InputError, match="leave epochs out"):
         train(rows, "y", encoder=encoder, in_order=True, epochs=2, model="pa:squared")
     with pytest.raises(InputError, match="stream"):
-        train(rows, "y", encoder=encoder, in_order=True, model="svm:linear")
+        train(rows, "y", encoder=encoder, in_order=True, model="trees")
     with pytest.raises(InputError, match="is for train"):
         compare(rows, "y", encoder=encoder, in_order=True)
     with pytest.raises(InputError, match="leave max_users= out"):
@@ -412,10 +416,36 @@ def test_max_users_is_honored_or_refused():
     ):
         with pytest.raises(InputError, match=told):
             ViewEncoder(**given).partial_fit(table)
-    # rows without a label are seen, and not learned: what was dropped meanwhile is forgotten
-    unlabeled = [None if 20 <= i < 50 else label for i, label in enumerate(y.tolist())]
-    rows = table.append_column("y", pa.array(unlabeled))
-    model = train(rows, "y", encoder=encoder, in_order=True, model="arow:diagonal").fitted
-    first = model[0].layout_.block("personal").start
-    owned = model[0].get_state()["recent.owner"] > 0
-    assert not model[-1].get_state()["W"][first:][~owned].any()
+
+
+def test_parts_of_rows_know_what_begins_anew_before_them():
+    table, _ = make_visits(60)
+    encoder = ViewEncoder(per="user", max_users=3, hash_bits=8)
+    X = encoder.partial_fit_transform(table)
+    whole = [(row, set(columns.tolist())) for row, columns in X.restarts if len(columns)]
+    assert len(whole) > 3
+
+    def restarts_of(parts, starts):
+        pairs = zip(parts, starts, strict=True)
+        found = [(s + row, columns) for X, s in pairs for row, columns in X.restarts]
+        return [(row, set(columns.tolist())) for row, columns in found if len(columns)]
+
+    cuts = [0, 1, whole[0][0], whole[1][0] + 1, 60]
+    parts = [X[lo:hi] for lo, hi in pairwise(cuts)]
+    assert restarts_of(parts, cuts[:-1]) == whole
+    joined = stack_rows(parts)
+    assert restarts_of([joined], [0]) == whole
+    own = X.select(["personal"]).restarts[-1][1]
+    assert set((own + X.layout.block("personal").start).tolist()) == whole[-1][1]
+    # the rows with a label; what began anew before one that has none does so before the next
+    labels = np.array([None if 0 < i < whole[1][0] + 2 else "a" for i in range(60)])
+    batches = [(X[lo:hi], labels[lo:hi], None) for lo, hi in pairwise(cuts)]
+    kept = [known for known, _, _ in with_label(batches)]
+    assert [len(some) for some in kept] == [1, 60 - whole[1][0] - 2]
+    (first, _, *more) = [(row, len(columns)) for row, columns in kept[1].restarts]
+    assert (first, more) == (
+        (0, len(whole[0][1])),
+        [(row - whole[1][0] - 2, len(columns)) for row, columns in whole[2:]],
+    )
+    with pytest.raises(InputError, match="leave them in it"):
+        X[[3, 2]]

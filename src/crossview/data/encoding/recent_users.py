@@ -49,6 +49,10 @@ class RecentUsers:
         """Give the slots of rows, their columns from ``first`` on, to their users."""
         own_slots(indptr, indices, first, places, self._owner)
 
+    def has(self, prints: np.ndarray) -> np.ndarray:
+        """Return which of these users have a place."""
+        return np.isin(prints, self._prints[: self.n_users])
+
     def drop(self) -> np.ndarray:
         """Drop the least recently seen users; return their slots."""
         n = self.n_users

@@ -52,6 +52,7 @@ def learn_between_restarts(
     assert X.restarts is not None
     check_rows(X, y=y, sample_weight=sample_weight)
     delays, wrong, found = learner.__dict__.get("_delays"), None, []
+    without: list[Any] = []  # the scores of a stack without its memory
     cuts = [0, *(row for row, _ in X.restarts), len(X)]
     columns = [np.empty(0, dtype=np.int64), *(some for _, some in X.restarts)]
     for (begin, end), restarted in zip(pairwise(cuts), columns, strict=True):
@@ -68,6 +69,9 @@ def learn_between_restarts(
             found.append(learn(part, y[own], weight))
         except DivergedError as error:  # all other rows are learned
             wrong = DivergedError(error.message, row=begin + (error.row or 0))
+        without.append(learner.__dict__.get("_scores_without_memory"))
+    if without[-1] is not None:
+        learner.__dict__.update(_scores_without_memory=np.concatenate(without))
     if wrong is not None:
         raise wrong
     return found
