@@ -54,7 +54,8 @@ def test_columns_of_a_wide_view_that_are_mostly_zero(words, n_sparse):
 def test_what_is_declared_is_not_guessed():
     rows = table(counts())
     assert ViewEncoder(sparse=[]).fit(rows).column_kinds()["page"] == {"numeric": WORDS + 1}
-    own = ViewEncoder(numeric=["page__w?", "page__w1?"], sparse=["link__age"]).fit(rows).column_kinds()
+    own = ViewEncoder(numeric=["page__w?", "page__w1?"], sparse=["link__age"]).fit(rows)
+    own = own.column_kinds()
     assert own == {"page": {"numeric": WORDS + 1}, "link": {"sparse": 1}}  # 100 are left
 
 
