@@ -108,15 +108,9 @@ def late_labels(wanted: list[str]) -> list[Table]:
         cells = []
         for delay in DELAYS:
             delays = np.where(np.arange(len(codes)) >= start, delay, 0)
-            each = [
-                losses(X, codes, delays, told=told) for told in (True, False)[: 1 + (delay > 0)]
-            ]
-            each = [
-                each[0],
-                each[-1],
-                constant(codes, delays),
-            ]  # a label at once is nothing to tell
-            means = [one[start:].mean() for one in each]
+            own = losses(X, codes, delays, told=True)
+            other = losses(X, codes, delays, told=False) if delay else own
+            means = [one[start:].mean() for one in (own, other, constant(codes, delays))]
             cells.append(" / ".join(f"{value:.3f}" for value in means))
         table.add(name, f"{len(codes) - start:,}", *cells)
     return [table]
