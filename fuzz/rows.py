@@ -121,7 +121,7 @@ def rows_of(path: Path, kind: str, rng: np.random.Generator, **more: Any) -> Any
 def read(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> str:
     """Read it in parts of any size, which change nothing."""
     stream = rows_of(path, kind, rng, tags=kind == ".vw")
-    stream._source._part_bytes = int(rng.choice([1, 3, 64, 1 << 22]))
+    stream._reader._part_bytes = int(rng.choice([1, 3, 64, 1 << 22]))
     batches = list(stream)
     for batch in batches:
         assert batch.X.matrix.has_sorted_indices
@@ -133,12 +133,12 @@ def read(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> str:
 
 def describe(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> str:
     """Say what it holds."""
-    from crossview.describing.describe_rows import describe_rows
     from rich.console import Console
 
+    import crossview
     from crossview.reporting.description import rows_table
 
-    found = describe_rows(rows_of(path, kind, rng))
+    found = crossview.describe(rows_of(path, kind, rng))
     Console(file=io.StringIO()).print(rows_table(found))
     return "described"
 

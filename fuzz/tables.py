@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from crossview import Scoring, ViewEncoder
+from crossview.data.writers.tables import writing
+from crossview.predicting.predict import Predictions
 from harness import change_bytes, fuzz_files
 
 ROWS = 24
@@ -261,10 +263,6 @@ def train(folder: Path, table: Any, rng: np.random.Generator) -> str:
 
 def predict(folder: Path, table: Any, rng: np.random.Generator) -> str:
     """Predict its rows, and write them."""
-    from crossview.data.write import writing
-
-    from crossview.predicting.predict import Predictions
-
     names = [str(name) for name in rng.permutation([*table.column_names] * 9 + ["none"])]
     keep = list(dict.fromkeys(names[: rng.integers(3)]))
     missing = str(rng.choice(["error", *["null"] * 8]))

@@ -1,5 +1,7 @@
 """A short run of `make fuzz`; a crash of a trial is a failure that the run names."""
 
+import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,15 @@ def run(script, trials, seed="1"):
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{trials} trials" in done.stdout
     return done.stdout
+
+
+@pytest.mark.parametrize("script", sorted(FUZZ.glob("*.py")), ids=lambda path: path.name)
+def test_what_a_script_imports_is_there(script):
+    """Most imports are in functions that only some trials call."""
+    for node in ast.walk(ast.parse(script.read_text())):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("crossview"):
+            module = importlib.import_module(node.module)
+            assert all(hasattr(module, name.name) for name in node.names), node.module
 
 
 def test_mutants_of_model_files_are_refused_or_work():

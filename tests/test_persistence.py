@@ -527,3 +527,10 @@ def test_arrays_beyond_the_limit_are_whole(hashed_model, tmp_path, monkeypatch):
     again = crossview.load(tmp_path / "m")
     for name, array in hashed_model[-1].get_state().items():
         assert again[-1].get_state()[name].tobytes() == array.tobytes()
+
+
+def test_an_array_of_one_number_with_more_dimensions_is_refused():
+    learner = crossview.AROWClassifier().fit([[1.0], [2.0]], [0, 1])
+    state = learner.get_state()
+    with pytest.raises(crossview.InputError, match=r"'S\.form'"):
+        learner.set_state(state | {"S.form": np.tile(state["S.form"], (1, 2))})

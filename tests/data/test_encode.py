@@ -651,7 +651,7 @@ def test_one_name_may_stand_for_a_list():
     ids=lambda values: str(values.type),
 )
 def test_other_types_are_refused_with_what_to_do(values):
-    message = "convert it in SQL, .*, or leave it out: ignore='when'"
+    message = "in SQL, .*, or leave it out: ignore='when'"
     with pytest.raises(InputError, match=message) as caught:
         unscaled({"v": ["when", "n"]}).fit(pa.table({"when": values, "n": [1]}))
     assert caught.value.column == "when"

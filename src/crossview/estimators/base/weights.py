@@ -298,7 +298,7 @@ class WeightCovariance(StatePart):
     def schema(self) -> Schema:
         """Return what the arrays look like in their form."""
         state, ptr = self.state, self.ptr
-        form = int(state["S.form"][0])
+        form = int(np.ravel(state["S.form"])[0])
         sizes = [
             forms.full_bytes([w]) // 8 if form == forms.FULL else 0 for w in np.diff(ptr).tolist()
         ]
