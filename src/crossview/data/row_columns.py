@@ -63,11 +63,11 @@ def with_label(batches: Iterable[tuple]) -> Iterator[tuple]:
         if not known.any():
             carried += [columns for _, columns in getattr(batch[0], "restarts", None) or ()]
             continue
-        X, *more = batch if known.all() else (p if p is None else p[known] for p in batch)
+        rows = batch if known.all() else tuple(p if p is None else p[known] for p in batch)
         if carried:
-            X.restarts = [*((0, columns) for columns in carried), *X.restarts]
-            carried = []
-        yield X, *more
+            X: Any = rows[0]
+            X.restarts, carried = [*((0, columns) for columns in carried), *X.restarts], []
+        yield rows
 
 
 def missing_label() -> str:

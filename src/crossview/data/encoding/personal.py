@@ -136,12 +136,12 @@ class PersonalView:
         """Drop the users that were not seen for longest, with their names; return their columns."""
         assert self._seen is not None
         slots, names, n = self._seen.drop(), self._names, self.n_names
-        kept = ~np.isin(self.named_slots(), slots)
+        stays = ~np.isin(self.named_slots(), slots)
         # of a slot that several users had, the first one has the name, and the last one the slot
-        shared = np.flatnonzero(kept & names.collides[:n])
+        shared = np.flatnonzero(stays & names.collides[:n])
         prints = [self._print_of(self._users[k]) for k in shared.tolist()]
-        kept[shared] = self._seen.has(np.array(prints, dtype=np.uint64))
-        kept = np.flatnonzero(kept)
+        stays[shared] = self._seen.has(np.array(prints, dtype=np.uint64))
+        kept = np.flatnonzero(stays)
         for array in (names.prints, names.features, names.collides):
             array[: len(kept)] = array[kept]
         names.collides[len(kept) : n], names.n_names[0] = False, len(kept)

@@ -314,7 +314,7 @@ class ViewLearner(BaseEstimator):
         X = as_views(X)
         if not isinstance(X, MultiView):
             X = read_matrix(X, self, reset=reset)
-        elif X.restarts is not None:
+        elif X.restarts is not None and reset:
             self._check_restarts()
             if any(len(columns) for _, columns in X.restarts):
                 raise InputError(
