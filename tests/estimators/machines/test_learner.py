@@ -292,6 +292,10 @@ BAD = {
         lambda: MultiViewMachineRegressor(WIDTHS, groups=[["view0", "view0"]]).fit(X_BAD, Y_BAD),
         "list of different view names",
     ),
+    "a group of positions": (
+        lambda: MultiViewMachineRegressor(WIDTHS, groups=[slice(0, 1)]).fit(X_BAD, Y_BAD),
+        "list of different view names",
+    ),
     "no groups": (
         lambda: MultiViewMachineRegressor(WIDTHS, groups=[]).fit(X_BAD, Y_BAD),
         "groups= is empty",

@@ -5,7 +5,7 @@ The arrays are the fields of `Machine`, ``seed``, and ``ptr``, the first column 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -72,7 +72,9 @@ def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str])
         return [list(range(len(names)))]
     found = []
     for group in groups:
-        if isinstance(group, str) or not len(group) or len(set(group)) < len(group):
+        listed = isinstance(group, Collection) and not isinstance(group, str)
+        named = listed and all(isinstance(name, str) for name in group)
+        if not named or not len(group) or len(set(group)) < len(group):
             raise InputError(
                 f"groups= contains {group!r}; give each group as a list of different view names, "
                 "such as [['user', 'ad'], ['ad', 'query']]"
