@@ -59,6 +59,7 @@ def sources_digest(package: Path = Path(__file__).parent) -> str:
         *("data/encoding/document_frequency.py", "data/encoding/fill.py"),
         *("data/encoding/cross.py", "data/encoding/row_fill.py"),
         *("data/encoding/moments.py", "data/encoding/scale.py"),
+        "data/encoding/recent_users.py",
     ):
         for path in sorted(package.glob(pattern)):
             digest.update(path.read_bytes())

@@ -32,8 +32,8 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     scale : bool, default=False
         Whether to scale the columns, those of an array as those of a sparse matrix.  A column that
         is nonzero in at least half of the rows that have its view gets mean 0 and variance 1.
-        Others stay sparse, and are divided by the median of the root mean squares of the nonzero
-        values of such columns of their view; by their own, if it differs by a factor of ten.
+        Others stay sparse, and are divided by the median of the root mean squares of their nonzero
+        values; by their own, if it differs by a factor of ten.
     dense : bool, default=False
         Whether to return an array.  A missing view is NaN in it.  Otherwise a missing view is 0
         (after scaling), and one more column per view is 1 where it is missing.
@@ -177,18 +177,14 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         mean = np.where(2 * n_nonzero >= n_rows, total(x) / n_rows, 0.0)
         squares = total(nonzero * (x - mean[column]) ** 2) + (n_rows - n_nonzero) * mean**2
         scale = np.sqrt(squares / np.where(mean == 0.0, np.maximum(n_nonzero, 1), n_rows))
-        self._share_scale(scale, (mean == 0.0) & (n_nonzero > 0))
+        sparse = np.flatnonzero((mean == 0.0) & (n_nonzero > 0))
+        if len(sparse):
+            shared = np.median(scale[sparse])
+            alike = (scale[sparse] < UNLIKE * shared) & (scale[sparse] * UNLIKE > shared)
+            scale[sparse[alike]] = shared
         # what rounding alone makes of a constant
         scale[scale <= n_rows * np.finfo(float).eps * np.abs(mean)] = 0.0
         self.mean_, self.scale_ = mean, np.where(scale > 0.0, scale, 1.0)
-
-    def _share_scale(self, scale: np.ndarray, sparse: np.ndarray) -> None:
-        """Give the sparse columns of a view one scale, if their own is like that of most."""
-        for view in np.unique(self.view_of_column_[sparse]):
-            own = np.flatnonzero(sparse & (self.view_of_column_ == view))
-            shared = np.median(scale[own])
-            alike = (scale[own] < UNLIKE * shared) & (scale[own] * UNLIKE > shared)
-            scale[own[alike]] = shared
 
     def _scaled(self, part: Any, missing: np.ndarray) -> Any:
         """Return the columns that stay, scaled."""

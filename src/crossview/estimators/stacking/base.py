@@ -63,8 +63,7 @@ class Stacking(NestedLearners):
     most_delay: ClassVar[int] = stream_memory.PAST  # see `set_delay`
     # of the rows of the next batch; None: the same for all
     _delays = cast("np.ndarray | None", None)  # an annotation would make it a parameter
-    # what the experts said of the rows that were predicted last, and of those of the next batch
-    _said = cast("np.ndarray | None", None)
+    # what the experts said of the rows of the next batch, when they were predicted
     _said_then = cast("Sequence[np.ndarray | None] | None", None)
 
     _parameter_constraints: ClassVar[dict] = {
@@ -124,15 +123,16 @@ class Stacking(NestedLearners):
             One of each row, in float32: the number of scores, and those of each expert.  None
             before there was a prediction, and of more than 4,096 rows.
         """
-        if self._said is None:
+        said = self._experts.said if hasattr(self, "_experts") else None
+        if said is None:
             return None
-        (n, K, n_scores), said = self._said.shape, self._said
+        n, K, n_scores = said.shape
         columns = [expert.column for expert in self._experts]
         if len(getattr(self, "classes_", "ab")) < 2 or len(columns) != K:
             return None
         if len(self._experts.ever) > K:
-            said = np.full((n, len(self._experts.ever), n_scores), np.nan)
-            said[:, columns] = self._said
+            own, said = said, np.full((n, len(self._experts.ever), n_scores), np.nan)
+            said[:, columns] = own
         found = np.empty((n, 1 + said.shape[1] * n_scores), dtype=np.float32)
         found[:, 0], found[:, 1:] = n_scores, said.reshape(n, -1)
         return list(found)
@@ -347,7 +347,7 @@ class Stacking(NestedLearners):
             here = positions[lo : lo + ROWS_AT_ONCE]
             out[here] = self._scores_of_block(rows_at(rows, here))
         if n > ROWS_AT_ONCE:  # those of all would take much memory
-            self.__dict__["_said"] = None
+            self._experts.said = None
         return out
 
     def _portable_scorer(self) -> PortableStack:
@@ -369,7 +369,7 @@ class Stacking(NestedLearners):
 
     def _scores_of_block(self, rows: Rows) -> np.ndarray:
         found = self._calibrated(self._experts.scores(rows, self._n_inner_scores()))
-        self.__dict__["_said"] = found
+        self._experts.said = found
         out = self._combined_of(found)
         if self._follows and (memory := self._memory(self._state)) is not None:
             n, C = out.shape  # rows of weight 0 are not learned
@@ -503,7 +503,7 @@ class Stacking(NestedLearners):
 
     def _forget(self) -> None:
         super()._forget()
-        for name in ("_experts", "_said", "_said_then"):
+        for name in ("_experts", "_said_then"):
             self.__dict__.pop(name, None)
 
     # --- what was learned -------------------------------------------------------------------

@@ -41,6 +41,8 @@ class Experts(list[Expert]):
         super().__init__()
         self.names = stack.layout_.names  # of the views
         self.ever: list[str] = []  # names of all experts that there have been, by column
+        # (n, K, n_scores): what they said of the rows that were predicted last, calibrated
+        self.said: np.ndarray | None = None
 
     @classmethod
     def make(cls, entries: Any, stack: ViewLearner, random_state: Any) -> Experts:

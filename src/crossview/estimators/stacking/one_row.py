@@ -117,7 +117,7 @@ class StackRow:
             self._found[self._missing] = math.nan
         known = self._stack.__dict__  # what is written there does not drop the road
         if example is None:
-            known["_said"] = self._p
+            self._stack._experts.said = self._p
         elif said := known.pop("_said_then", None):
             self._stack._say_again(self._p[0], said[0], self._stack._delay[0])
         self._combine()
