@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.data.encoding.columns import kind_of
 from crossview.data.encoding.dates import DateFormat, split_format
-from crossview.data.encoding.sparse import of_wide_views
+from crossview.data.encoding.sparse import sparse_of_views
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
@@ -151,11 +151,9 @@ def recognized(
     texts = stream.find_texts(unknown) if "text" in recognize else []
     sparse: list[str] = []
     if "sparse" in recognize:
-        groups = names_of_views(views, names)
         types = dict(zip(stream.schema.names, stream.schema.types, strict=True))
         numbers = [name for name in used if name not in kinds and kind_of(types[name]) == "numeric"]
-        wide = of_wide_views(numbers, groups)
-        sparse = of_wide_views(stream.find_sparse(wide), groups) if wide else []
+        sparse = sparse_of_views(numbers, names_of_views(views, names), stream.find_sparse)
     return Recognized(dates, texts, sparse)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +39,21 @@ def find_sparse(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str])
     return [name for name, is_sparse in zip(names, sparse, strict=True) if is_sparse]
 
 
-def of_wide_views(names: Iterable[str], views: Iterable[Iterable[str]]) -> list[str]:
-    """Return those of the columns that are of a view that has many of them."""
+def sparse_of_views(
+    numbers: Sequence[str],
+    views: Sequence[Sequence[str]],
+    find: Callable[[Sequence[str]], Sequence[str]],
+) -> list[str]:
+    """Return which of the columns of numbers are sparse, of views that have many of those.
+
+    ``views`` are the names of their columns; ``find`` looks at the values, as `find_sparse` does.
+    """
+    wide = _of_wide_views(numbers, views)
+    return _of_wide_views(find(wide), views) if wide else []
+
+
+def _of_wide_views(names: Sequence[str], views: Sequence[Sequence[str]]) -> list[str]:
+    """Those of the columns that are of a view that has many of them."""
     wanted = set(names)
     groups = ([name for name in view if name in wanted] for view in views)
     return [name for group in groups if len(group) >= FEWEST_COLUMNS for name in group]

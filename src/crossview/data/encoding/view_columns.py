@@ -20,7 +20,7 @@ from crossview.data.encoding.columns import (
     refuse_unusable,
 )
 from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
-from crossview.data.encoding.sparse import find_sparse, of_wide_views
+from crossview.data.encoding.sparse import find_sparse, sparse_of_views
 from crossview.data.encoding.text import FORMS, find_texts
 from crossview.errors import InputError, closest_names
 from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
@@ -77,12 +77,11 @@ def plan_columns(
         unknown = [name for name in unknown if name not in kinds]
         kinds |= dict.fromkeys(find_texts([rows], unknown), "text")
     if "sparse" in recognize:
-        groups = names_of_views(views, names)
         numbers = [name for name in used if name not in kinds and kind_of(types[name]) == "numeric"]
-        if numbers := of_wide_views(numbers, groups):
-            columns_of = {name: one_array(table.column(name)) for name in numbers}
-            found = of_wide_views(find_sparse([columns_of], numbers), groups)
-            kinds |= dict.fromkeys(found, "sparse")
+        whole = {name: one_array(table.column(name)) for name in numbers}
+        groups = names_of_views(views, names)
+        found = sparse_of_views(numbers, groups, lambda wide: find_sparse([whole], wide))
+        kinds |= dict.fromkeys(found, "sparse")
     texts = [name for name, kind in kinds.items() if kind == "text"]
     of_type = {name: kind_of(types[name]) for name in used if name not in kinds}
     refuse_unusable({name: types[name] for name, kind in of_type.items() if kind is None})
