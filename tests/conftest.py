@@ -21,20 +21,6 @@ hypothesis.settings.load_profile("compiling")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before numpy
 
-    import fcntl  # not on Windows, where the tests run in one process
-
-    from numba.core.caching import IndexDataCacheFile
-
-    _save = IndexDataCacheFile.save
-
-    def _save_alone(cache, key, code):
-        """Two processes at once may give the code for two types of a function one file name."""
-        with Path(os.environ["NUMBA_CACHE_DIR"], "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            _save(cache, key, code)
-
-    IndexDataCacheFile.save = _save_alone
-
 
 @pytest.fixture(scope="session", autouse=True)
 def two_workers_compile_different_loops():

@@ -1,6 +1,7 @@
 """How compiled code is cached: what is inlined from another file makes it stale."""
 
 import importlib
+import os
 import re
 import shutil
 import sys
@@ -72,7 +73,7 @@ def test_an_edit_of_an_inlined_function_makes_the_cached_loop_stale(toy):
 def test_what_a_loop_calls_is_compiled_for_python_only_when_python_calls_it(toy):
     loop = toy()
     assert loop(1.0) == 20.0
-    files = {file.name.partition("-")[0] for file in toy.package.rglob("*.nbi")}
+    files = {file.name.partition("-")[0] for file in toy.package.rglob("*.nbc")}
     assert files == {"loop.loop"}
     piece = sys.modules["toy.algorithms.rules.piece"].piece
     assert piece.signatures == loop.signatures
@@ -82,6 +83,33 @@ def test_what_a_loop_calls_is_compiled_for_python_only_when_python_calls_it(toy)
     # an integer is another type, and finds no code of the first one
     assert loop(1) == 20.0
     assert len(piece.signatures) == 2
+
+
+def test_two_processes_that_compile_for_two_types_at_once_keep_the_code_of_each(
+    tmp_path, monkeypatch
+):
+    one, other = (_jit._CodeFiles(str(tmp_path), "loop", "stamp") for _ in range(2))
+    replace, waiting = os.replace, ["the other process"]
+
+    def replace_late(*names):
+        if waiting:  # it begins and ends before the first file is in its place
+            waiting.clear()
+            other.save(("float64",), "code for numbers")
+        replace(*names)
+
+    monkeypatch.setattr(os, "replace", replace_late)
+    one.save(("array",), "code for arrays")
+    for reader in (one, other):
+        assert reader.load(("array",)) == "code for arrays"
+        assert reader.load(("float64",)) == "code for numbers"
+    assert not waiting
+    # what is stale, of another Numba or cut is compiled again
+    assert _jit._CodeFiles(str(tmp_path), "loop", "edited").load(("array",)) is None
+    for file in tmp_path.iterdir():
+        file.write_bytes(file.read_bytes()[:-3])
+    assert one.load(("array",)) is None
+    one._version = "0.1"
+    assert one.load(("float64",)) is None
 
 
 def test_every_compiled_source_counts(tmp_path):

@@ -19,6 +19,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import pickle
 import tempfile
 from collections.abc import Callable
 from operator import methodcaller
@@ -94,6 +95,35 @@ class _CacheLocations(CompileResultCacheImpl):
     ]
 
 
+class _CodeFiles(IndexDataCacheFile):
+    """The code of a function: a file for each of its types, which says what it is for.
+
+    Numba keeps an index of types and numbered files.  Two processes that compile for two types at
+    once give both the same number, and later ones run the code of the other type.
+    """
+
+    def _path(self, key: Any) -> str:
+        digest = hashlib.sha256(str(key).encode()).hexdigest()
+        return f"{self._index_path.removesuffix('.nbi')}.{digest[:16]}.nbc"
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the code for these types."""
+        parts = self._version, (self._source_stamp, key), data
+        with self._open_for_write(self._path(key)) as file:
+            file.writelines(map(self._dump, parts))
+
+    def load(self, key: Any) -> Any:
+        """Return the code for these types; None if there is none, or it is stale or damaged."""
+        try:
+            with open(self._path(key), "rb") as file:
+                if pickle.load(file) != self._version:  # whose types may be unknown
+                    return None
+                fresh = pickle.load(file) == (self._source_stamp, key)
+                return pickle.load(file) if fresh else None
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+
+
 class _Cache(FunctionCache):
     """Numba's cache on disk, of which all is stale when any compiled source has changed.
 
@@ -106,7 +136,7 @@ class _Cache(FunctionCache):
     def __init__(self, function: Callable) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         stamp = (self._impl.locator.get_source_stamp(), sources_digest())
-        self._cache_file = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+        self._cache_file = _CodeFiles(  # type: ignore[no-untyped-call]
             self._cache_path, self._impl.filename_base, stamp
         )
 
