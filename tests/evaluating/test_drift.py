@@ -120,3 +120,13 @@ def test_real_rows_in_random_order_have_not_moved_and_rare_films_have(model, tmp
     rare = 20_000 + np.flatnonzero(film[rest] > 1000)
     lines = crossview.evaluate(path, X[rare], y[rare], views=False).warnings
     assert any(line.startswith("view 'item'") for line in lines)
+
+
+def test_the_view_that_decides_between_several_classes_has_the_largest_scores():
+    """Log probabilities of a class of which a view is sure are near 0."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(3, size=600)
+    X = MultiView({"a": np.eye(3)[y] + 0.1 * rng.normal(size=(600, 3)), "b": rng.random((600, 2))})
+    learner = crossview.OnlineStackingClassifier(random_state=0).fit(X, y)
+    a, b = np.abs(scores_of_views(learner, X)).mean(axis=0)
+    assert a > 5 * b

@@ -155,14 +155,17 @@ def view_norms(X: MultiView) -> np.ndarray:
 def scores_of_views(learner: Any, X: MultiView, scores: np.ndarray | None = None) -> np.ndarray:
     """Return one score per row and view: with several classes, that of the predicted class.
 
-    It is NaN where a view is missing; ``scores`` are the joint scores, where they are known.
+    That is how much it is above the mean of the classes, as what a view adds to all of them decides
+    nothing: the log probability of the predicted class is near 0 where the view is sure of it.  It
+    is NaN where a view is missing; ``scores`` are the joint scores, where they are known.
     """
     each = np.asarray(learner.view_scores(X))
     if each.ndim == 2:
         return each
     if scores is None:
         scores = learner.decision_function(X)
-    return np.asarray(each[np.arange(len(X)), :, scores.argmax(axis=1)])
+    predicted = each[np.arange(len(X)), :, scores.argmax(axis=1)]
+    return np.asarray(predicted - each.mean(axis=2))
 
 
 def make_reference(learner: Any, X: MultiView, n_rows: int, *, once: bool) -> dict[str, Any] | None:
