@@ -21,7 +21,7 @@ def ask(path, body=None):
     """Return the answer to a request."""
     content = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(address + path, content, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=600) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 

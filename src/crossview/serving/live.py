@@ -683,16 +683,31 @@ class LiveModel:
         return Score(loss, predicted == label, p.get(class_name(predicted), 0.0))
 
     def warm_up(self) -> None:
-        """Predict and learn with a copy, so that what is compiled at the first use is compiled."""
-        if not self.is_fitted:
+        """Predict and learn with a copy, so that what is compiled at the first use is compiled.
+
+        One that has learned nothing learns made-up rows: its own columns are not known yet.
+        """
+        if self.is_fitted:
+            other = LiveModel(copy.deepcopy(self.model), self.info)
+            rows, labels = ["{}"], [(other.classes or [0.0])[0]]
+        elif self._beginning is not None:
+            other = LiveModel.of(Beginning("", self._beginning.task))
+            rows, labels = ['{"a__x": 0.5, "b__x": "x"}', '{"a__x": 1.5, "b__x": "y"}'], [0, 1]
+        else:
             return
-        other = LiveModel(copy.deepcopy(self.model), self.info)
+        records = [
+            Labeled(
+                Label(1, 0, 0, msgspec.json.encode(label).decode()),
+                Prediction(0, "", 0, row, 0, "null", "null"),
+            )
+            for row, label in zip(rows, labels, strict=True)
+        ]
+        if not self.is_fitted:
+            other.learn((records * FEWEST_LABELS)[:FEWEST_LABELS])
         other.model_at = lambda before: other
-        label = msgspec.json.encode((other.classes or [0.0])[0]).decode()
-        answer = Prediction(0, "", 0, "{}", 0, "null", "null")
         for n in (3, FEWEST_TOGETHER):
-            other.learn([Labeled(Label(1, 0, 0, label), answer)] * n)
-            other.predict([{}] * n)
+            other.learn((records * n)[:n])
+            other.predict(list(map(_decoded, rows)) * n)
 
 
 @contextmanager
