@@ -39,7 +39,7 @@ MAY_IMPORT = {
         *("_jit", "kernels", "batch"),
     },
     "scoring": {
-        *("errors", "labels", "catalog", "saving", "views"),
+        *("errors", "labels", "compiling", "catalog", "saving", "views"),
         *("batch", "estimators", "data"),
     },
     "baselines": {

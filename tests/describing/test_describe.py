@@ -68,6 +68,10 @@ def test_counts_ranges_examples_and_kinds():
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(description_table(answer))
     assert ">50,000" not in console.export_text()
+    header, *rows = repr(answer).splitlines()
+    assert header.split()[:3] == ["column", "view", "kind"]
+    assert any(row.split()[:3] == ["u__age", "u", "numeric"] for row in rows)
+    assert f"warning: {answer.warnings[0]}" in rows
     json.dumps(answer.to_dict())
 
 

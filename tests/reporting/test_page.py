@@ -118,6 +118,16 @@ def test_the_models_have_their_speeds(results, kind):
     assert ("4.3k" in words) == ("predicted/s" in words) == (kind != "stream")
 
 
+def test_a_prompt_shows_the_answer_in_words(results):
+    for one in results.values():
+        shown = repr(one)
+        assert "array(" not in shown
+        assert len(shown.splitlines()) < 25
+    trained = results["trained"]
+    assert trained.summary in repr(trained)
+    assert "120 rows shuffled, 1 pass" in repr(trained)
+
+
 @pytest.mark.parametrize("kind", ["number", "trained", "evaluated"])
 def test_a_notebook_shows_the_answer_and_a_picture(results, kind):
     outline = Outline(results[kind]._repr_html_())

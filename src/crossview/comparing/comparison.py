@@ -278,6 +278,8 @@ class Comparison(Ranking, PlotMixin):
         first = [self.metric_words, *self.notes] if self.classes else []
         return "\n".join([*first, *self.warnings, *lines, *self.verdict, *benefit])
 
+    __repr__ = __str__
+
 
 class ComparisonObserver:
     """Observer of the progress of `compare`; override the methods, which do nothing."""

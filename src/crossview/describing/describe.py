@@ -154,6 +154,45 @@ class Description:
             *(f"{_some(names)}: {words}{_how(words, names)}" for words, names in columns.items()),
         ]
 
+    def cells(self, most: int = 200) -> list[list[str]]:
+        """Return the first columns as texts, one list per column, below a header."""
+        header = ["column", "view", "kind", "examples", "different", "missing", "range", "relation"]
+        found = [header, *(self._cells_of(one) for one in self.columns[:most])]
+        return found if any(row[-1] for row in found[1:]) else [row[:-1] for row in found]
+
+    def _cells_of(self, one: ColumnDescription) -> list[str]:
+        limits = ""
+        if isinstance(one.minimum, str):
+            limits = f"{one.minimum} to {one.maximum}"
+        elif one.minimum is not None and one.maximum is not None:
+            limits = f"{one.minimum:.6g} to {one.maximum:.6g}"
+        many = ">50,000" if one.kind else ""
+        return [
+            one.name,
+            "(label)" if one.name == self.label else one.view or "–",
+            one.kind or one.type,
+            ", ".join(one.examples),
+            many if one.distinct is None else f"{one.distinct:,}",
+            percent(one.missing, self.n_rows) if one.missing else "",
+            limits,
+            "" if one.relation is None else f"{one.relation:.2f}",
+        ]
+
+    def __str__(self) -> str:
+        if self.views:
+            lines = [f"{one.name}: {one.width:,} columns" for one in self.views]
+            return "\n".join([*lines, f"{self.n_rows:,} rows"])
+        cells = self.cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in cells
+        ]
+        about = f"{self.n_rows:,} rows, {len(self.columns):,} columns"
+        return "\n".join([*lines, about, *(f"warning: {line}" for line in self.warnings)])
+
+    __repr__ = __str__
+
     def to_dict(self) -> dict[str, Any]:
         """Return what is known of the columns, or of the views, ready for JSON."""
         of_views = ("files", "n_rows", "unlabeled", "labels", "views")

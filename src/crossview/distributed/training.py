@@ -179,6 +179,7 @@ def train(
         seconds=time.perf_counter() - began,
         **_measured(task, learner, measured),
         class_rows=task.class_rows,
+        scored="held-out rows",
         **threshold_of(learner, task),
         **LastRows(scored.X).about(job.entry, learner, rounds.rows, once),
     )

@@ -242,6 +242,8 @@ class Evaluation(SaysMetric, PlotMixin):
     def __str__(self) -> str:
         return "\n".join([self.summary, *self.warnings])
 
+    __repr__ = __str__
+
 
 def _json(value: Any) -> Any:
     """The same without NaN and infinity, and estimates as mappings."""

@@ -12,6 +12,7 @@ from crossview.errors import some_names
 from crossview.reporting.fitting_table import FittingTable
 from crossview.scoring.collector import strong_interactions
 from crossview.scoring.diagnostics import StrongInteraction
+from crossview.scoring.trained import training_summary
 from crossview.scoring.weights import ColumnNames
 
 
@@ -72,20 +73,6 @@ def _decision(learner: Any, info: Mapping[str, Any]) -> str:
     if info.get("threshold") is not None:
         second, threshold = info["positive"], info["threshold"]
     return f"a probability of {second} above {threshold:.3g}: {second}"
-
-
-def training_summary(learner: Any) -> str:
-    """Return the steps, or the cutting-plane iterations, of a learner without passes."""
-    if hasattr(learner, "n_steps_"):
-        return f"{learner.n_steps_:,} steps"
-    if hasattr(learner, "feature_importances_"):
-        return f"{learner.n_iter_:,} iterations"
-    if hasattr(learner, "members_"):
-        return f"one fit of each of {len(learner.members_)} members"
-    if not hasattr(learner, "dual_gap_"):
-        return "one fit of scikit-learn"
-    gap = float(np.max(learner.dual_gap_))
-    return f"{int(np.sum(learner.n_iter_)):,} rounds to a gap of {gap:.2g}"
 
 
 def _view_table(

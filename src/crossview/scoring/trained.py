@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crossview import __version__
+from crossview.compiling import SECONDS_UNTOLD
 from crossview.errors import OneClassWarning
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.crowding import crowding_notes
@@ -89,6 +90,8 @@ class Trained(SaysMetric, PlotMixin):
     metric_without_memory : float or None
         The metric of what `predict` would have said, where the scores of a stack count the last
         labels, too.
+    scored : str
+        Which rows the metric is about.
     diagnostics : Diagnostics or None
         What pictures need.
     """
@@ -125,6 +128,7 @@ class Trained(SaysMetric, PlotMixin):
     progress: tuple[dict[str, Any], dict[str, np.ndarray]] | None = None
     warnings: list[str] = field(default_factory=list)
     metric_without_memory: float | None = None
+    scored: str = "each row predicted before it was learned"
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -147,6 +151,51 @@ class Trained(SaysMetric, PlotMixin):
         own += memory_note(self.learner, *about) if self.passes else []
         return own + crowding_notes(self.encoder, self.learner)
 
+    @property
+    def summary(self) -> str:
+        """The metric, what it is about, and its value."""
+        if self.loss is None:
+            return f"{self.metric_words}: crossview evaluate says how good it is on other rows"
+        form = ".4g" if self.task == "regression" else ".4f"
+        values = {self.metric_words: self.metric["value"], "loss": self.loss}
+        if self.task == "classification" and self.metric["name"] != "accuracy":
+            values["accuracy"] = self.accuracy
+        words = ", ".join(
+            f"{name} {float('nan') if value is None else value:{form}}"
+            for name, value in values.items()
+        )
+        return f"{words}; {self.scored}"
+
+    @property
+    def lines(self) -> list[str]:
+        """Lines about the training: the metric, what to know of it, rows and time."""
+        rows = f"{self.rows:,} rows"
+        if self.unlabeled:
+            rows += f" with a label and {self.unlabeled:,} without"
+        if self.order is not None:
+            rows += f" {self.order}"
+        if self.earlier:
+            rows += f", {self.earlier:,} of them before"
+        seconds = max(self.seconds - self.compiled, 1e-3)
+        if self.passes is None:
+            effort = f"{training_summary(self.learner)}, {seconds:.1f} s"
+        else:
+            passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+            new = self.rows - self.earlier + self.unlabeled
+            effort = f"{passes}, {seconds:.1f} s, {new * self.passes / seconds:,.0f} rows/s"
+        lines = [self.summary, *self.notes, f"{rows}, {effort}"]
+        if self.compiled > SECONDS_UNTOLD:
+            lines.append(f"compiled for this machine, once: {self.compiled:.0f} s")
+        if self.skipped:
+            lines.append(f"{self.skipped:,} unlabeled rows were skipped")
+        return lines
+
+    def __str__(self) -> str:
+        warned = [f"warning: {line}" for line in self.warnings]
+        return "\n".join([f"trained {self.name}", *warned, *self.lines])
+
+    __repr__ = __str__
+
     def warn_of_one_class(self) -> None:
         """Add a warning if all rows are predicted as the same class."""
         for line in self.one_class:
@@ -157,10 +206,24 @@ class Trained(SaysMetric, PlotMixin):
     def info(self) -> dict[str, Any]:
         """The metadata for the model file."""
         of_run = {"seconds", "compiled", "earlier", "skipped", "progress", "warnings"}
-        of_run |= {"class_rows", "predicted_rows", "metric_without_memory"}
+        of_run |= {"class_rows", "predicted_rows", "metric_without_memory", "scored"}
         excluded = {"encoder", "learner", "name", "diagnostics"} | of_run
         known = {key: value for key, value in vars(self).items() if key not in excluded}
         return {"crossview": __version__, "model": self.name, **known}
+
+
+def training_summary(learner: Any) -> str:
+    """Return the steps, or the cutting-plane iterations, of a learner without passes."""
+    if hasattr(learner, "n_steps_"):
+        return f"{learner.n_steps_:,} steps"
+    if hasattr(learner, "feature_importances_"):
+        return f"{learner.n_iter_:,} iterations"
+    if hasattr(learner, "members_"):
+        return f"one fit of each of {len(learner.members_)} members"
+    if not hasattr(learner, "dual_gap_"):
+        return "one fit of scikit-learn"
+    gap = float(np.max(learner.dual_gap_))
+    return f"{int(np.sum(learner.n_iter_)):,} rounds to a gap of {gap:.2g}"
 
 
 class TrainingObserver:

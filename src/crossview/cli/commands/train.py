@@ -240,52 +240,10 @@ def _train_on_cluster(
             **options,
         )
     wrote = [] if output == STANDARD else [f"wrote {output}"]
-    print("\n".join([*_summary(trained, "held-out rows"), *wrote]), file=sys.stderr)
+    print("\n".join([*_summary(trained), *wrote]), file=sys.stderr)
 
 
-def _summary(
-    trained: Trained, scored: str = "each row predicted before it was learned"
-) -> list[str]:
-    """Return the lines about a training; ``scored`` says which rows the metrics are about."""
-    from crossview.compiling import SECONDS_UNTOLD
-    from crossview.reporting.model import training_summary
-
-    rows = f"{trained.rows:,} rows"
-    if trained.unlabeled:
-        rows += f" with a label and {trained.unlabeled:,} without"
-    if trained.order is not None:
-        rows += f" {trained.order}"
-    if trained.earlier:
-        rows += f", {trained.earlier:,} of them before"
-    lines = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
-    lines += [_headline(trained, scored), *map(as_options, trained.notes)]
-    if trained.passes is None:
-        seconds = trained.seconds - trained.compiled
-        lines.append(f"{rows}, {training_summary(trained.learner)}, {seconds:.1f} s")
-    else:
-        passes = "1 pass" if trained.passes == 1 else f"{trained.passes} passes"
-        new = trained.rows - trained.earlier + trained.unlabeled
-        seconds = max(trained.seconds - trained.compiled, 1e-3)
-        lines.append(
-            f"{rows}, {passes}, {seconds:.1f} s, {new * trained.passes / seconds:,.0f} rows/s"
-        )
-    if trained.compiled > SECONDS_UNTOLD:
-        lines.append(f"compiled for this machine, once: {trained.compiled:.0f} s")
-    if trained.skipped:
-        lines.append(f"{trained.skipped:,} unlabeled rows were skipped")
-    return lines
-
-
-def _headline(trained: Trained, scored: str) -> str:
-    """The metric, what it is about, and its value; ``scored`` says of which rows."""
-    if trained.loss is None:
-        return f"{trained.metric_words}: crossview evaluate says how good it is on other rows"
-    form = ".4g" if trained.task == "regression" else ".4f"
-    values = {trained.metric_words: trained.metric["value"], "loss": trained.loss}
-    if trained.task == "classification" and trained.metric["name"] != "accuracy":
-        values["accuracy"] = trained.accuracy
-    words = ", ".join(
-        f"{name} {float('nan') if value is None else value:{form}}"
-        for name, value in values.items()
-    )
-    return f"{words}; {scored}"
+def _summary(trained: Trained) -> list[str]:
+    """Return the lines about a training."""
+    warned = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
+    return [*warned, *map(as_options, trained.lines)]
