@@ -37,6 +37,7 @@ def is_text(values, **options):
         (pa.array(sentences()).dictionary_encode(), True),
         (pa.array(sentences(), pa.string_view()), True),
         ([f"{s} +49 171 {i} €££ 17:30 --" for i, s in enumerate(sentences(N, 5, 20))], True),
+        (sentences(N, 8, 9), True),  # always as many words, and never in the same places
         # numbers with many words between them
         ([f"{s} {'1234567890 ' * 40}" for s in sentences(N, 25, 60)], True),
         (sentences(19), False),
@@ -50,6 +51,7 @@ def is_text(values, **options):
         ([f"+49 {i} {i * 7} {i % 9}" for i in range(N)], False),
         ([f'{{"id": {i}, "name": "{NAMES[i % 10]}", "ok": true}}' for i in range(N)], False),
         ([f"{NAMES[i % 10]} Road {i}, {i * 37} New Town" for i in range(N)], False),
+        ([f"Order {i} of {NAMES[i % 10]} came by {NAMES[i % 7]} in time" for i in range(N)], False),
     ],
 )
 def test_sentences_are_text_and_other_strings_are_none(values, text):

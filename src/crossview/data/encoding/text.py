@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import string
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,9 @@ MOST_VALUES, MOST_ROWS, FEWEST_VALUES = 10_000, 100_000, 20
 MOST_CHARACTERS = 500_000  # that are read word by word
 # and from these shares of different values, numbers of words, and shares of letters on
 DIFFERENT, WORDS, DEVIATION, LETTERS, MANY_WORDS = 0.3, 3.0, 0.2, 0.5, 20.0
+# where the number of words hardly differs: words that no form has filled in, by how often the same
+# word stands at the same place
+WORDS_THAT_MOVE, SAME_PLACE = 5.0, 0.35
 
 
 def find_texts(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str]) -> list[str]:
@@ -67,8 +70,8 @@ class _Sample:
     def is_text(self) -> bool:
         """True if the values are sentences.
 
-        Their words, of two letters or more, are many and not always as many, most characters are
-        letters unless there are very many words, and few values are repeated.
+        Their words, of two letters or more, are many and not always as many or in the same places,
+        most characters are letters unless there are very many words, and few values are repeated.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -91,16 +94,30 @@ class _Sample:
         shown = rows @ numbers_of(pc.count_substring_regex(some, r"\S"))
         return bool(
             mean >= WORDS
-            and deviation >= DEVIATION * mean
+            and (deviation >= DEVIATION * mean or (mean >= WORDS_THAT_MOVE and _moves(some)))
             and (mean >= MANY_WORDS or rows @ letters >= LETTERS * shown)
         )
 
 
 def _words(text: str) -> tuple[int, int]:
     """The words of a text, without their punctuation, and the letters in them."""
-    tokens = (token.strip(_PUNCTUATION) for token in text.split())
-    lengths = [len(token) for token in tokens if len(token) > 1 and token.isalpha()]
+    lengths = [len(token) for token in _tokens(text) if len(token) > 1 and token.isalpha()]
     return len(lengths), sum(lengths)
+
+
+def _moves(texts: pa.Array) -> bool:
+    """Return whether two of the same word are seldom at the same place of their texts."""
+    words, places = Counter[str](), Counter[tuple[str, int]]()
+    for text in texts.to_pylist():
+        at = [(token, i) for i, token in enumerate(_tokens(text)) if token.isalpha()]
+        words.update(token for token, _ in at)
+        places.update(at)
+    pairs, same = (sum(n * (n - 1) for n in found.values()) for found in (words, places))
+    return bool(pairs) and same <= SAME_PLACE * pairs
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.strip(_PUNCTUATION) for token in text.split()]
 
 
 _PUNCTUATION = string.punctuation + "“”„‘’«»…–—¿¡"
