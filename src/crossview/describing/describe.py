@@ -62,6 +62,7 @@ N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
 # words of sentences of which too few differ to be read as text, and how many do
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
+SEVERAL_WORDS = 2.0
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
 
@@ -542,7 +543,11 @@ class _Pass(TableSummary):
                 f"text={one.name!r}"
             )
         elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
-            yield f"different in nearly every row, so it tells nothing about new rows; {LEAVE_OUT}"
+            words_count = f"if its words count: text={one.name!r}; otherwise "
+            yield (
+                "different in nearly every row, so it tells nothing about new rows by itself; "
+                f"{words_count if words >= SEVERAL_WORDS else ''}{LEAVE_OUT}"
+            )
 
     def _like_dates(self, summary: ValueSummary) -> str | None:
         """Return the warning about text of which most are dates, in several formats or with words.
