@@ -127,7 +127,10 @@ def test_more_values_than_are_counted(monkeypatch):
         ([f"each sentence here is as long: k{i}" for i in range(N)], "6 words on average"),
         ([f"a sentence of seven words, number {i % 60}" for i in range(N)], "of 60 values, with 5"),
         ([f"k{i}" for i in range(N)], "different in nearly every row"),
-        ([f"Ann Lee k{i}" for i in range(N)], "if its words count: text='a__x'; otherwise leave it"),
+        (
+            [f"Ann Lee k{i}" for i in range(N)],
+            "if its words count: text='a__x'; otherwise leave it",
+        ),
         (
             ["1.5.2024", "2024-05-13", "2024-05-14", "1.6.2024"] * 100,
             "most are dates: 50 % as in %Y-%m-%d, 50 % as in %d.%m.%Y; a column has one format",

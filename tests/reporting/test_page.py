@@ -125,6 +125,7 @@ def test_a_prompt_shows_the_answer_in_words(results):
         assert len(shown.splitlines()) < 25
     trained = results["trained"]
     assert trained.summary in repr(trained)
+    assert "view weak: 2 numeric, 1 " in repr(trained)
     assert "120 rows shuffled, 1 pass" in repr(trained)
 
 

@@ -192,7 +192,12 @@ class Trained(SaysMetric, PlotMixin):
 
     def __str__(self) -> str:
         warned = [f"warning: {line}" for line in self.warnings]
-        return "\n".join([f"trained {self.name}", *warned, *self.lines])
+        kinds = self.encoder.column_kinds() if hasattr(self.encoder, "column_kinds") else {}
+        views = [
+            f"view {view}: {', '.join(f'{n:,} {kind}' for kind, n in of_view.items())}"
+            for view, of_view in kinds.items()
+        ]
+        return "\n".join([f"trained {self.name}", *views, *warned, *self.lines])
 
     __repr__ = __str__
 
