@@ -5,6 +5,7 @@ import json
 import random
 import sqlite3
 import sys
+import time
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,7 @@ from crossview import InputError
 from crossview.data.server_log import Label, Labeled, Log, Prediction
 from crossview.serving.folder import Folder, replay
 from crossview.serving.live import Answer, LiveModel
+from crossview.serving.requests import read_row
 from crossview.serving.serve import read_tokens
 from live_servers import make_model, make_rows, serving
 
@@ -158,6 +160,29 @@ def test_too_many_waiting_records_are_refused(tmp_path, model_file):
         rows, _ = make_rows(6)
         assert "wait for the disk" in server.post("/predict", {"rows": rows}, 429)["error"]
         server.post("/predict", {"rows": rows[:5]})
+
+
+def test_a_bug_is_answered_and_said_in_a_line(server, monkeypatch):
+    row = {"row": make_rows(1)[0][0]}
+
+    def predict(*arguments):
+        return read_row(None)
+
+    monkeypatch.setattr(server.serving.live, "predict_to_learn", predict)
+    for _ in range(2):
+        assert "bug" in server.post("/predict", row, 500)["error"]
+    (line,) = (line for line in server.said if line.startswith("error"))
+    assert line.startswith("error: POST /predict failed: TypeError: ")
+    assert "(serving/requests.py, line " in line
+    assert 'crossview_requests_total{path="/predict",status="500"} 2.0' in (
+        server.http.get("/metrics").text
+    )
+    monkeypatch.setattr(server.serving.live, "learn", predict)
+    server.post("/learn", {**row, "label": "click"})
+    while not server.serving.broken:
+        time.sleep(0.01)
+    assert "learning has ended: TypeError: " in server.get("/readyz", 503)["error"]
+    assert "learning has ended: TypeError: " in server.said[-1]
 
 
 def test_numbers_and_probes(server):
