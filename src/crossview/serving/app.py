@@ -50,7 +50,7 @@ from crossview.serving.beginning import FEWEST_LABELS
 from crossview.serving.challengers import check_name, contestants
 from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.folder import Folder, catch_up, next_of
-from crossview.serving.live import Answer, LiveModel
+from crossview.serving.live import Answer, LiveModel, class_name
 from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.page import PAGE, PAGE_HEADERS
 from crossview.serving.requests import (
@@ -891,6 +891,15 @@ class Serving:
     async def promote(self, request: Request) -> Response:
         """``POST /promote``: a challenger is served from now on."""
         asked = decoded(await read_body(request), PromoteRequest)
+        for one in self.live.challengers:
+            missing = {*(self.live.classes or ())} - {*(one.live.classes or ())}
+            if one.name == asked.name and missing and not self.settings.new_classes:
+                names = ", ".join(sorted(map(class_name, missing)))
+                raise RefusedError(
+                    409,
+                    f"{asked.name} does not have the class {names:.200}, whose labels would be "
+                    "refused; crossview serve --new-classes lets new ones come",
+                )
         return await self._change(PROMOTE, asked.name)
 
     @staticmethod

@@ -216,6 +216,12 @@ class LiveModel:
         ]
         if len({*kinds}) > 1:
             raise InputError(f"predicts {kinds[1]}, and the model that is served {kinds[0]}")
+        served, own = ([class_name(label) for label in one.classes or ()] for one in (self, other))
+        if served and own and not {*served} & {*own}:
+            raise InputError(
+                f"predicts the classes {', '.join(own):.200}, and the model that is served "
+                f"{', '.join(served):.200}"
+            )
 
     @property
     def is_fitted(self) -> bool:

@@ -49,6 +49,7 @@ class Monitor:
         self._labels: dict[str, str] = {}
         self._new_names: dict[str, float] = {}
         self._fresh = False
+        self._model: Any = None  # that was looked at
         self.experts: list[dict[str, Any]] = []
         self.views: list[dict[str, Any]] = []
         self._drift_warnings: list[str] = []
@@ -83,6 +84,9 @@ class Monitor:
         do not wait.
         """
         self.experts = self._find_experts()
+        if self._model is not self._live.model:  # another one was promoted
+            self._fresh, self._model = bool(self._rows), self._live.model
+            self._new_names.clear()
         if not self._fresh:
             return
         self._fresh = False

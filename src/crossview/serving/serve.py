@@ -324,10 +324,14 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def _saying_warnings(say: Callable[[str], None]) -> Iterator[None]:
-    """Say warnings in one line each."""
+    """Say warnings in one line each, once: models that read the same rows warn of the same."""
+    said = set[str]()
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
-        say(f"warning: {' '.join(str(message).split())}")
+        line = f"warning: {' '.join(str(message).split())}"
+        if line not in said:
+            said.add(line)
+            say(line)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
