@@ -526,8 +526,10 @@ class Serving:
         allowed = [tokens[name] for name in {role, "operator"} if name in tokens]
         # all are compared, in constant time
         fits = [hmac.compare_digest(given.encode(), token.encode()) for token in allowed]
-        if kind.lower() != "bearer" or not any(fits):
+        if kind.lower() != "bearer" or not given:
             raise RefusedError(401, "give the header authorization: Bearer TOKEN")
+        if not any(fits):
+            raise RefusedError(401, f"this is not a token of {role}")
 
     async def _find_room(self, n: int) -> None:
         """Refuse a request that cannot be logged, also in a moment."""

@@ -7,7 +7,7 @@ import math
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -714,6 +714,11 @@ class LiveModel:
         for n in (3, FEWEST_TOGETHER):
             other.learn((records * n)[:n])
             other.predict(list(map(_decoded, rows)) * n)
+        if other._encoders and not self.hashes_rows:
+            with suppress(InputError):  # not all models have weights of columns
+                other.explain(_decoded(rows[0]))
+            if X := other.as_views(list(map(_decoded, rows))):
+                other.learner.view_scores(X)
 
 
 @contextmanager

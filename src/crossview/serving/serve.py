@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import os
 import signal
@@ -316,9 +317,11 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             listening.bind(address)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise InputError(
-                f"cannot listen at {host} port {port} ({reason}); choose another one with --port"
-            ) from None
+            is_elsewhere = getattr(error, "errno", None) == errno.EADDRNOTAVAIL
+            advice = (
+                "name one of this machine" if is_elsewhere else "choose another one with --port"
+            )
+            raise InputError(f"cannot listen at {host} port {port} ({reason}); {advice}") from None
         yield listening
 
 
