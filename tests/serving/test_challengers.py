@@ -182,6 +182,23 @@ def test_challengers_that_cannot_join_are_refused(files):
         assert "log of slots" in join(server, files / "pa.safetensors", "pa", 422)["error"]
 
 
+def test_files_that_cannot_be_written_are_no_bug(files, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    def refuse(*_):
+        raise InputError("cannot be written (No space left on device)", file="f")
+
+    with serving(files / "d", files / "m.safetensors") as server:
+        monkeypatch.setattr(server.serving.folder, "keep_challenger", fail)
+        refused = join(server, files / "pa.safetensors", "pa", 503)
+        assert refused == {"error": "No space left on device"}
+        assert server.said[-1] == "warning: POST /challenger: No space left on device"
+        monkeypatch.setattr(server.serving.live, "save", refuse)
+        words = "f: cannot be written (No space left on device)"
+        assert server.get("/model", 503) == {"error": words}
+
+
 @pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
 def test_challengers_have_classes_of_the_model_that_is_served(files):
     """Labels of a class that one lacks would be refused from its promotion on."""

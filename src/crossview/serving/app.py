@@ -504,6 +504,10 @@ class Serving:
                 response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except ClientDisconnect:
                 response = Response(status_code=400)
+            except (InputError, OSError) as error:  # a full disk, or a database that is away
+                words = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+                self._say_anew(f"warning: {request.method} {path}: {words}")
+                response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except Exception as error:  # a bug, of which the operator has to know
                 self._say_anew(f"error: {request.method} {path} failed: {fault_of(error)}")
                 words = "the server has failed, by a bug; its log says where"
@@ -943,9 +947,13 @@ class Serving:
             raise RefusedError(404, "the model has learned nothing yet")
         folder = tempfile.TemporaryDirectory(prefix="crossview-")
         file = Path(folder.name) / "model.safetensors"
-        async with self._alone:
-            labels = self.live.served.labels
-            await asyncio.to_thread(self.live.save, file)
+        try:
+            async with self._alone:
+                labels = self.live.served.labels
+                await asyncio.to_thread(self.live.save, file)
+        except BaseException:
+            folder.cleanup()
+            raise
         return FileResponse(
             file,
             filename=f"model-{labels}.safetensors",
