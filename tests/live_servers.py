@@ -58,7 +58,7 @@ class Client:
     def learned(self):
         """Wait until all labels of the log are learned; return the counts."""
         while (numbers := self.get("/stats"))["labels_to_learn"]:
-            pass
+            assert self.serving.broken is None, self.said
         return numbers
 
 

@@ -44,7 +44,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["compare", "bc.parquet", "--label", "diagnosis", "--jobs", "0"], "--jobs 0"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--cv", "x"], "'--cv'"),
         (["compare", "bc.parquet", "--label", "diagnosis", "--k", "9"], "the metric is 'f1'"),
-        ([*COMPARE, "--budget", "soon"], "--budget 'soon': give a time, such as 60s, 5min or 1h"),
+        ([*COMPARE, "--budget", "soon"], "give a time, such as 60s, 5min, 2h or 7d"),
         ([*COMPARE, "--budget", "0"], "--budget '0': give a time"),
         ([*COMPARE, "--budget", "5 days"], "--budget '5 days': give a time"),
         ([*COMPARE, "--rope", "-1"], "--rope -1.0; give 0 or more"),

@@ -243,7 +243,8 @@ def test_rows_are_encoded_together_as_one_by_one(options):
         assert_rows(together.transform(together.table_of(rows)), map(single.transform_one, rows))
     assert_same_state(single, together)
     for row, message in (
-        ({"user": {"age": "old"}}, "is numeric in this encoder"),
+        ({"user": {"age": "old"}}, "but holds string here .'old'"),
+        ({"user": {"age": 31}, "user__age": 32}, "is there twice"),
         ({"n": {"a": 10**400}}, "too large"),
         ({"n": {"a": -1e101}}, "too large"),
         ({"user": {"city": 7}}, "is categorical in this encoder"),
@@ -319,6 +320,7 @@ def test_a_row_that_cannot_be_learned_leaves_no_trace():
     before = pickle.dumps([step.get_state() for step in model])
     for row, label, message in (
         ({"user": {"age": "old"}}, "ant", "column 'user__age': is numeric in this encoder"),
+        ({"user__age": 32, "user": {"age": 31}}, "ant", "column 'user__age': is there twice"),
         ({"n": {"a": math.inf}}, "ant", "column 'n__a': inf is too large"),
         ({"user": {"city": 7}}, "ant", "column 'user__city': is categorical in this encoder"),
         ({"user": {"city": ["Oslo"]}}, "ant", "column 'user__city'"),

@@ -383,6 +383,32 @@ def test_dropped_users_leave_no_weights_and_no_names(learner, tmp_path):
     assert_same_states(whole, loaded)
 
 
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_late_labels_count_the_same_where_users_are_dropped(size):
+    """A batch is cut where users are dropped, and so is what its experts said earlier."""
+    table, y = make_visits(200)
+    rows = table.to_pylist()
+    whole, single = (make_bounded(OnlineStackingClassifier(random_state=0)) for _ in range(2))
+    for model in (whole, single):
+        model.partial_fit(table[:20], y[:20], classes=[False, True])
+    said = []
+    for row in rows:
+        single.predict_one(row)
+        said += single[-1].expert_predictions()
+    delays = np.arange(200) % 3
+    for start in range(20, 200, size):
+        own = slice(start, min(start + size, 200))
+        whole[-1].set_delay(delays[own], said[own])
+        whole.partial_fit(table[own], y[own])
+    for row, label, delay, then in list(zip(rows, y.tolist(), delays, said, strict=True))[20:]:
+        single[-1].set_delay(int(delay), [then])
+        single.learn_one(row, label)
+    assert_same_states(whole, single)
+    whole[-1].set_delay(delays[:100], said[:100])
+    with pytest.raises(InputError, match="delays of 100 rows, and 180 rows to learn"):
+        whole.partial_fit(table[20:], y[20:])
+
+
 def test_a_user_who_comes_back_begins_with_what_all_share():
     table, y = make_visits(40)
     model = make_bounded(AROWClassifier(covariance="diagonal"), most=2)

@@ -4,6 +4,7 @@ import json
 import threading
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import is_classifier
 
@@ -179,6 +180,66 @@ def test_challengers_that_cannot_join_are_refused(files):
     log.close()
     with serving(files / "h", files / "m.safetensors", hash_rows=True) as server:
         assert "log of slots" in join(server, files / "pa.safetensors", "pa", 422)["error"]
+
+
+def test_files_that_cannot_be_written_are_no_bug(files, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    def refuse(*_):
+        raise InputError("cannot be written (No space left on device)", file="f")
+
+    with serving(files / "d", files / "m.safetensors") as server:
+        monkeypatch.setattr(server.serving.folder, "keep_challenger", fail)
+        refused = join(server, files / "pa.safetensors", "pa", 503)
+        assert refused == {"error": "No space left on device"}
+        assert server.said[-1] == "warning: POST /challenger: No space left on device"
+        monkeypatch.setattr(server.serving.live, "save", refuse)
+        words = "f: cannot be written (No space left on device)"
+        assert server.get("/model", 503) == {"error": words}
+
+
+@pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
+def test_challengers_have_classes_of_the_model_that_is_served(files):
+    """Labels of a class that one lacks would be refused from its promotion on."""
+    for name, classes in (("other", ["yes", "no"]), ("fewer", ["click", "view"])):
+        encoder = crossview.ViewEncoder(numeric=["z__z"])  # it may read other columns
+        model = crossview.make_pipeline(encoder, crossview.AROWClassifier())
+        model.partial_fit(pa.table({"z__z": [1.0, 2.0]}), classes, classes=classes)
+        crossview.save(model, files / f"{name}.safetensors")
+    words = "predicts the classes no, yes, and the model that is served click, skip"
+    for settings in ({}, {"new_classes": True}):
+        with serving(files / f"d{len(settings)}", files / "m.safetensors", **settings) as server:
+            assert join(server, files / "other.safetensors", "other", 422) == {"error": words}
+            join(server, files / "fewer.safetensors", "fewer", frozen=1)
+            if settings:
+                assert server.post("/promote", {"name": "fewer"})["serves"] == "fewer"
+                learn(server, [{"z": {"z": 1.0}}], ["skip"])
+            else:
+                refused = server.post("/promote", {"name": "fewer"}, 409)["error"]
+                assert refused.startswith("fewer does not have the class skip")
+                assert server.get("/stats")["serves"] == "first"
+
+
+@pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
+def test_the_page_has_the_views_of_the_model_that_was_promoted(files):
+    encoder = crossview.ViewEncoder(views={"all": ["user__*", "new"]})
+    rows, labels = make_rows(40)
+    table = pa.Table.from_pylist(
+        [{f"{v}__{k}": x for v, own in row.items() for k, x in own.items()} for row in rows]
+    ).append_column("new", [list(range(40))])
+    other = crossview.make_pipeline(encoder, crossview.AROWClassifier()).fit(table, labels)
+    crossview.save(other, files / "other.safetensors")
+    with serving(files / "d", files / "m.safetensors") as server:
+        monitor = server.serving.monitor
+        join(server, files / "other.safetensors", "other")
+        server.post("/predict", {"row": rows[0] | {"new": 1}})
+        server.http.portal.call(monitor.look)
+        assert monitor.new_columns() == ["new"]
+        server.post("/promote", {"name": "other"})
+        server.http.portal.call(monitor.look)
+        assert [one["view"] for one in monitor.views] == ["all"]
+        assert monitor.new_columns() == []
 
 
 @pytest.mark.parametrize("learner", learners_of_catalog())

@@ -1,5 +1,6 @@
 """A stack that counts the last labels, where these come late: served, restarted and replayed."""
 
+import base64
 import json
 
 import numpy as np
@@ -81,6 +82,33 @@ def test_a_row_is_learned_with_what_the_last_labels_said_when_it_was_predicted(
             live.learn(records[lo : lo + size])
         for name, array in learner.get_state().items():
             np.testing.assert_array_equal(live.learner.get_state()[name], array, err_msg=name)
+
+
+def test_labels_that_come_very_late_give_the_same_bits_in_batches(files):
+    """Later than after 256 others they all count the same, however many are learned at once."""
+    rows, labels = stream(600, seed=4)
+    live = LiveModel.load(files / "first.safetensors")
+    live.begin(0)
+    before = []  # what the model had learned, and its experts said, when each row was predicted
+    for answer in live.predict_to_learn(rows):
+        experts = json.dumps({k: base64.b64encode(v).decode() for k, v in answer.experts.items()})
+        before.append(Prediction(0, "", 0, "", 0, '"no"', "null", experts))
+    records = [
+        Labeled(
+            Label(t + 1, t, 0, json.dumps(label)), one._replace(sequence=t, row=json.dumps(row))
+        )
+        for t, (row, label, one) in enumerate(zip(rows, labels, before, strict=True))
+    ]
+    states = []
+    for size in (1, 256):
+        live = LiveModel.load(files / "first.safetensors")
+        live.begin(0)
+        live.model_at = lambda n: pytest.fail("it was restored")
+        for lo in range(0, 600, size):
+            live.learn(records[lo : lo + size])
+        states.append(live.learner.get_state())
+    for name, array in states[0].items():
+        np.testing.assert_array_equal(states[1][name], array, err_msg=name)
 
 
 def test_what_is_served_follows_the_labels_that_have_come(files, tmp_path):

@@ -1,14 +1,16 @@
 """What the server says of its model and its rows."""
 
+import threading
 import time
 
 import pyarrow as pa
 import pytest
 
 import crossview
-from crossview.serving import writer
+from crossview.scoring import drift
+from crossview.serving import app, monitor, writer
 from crossview.serving.folder import replay
-from live_servers import make_rows, serving
+from live_servers import make_model, make_rows, serving
 
 N = 300
 
@@ -32,7 +34,7 @@ def test_what_has_moved_is_said(tmp_path):
             sent = [{"row": row, "label": label} for row, label in zip(rows, labels, strict=True)]
             server.post("/learn", sent)
             server.learned()
-            server.serving.monitor.look()
+            server.http.portal.call(server.serving.monitor.look)
             return server.serving.shown()
 
         # as in training
@@ -65,12 +67,33 @@ def test_what_has_moved_is_said(tmp_path):
         assert "crossview_new_columns 1.0" in text
         assert f"crossview_warnings {float(len(found['warnings']))}" in text
         # a model that is surer than right
-        monitor, hour = server.serving.monitor, server.serving.hour()
+        found, hour = server.serving.monitor, server.serving.hour()
         hour = hour.__class__(hour.time, 1000, 900.0, 600, 900.0, 90.0)
-        assert monitor.calibration(hour)[1]
-        assert any("90% on average, and 60% were right" in one for one in monitor.warnings(hour))
+        assert found.calibration(hour)[1]
+        assert any("90% on average, and 60% were right" in one for one in found.warnings(hour))
         hour.correct = 890
-        assert not monitor.calibration(hour)[1]
+        assert not found.calibration(hour)[1]
+
+
+def test_the_thread_that_predicts_looks_at_new_rows(tmp_path, monkeypatch):
+    """A stack keeps what its experts said last, which another thread must not change."""
+    rows, _ = make_rows(60)
+    threads = {}
+
+    def scores_of_views(learner, X, *more):
+        threads.setdefault(id(learner), set()).add(threading.get_ident())
+        return drift.scores_of_views(learner, X, *more)
+
+    monkeypatch.setattr(monitor, "scores_of_views", scores_of_views)
+    model = make_model(crossview.OnlineStackingClassifier(random_state=0))
+    crossview.save(model, tmp_path / "m.safetensors")
+    monkeypatch.setattr(app, "SECONDS_TO_LOOK", 0.01)
+    with serving(tmp_path / "d", tmp_path / "m.safetensors") as server:
+        live = server.serving.live
+        server.post("/predict", {"rows": rows})
+        while not server.serving.monitor.views:
+            time.sleep(0.01)
+        assert threads[id(live.learner)] == {server.http.portal.call(threading.get_ident)}
 
 
 def test_a_clock_that_is_set_back_loses_nothing(tmp_path, model_file, monkeypatch):

@@ -5,6 +5,7 @@ import json
 import random
 import sqlite3
 import sys
+import time
 
 import pyarrow as pa
 import pytest
@@ -17,6 +18,7 @@ from crossview import InputError
 from crossview.data.server_log import Label, Labeled, Log, Prediction
 from crossview.serving.folder import Folder, replay
 from crossview.serving.live import Answer, LiveModel
+from crossview.serving.requests import read_row
 from crossview.serving.serve import read_tokens
 from live_servers import make_model, make_rows, serving
 
@@ -160,6 +162,43 @@ def test_too_many_waiting_records_are_refused(tmp_path, model_file):
         server.post("/predict", {"rows": rows[:5]})
 
 
+def test_a_bug_is_answered_and_said_in_a_line(server, monkeypatch):
+    row = {"row": make_rows(1)[0][0]}
+
+    def predict(*arguments):
+        return read_row(None)
+
+    monkeypatch.setattr(server.serving.live, "predict_to_learn", predict)
+    for _ in range(2):
+        assert "bug" in server.post("/predict", row, 500)["error"]
+    (line,) = (line for line in server.said if line.startswith("error"))
+    assert line.startswith("error: POST /predict failed: TypeError: ")
+    assert "(serving/requests.py, line " in line
+    assert 'crossview_requests_total{path="/predict",status="500"} 2.0' in (
+        server.http.get("/metrics").text
+    )
+    monkeypatch.setattr(server.serving.live, "learn", predict)
+    server.post("/learn", {**row, "label": "click"})
+    while not server.serving.broken:
+        time.sleep(0.01)
+    assert "learning has ended: TypeError: " in server.get("/readyz", 503)["error"]
+    assert "learning has ended: TypeError: " in server.said[-1]
+
+
+def test_what_the_page_and_explanations_need_is_compiled_at_the_start(model_file, monkeypatch):
+    live, called = LiveModel.load(model_file), []
+    for name in ("view_scores", "contributions", "partial_fit", "decision_function"):
+        method = getattr(crossview.AROWClassifier, name)
+
+        def call(self, *arguments, name=name, method=method, **options):
+            called.append(name)
+            return method(self, *arguments, **options)
+
+        monkeypatch.setattr(crossview.AROWClassifier, name, call)
+    live.warm_up()
+    assert {*called} >= {"view_scores", "contributions"}
+
+
 def test_numbers_and_probes(server):
     row = make_rows(1)[0][0]
     server.post("/learn", {"row": row, "label": "click"})
@@ -189,6 +228,9 @@ def test_tokens(tmp_path, model_file):
             server.post("/label", {"id": "a", "label": "skip"}, statuses[1], **given)
             server.get("/stats", statuses[2], **given)
         server.get("/readyz")
+        given = {"authorization": b"Bearer p-1"}
+        assert server.get("/stats", 401, **given) == {"error": "this is not a token of operator"}
+        assert "Bearer TOKEN" in server.get("/stats", 401)["error"]
     file.write_text("only-one\n")
     assert read_tokens(file) == {"operator": "only-one"}
     for bad in ("", "predict a", "operator a\noperator b", "boss a"):
@@ -511,6 +553,7 @@ def test_commands_say_what_is_wrong(tmp_path, model_file, capsys, monkeypatch):
         (["serve", "other.safetensors", "--data", "d"], "from another model than other.safet"),
         (["serve", model_file, "--data", "plain"], "is a file; name a folder"),
         (["serve", model_file, "--data", "e", "--port", "99999"], "--port 99999; give"),
+        (["serve", model_file, "--data", "e", "--host", "192.0.2.1"], "name one of this machine"),
         (["serve", model_file, "--data", "e", "--token-file", "no"], "no: cannot be read"),
         (["serve", model_file], "--data"),
         (["replay", "nowhere"], "no server has used it"),

@@ -10,12 +10,14 @@ import time
 from urllib.request import urlopen
 
 import pytest
+from numba.core import event
 
 import crossview
 import forks
-from crossview import InputError
+from crossview import InputError, compiling
 from crossview.data.databases import AwayError
 from crossview.data.server_log import Log, Prediction, own_id
+from crossview.serving import workers
 from crossview.serving.folder import replay
 from fuzz.servers import Servers, share_and_check
 from live_servers import make_rows, serving
@@ -172,13 +174,13 @@ def test_workers_that_are_killed_under_load(model_file, tmp_path):
     servers = Servers(start, 1, tmp_path)
     (port,) = servers.ports
 
-    def workers():
+    def running():
         command = ["pgrep", "-P", str(servers.running[port].pid), "-f", "spawn_main"]
         found = subprocess.run(command, capture_output=True, text=True, check=True)
         return [int(pid) for pid in found.stdout.split()]
 
     def kill_worker():
-        os.kill(workers()[0], signal.SIGKILL)
+        os.kill(running()[0], signal.SIGKILL)
 
     def kill_parent():
         servers.running[port].kill(signal.SIGKILL)
@@ -210,3 +212,20 @@ def test_workers_that_are_killed_under_load(model_file, tmp_path):
     disturbances = [kill_worker, kill_parent]
     n_labels, n_predictions = share_and_check(tmp_path / "d", servers, draw, disturbances, seed=0)
     assert 0 < n_labels < n_predictions
+
+
+def test_a_worker_says_that_it_compiles(monkeypatch):
+    """The first start on a machine takes a minute or two."""
+    told = []
+
+    class Pipe:
+        send = staticmethod(told.append)
+
+    def work(number, say, ready):
+        with event.trigger_event("numba:compile"):
+            say(number)
+
+    monkeypatch.setattr(compiling, "SECONDS_UNTOLD", -1.0)
+    monkeypatch.setattr(workers.signal, "signal", lambda *_: None)
+    workers._work(work, Pipe, 1, {})
+    assert told == ["compiling for this machine, once ...", 1]

@@ -513,7 +513,7 @@ def parse_seconds(text: str, option: str, *, zero: bool = False) -> float:
     """Return a time such as 60s, 5min, 2h, 7d or 90 in seconds; 0 only where it may be."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?\s*", text)
     if found is None or not (zero or float(found[1]) > 0.0):
-        raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min or 1h")
+        raise InputError(f"{option} {text!r}: give a time, such as 60s, 5min, 2h or 7d")
     return float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}[found[2] or "s"]
 
 

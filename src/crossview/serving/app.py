@@ -14,7 +14,7 @@ import ipaddress
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -50,7 +50,7 @@ from crossview.serving.beginning import FEWEST_LABELS
 from crossview.serving.challengers import check_name, contestants
 from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.folder import Folder, catch_up, next_of
-from crossview.serving.live import Answer, LiveModel
+from crossview.serving.live import Answer, LiveModel, class_name
 from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.page import PAGE, PAGE_HEADERS
 from crossview.serving.requests import (
@@ -64,6 +64,7 @@ from crossview.serving.requests import (
     as_json,
     check_id,
     decoded,
+    fault_of,
     read_body,
     read_file,
     read_row,
@@ -235,10 +236,12 @@ class Serving:
         wait = None if self.settings.no_label is not None else self.settings.wait
         self.writer = Writer(written, self._on_commit, most, wait)
         await self._lead()
-        jobs = [self._learn_forever, self._look_forever, self._lead_forever, self._tend_forever]
+        jobs = [self._learn_forever()]
         if self.folder.is_shared:
-            jobs.append(self._follow_forever)
-        tasks = [asyncio.create_task(one()) for one in jobs]
+            jobs.append(self._follow_forever())
+        jobs = [self._needed(one) for one in jobs]
+        jobs += [self._look_forever(), self._lead_forever(), self._tend_forever()]
+        tasks = [asyncio.create_task(one) for one in jobs]
         try:
             yield
         finally:
@@ -250,6 +253,14 @@ class Serving:
             if self.broken is None and self.leads:
                 await self._write_snapshot()
             await self.writer.close()
+
+    async def _needed(self, job: Coroutine[Any, Any, None]) -> None:
+        """Do something without which labels are not learned; if it ends, no request is taken."""
+        try:
+            await job
+        except Exception as error:
+            self.broken = str(error) if isinstance(error, InputError) else fault_of(error)
+            self._say(f"error: learning has ended: {self.broken}")
 
     def _on_commit(self, newest: Newest) -> None:
         """Note how far the log is."""
@@ -286,7 +297,7 @@ class Serving:
 
     async def _lead(self) -> None:
         leads = False
-        with contextlib.suppress(NotWrittenError), self._saying():
+        with self._saying(), contextlib.suppress(NotWrittenError):
             found = await asyncio.to_thread(self.folder.files.try_to_lead)
             if found and not self.leads:
                 await self._work(Log.set_leader, self.settings.name)
@@ -297,23 +308,17 @@ class Serving:
 
     async def _learn_forever(self) -> None:
         """Learn labels when they were committed, and write snapshots."""
-        try:
-            while True:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self.settings.snapshot_seconds):
-                        await self._new_labels.wait()
-                self._new_labels.clear()
-                before = self.live.served.labels
-                async with self._alone:
-                    await self._learn_committed()
-                await self._snapshot_if_due()
-                if self.live.served.labels > before:
-                    await asyncio.sleep(MOST_SECONDS)  # what comes meanwhile is learned together
-        except Exception as error:
-            self.broken = " ".join(str(error).split()) or type(error).__name__
-            self._say(f"error: learning has ended: {self.broken}")
-            if not isinstance(error, InputError):
-                raise
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.settings.snapshot_seconds):
+                    await self._new_labels.wait()
+            self._new_labels.clear()
+            before = self.live.served.labels
+            async with self._alone:
+                await self._learn_committed()
+            await self._snapshot_if_due()
+            if self.live.served.labels > before:
+                await asyncio.sleep(MOST_SECONDS)  # what comes meanwhile is learned together
 
     async def _learn_committed(self) -> None:
         """Learn what is in the log, in pieces between which requests are answered."""
@@ -328,6 +333,8 @@ class Serving:
                 some, records = records[: self._at_once], records[self._at_once :]
                 began = time.perf_counter()
                 live.learn(some)
+                # which other servers may have written since the last look at the log
+                self.n_labels = max(self.n_labels, live.served.labels)
                 for record in some:
                     self.monitor.add_label(record.of, record.label.label, record.label.time)
                     self._n_late += record.label.kind == LATE
@@ -358,7 +365,7 @@ class Serving:
             await asyncio.sleep(self.settings.tend_seconds)
             if not self.leads:
                 continue
-            with contextlib.suppress(NotWrittenError), self._saying():
+            with self._saying(), contextlib.suppress(NotWrittenError):
                 if self.settings.wait is not None and self.settings.no_label is not None:
                     await self._assume_labels(self.settings.wait, self.settings.no_label)
                 if self.settings.keep is not None:
@@ -370,9 +377,15 @@ class Serving:
         try:
             yield
         except InputError as error:
-            if str(error) != self._said:
-                self._said = str(error)
-                self._say(f"warning: {error}")
+            self._say_anew(f"warning: {error}")
+        except Exception as error:  # a bug; what failed is tried again
+            self._say_anew(f"error: {fault_of(error)}")
+
+    def _say_anew(self, line: str) -> None:
+        """Say a line, if it is another one than the last time."""
+        if line != self._said:
+            self._said = line
+            self._say(line)
 
     async def _assume_labels(self, wait: float, name: str) -> None:
         """Have rows learned that have waited, as if a label had come."""
@@ -431,7 +444,7 @@ class Serving:
             await asyncio.sleep(SECONDS_TO_LOOK)
             try:
                 async with self._alone:
-                    await asyncio.to_thread(self.monitor.look)
+                    await self.monitor.look()
             except Exception as error:  # numbers for the operator are worth no outage
                 self._say(f"warning: the views of new rows are not known: {error}")
                 return
@@ -491,6 +504,14 @@ class Serving:
                 response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except ClientDisconnect:
                 response = Response(status_code=400)
+            except (InputError, OSError) as error:  # a full disk, or a database that is away
+                words = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+                self._say_anew(f"warning: {request.method} {path}: {words}")
+                response = as_json({"error": words}, 503, **{"retry-after": "1"})
+            except Exception as error:  # a bug, of which the operator has to know
+                self._say_anew(f"error: {request.method} {path} failed: {fault_of(error)}")
+                words = "the server has failed, by a bug; its log says where"
+                response = as_json({"error": words}, 500)
             took = time.perf_counter() - began
             self._metrics.observe(path, response.status_code, took)
             if path in ("/predict", "/invocations"):
@@ -509,8 +530,10 @@ class Serving:
         allowed = [tokens[name] for name in {role, "operator"} if name in tokens]
         # all are compared, in constant time
         fits = [hmac.compare_digest(given.encode(), token.encode()) for token in allowed]
-        if kind.lower() != "bearer" or not any(fits):
+        if kind.lower() != "bearer" or not given:
             raise RefusedError(401, "give the header authorization: Bearer TOKEN")
+        if not any(fits):
+            raise RefusedError(401, f"this is not a token of {role}")
 
     async def _find_room(self, n: int) -> None:
         """Refuse a request that cannot be logged, also in a moment."""
@@ -874,6 +897,15 @@ class Serving:
     async def promote(self, request: Request) -> Response:
         """``POST /promote``: a challenger is served from now on."""
         asked = decoded(await read_body(request), PromoteRequest)
+        for one in self.live.challengers:
+            missing = {*(self.live.classes or ())} - {*(one.live.classes or ())}
+            if one.name == asked.name and missing and not self.settings.new_classes:
+                names = ", ".join(sorted(map(class_name, missing)))
+                raise RefusedError(
+                    409,
+                    f"{asked.name} does not have the class {names:.200}, whose labels would be "
+                    "refused; crossview serve --new-classes lets new ones come",
+                )
         return await self._change(PROMOTE, asked.name)
 
     @staticmethod
@@ -915,9 +947,13 @@ class Serving:
             raise RefusedError(404, "the model has learned nothing yet")
         folder = tempfile.TemporaryDirectory(prefix="crossview-")
         file = Path(folder.name) / "model.safetensors"
-        async with self._alone:
-            labels = self.live.served.labels
-            await asyncio.to_thread(self.live.save, file)
+        try:
+            async with self._alone:
+                labels = self.live.served.labels
+                await asyncio.to_thread(self.live.save, file)
+        except BaseException:
+            folder.cleanup()
+            raise
         return FileResponse(
             file,
             filename=f"model-{labels}.safetensors",

@@ -7,7 +7,7 @@ import math
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -216,6 +216,12 @@ class LiveModel:
         ]
         if len({*kinds}) > 1:
             raise InputError(f"predicts {kinds[1]}, and the model that is served {kinds[0]}")
+        served, own = ([class_name(label) for label in one.classes or ()] for one in (self, other))
+        if served and own and not {*served} & {*own}:
+            raise InputError(
+                f"predicts the classes {', '.join(own):.200}, and the model that is served "
+                f"{', '.join(served):.200}"
+            )
 
     @property
     def is_fitted(self) -> bool:
@@ -708,6 +714,11 @@ class LiveModel:
         for n in (3, FEWEST_TOGETHER):
             other.learn((records * n)[:n])
             other.predict(list(map(_decoded, rows)) * n)
+        if other._encoders and not self.hashes_rows:
+            with suppress(InputError):  # not all models have weights of columns
+                other.explain(_decoded(rows[0]))
+            if X := other.as_views(list(map(_decoded, rows))):
+                other.learner.view_scores(X)
 
 
 @contextmanager

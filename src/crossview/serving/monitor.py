@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,6 @@ from crossview.data.server_log import Prediction
 from crossview.scoring.drift import DriftCounter, drift_warnings, read_reference, scores_of_views
 from crossview.serving.live import LiveModel, class_name
 from crossview.serving.scores import MINUTE, Point, turned
-from crossview.views import MultiView
 
 HOUR = 60 * MINUTE
 # the newest rows, which are compared with those of training; answers that the page shows;
@@ -24,6 +23,8 @@ HOUR = 60 * MINUTE
 MOST_ROWS, MOST_SHOWN, MOST_TIMES = 256, 12, 1000
 # rows that say something of drift
 FEWEST_ROWS = 100
+# rows that are looked at before requests have their turn
+ROWS_AT_ONCE = 32
 # names of new columns that are kept
 MOST_NAMES = 1000
 # a calibration is off where confidence and accuracy differ by more, and by more standard errors
@@ -48,9 +49,9 @@ class Monitor:
         self._labels: dict[str, str] = {}
         self._new_names: dict[str, float] = {}
         self._fresh = False
+        self._model: Any = None  # that was looked at
         self.experts: list[dict[str, Any]] = []
         self.views: list[dict[str, Any]] = []
-        self._looking = threading.Lock()
         self._drift_warnings: list[str] = []
 
     # --- what happens ----------------------------------------------------------------------------
@@ -75,31 +76,40 @@ class Monitor:
 
     # --- what it means ----------------------------------------------------------------------------
 
-    def look(self) -> None:
+    async def look(self) -> None:
         """Look at the newest rows again: the views, and columns that the model does not have.
 
-        It takes some milliseconds, and nothing may be learned meanwhile.
+        Nothing may be learned meanwhile.  The model that predicts is asked in the thread that
+        predicts, as it keeps what its experts said last; some rows at a time, so that requests
+        do not wait.
         """
-        with self._looking:  # who comes second waits for what the first one finds
-            self._look()
-
-    def _look(self) -> None:
         self.experts = self._find_experts()
+        if self._model is not self._live.model:  # another one was promoted
+            self._fresh, self._model = bool(self._rows), self._live.model
+            self._new_names.clear()
         if not self._fresh:
             return
         self._fresh = False
         rows = list(self._rows)
         self._find_new_names(rows)
-        X = self._live.as_views(rows)
-        if X is None or not len(X):
+        found: list[tuple[np.ndarray, np.ndarray]] = []
+        for lo in range(0, len(rows), ROWS_AT_ONCE):
+            X = self._live.as_views(rows[lo : lo + ROWS_AT_ONCE])
+            if X is not None and len(X):
+                present = np.ones((len(X), len(X.layout.names)), bool)
+                scores = np.abs(np.nan_to_num(scores_of_views(self._live.learner, X)))
+                found.append((scores, present if X.present is None else X.present))
+            await asyncio.sleep(0)
+        if not found:
             return
-        self.views = self._find_views(X)
-        drifts = self._find_drifts(rows)
+        views = self._find_views(*map(np.concatenate, zip(*found, strict=True)))
+        drifts = await asyncio.to_thread(self._find_drifts, rows)
         self._drift_warnings = drift_warnings(drifts)
-        for view in self.views:
+        for view in views:
             own = [one for one in drifts if one.view == view["view"]]
             view["drift"] = max((one.index for one in own), default=None)
             view["moved"] = any(one.moved for one in own)
+        self.views = views
 
     def _find_experts(self) -> list[dict[str, Any]]:
         """Return the experts of a stack, or the members of an ensemble, by their weights."""
@@ -133,19 +143,17 @@ class Monitor:
         since = time.monotonic() - 60.0
         return [name for name, at in self._new_names.items() if at >= since]
 
-    def _find_views(self, X: MultiView) -> list[dict[str, Any]]:
-        names = X.layout.names
-        present = np.ones((len(X), len(names)), bool) if X.present is None else X.present
-        each = np.abs(np.nan_to_num(scores_of_views(self._live.learner, X)))
-        means = each.mean(axis=0)
-        shares = means / total if (total := float(means.sum())) else np.full(len(names), math.nan)
+    def _find_views(self, scores: np.ndarray, present: np.ndarray) -> list[dict[str, Any]]:
+        means = scores.mean(axis=0)
+        total = float(means.sum())
+        shares = means / total if total else np.full(len(means), math.nan)
         return [
             {
                 "view": view,
                 "share": None if math.isnan(shares[v]) else float(shares[v]),
                 "missing": float(1.0 - present[:, v].mean()),
             }
-            for v, view in enumerate(names)
+            for v, view in enumerate(self._live.learner.layout_.names)
         ]
 
     def _find_drifts(self, rows: Sequence[Any]) -> list[Any]:

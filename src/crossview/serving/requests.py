@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,7 @@ __all__ = [
     "RefusedError",
     "as_json",
     "decoded",
+    "fault_of",
     "read_body",
     "read_file",
     "read_row",
@@ -292,6 +294,16 @@ def refusal_of(error: InputError, **where: Any) -> RefusedError:
     if error.column is not None:
         where["column"] = error.column
     return RefusedError(422, error.message, **where)
+
+
+def fault_of(error: Exception) -> str:
+    """Return an error that is a bug in one line, with the place in this package that raised it."""
+    package = Path(__file__).parents[1]
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if package in (file := Path(frame.filename)).parents:
+            return f"{words} ({file.relative_to(package).as_posix()}, line {frame.lineno})"
+    return words
 
 
 def _reason(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ipaddress
 import os
 import signal
@@ -316,18 +317,24 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
             listening.bind(address)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise InputError(
-                f"cannot listen at {host} port {port} ({reason}); choose another one with --port"
-            ) from None
+            is_elsewhere = getattr(error, "errno", None) == errno.EADDRNOTAVAIL
+            advice = (
+                "name one of this machine" if is_elsewhere else "choose another one with --port"
+            )
+            raise InputError(f"cannot listen at {host} port {port} ({reason}); {advice}") from None
         yield listening
 
 
 @contextmanager
 def _saying_warnings(say: Callable[[str], None]) -> Iterator[None]:
-    """Say warnings in one line each."""
+    """Say warnings in one line each, once: models that read the same rows warn of the same."""
+    said = set[str]()
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
-        say(f"warning: {' '.join(str(message).split())}")
+        line = f"warning: {' '.join(str(message).split())}"
+        if line not in said:
+            said.add(line)
+            say(line)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

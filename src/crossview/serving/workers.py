@@ -132,6 +132,8 @@ def _work(
     work: Callable[..., None], pipe: Connection, number: int, arguments: dict[str, Any]
 ) -> None:
     """Run a worker, which ends when its parent does."""
+    from crossview.compiling import telling_of_compiling  # which loads Numba
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent tells us
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -140,7 +142,8 @@ def _work(
             pipe.send(told)
 
     try:
-        work(**arguments, number=number, say=tell, ready=lambda words: tell(Ready(words)))
+        with telling_of_compiling(lambda: tell("compiling for this machine, once ...")):
+            work(**arguments, number=number, say=tell, ready=lambda words: tell(Ready(words)))
     except InputError as error:
         tell(error)
 

@@ -279,9 +279,10 @@ def _is_null(array: pa.Array) -> np.ndarray:
 
 
 def _changed(column: Column, array: pa.Array) -> InputError:
+    value = array[array.is_valid().index(True).as_py()].as_py()
     return InputError(
-        f"is {column.kind} in this encoder, but holds {array.type} here; give it the same type "
-        f"in all tables, or name its kind from the start ({column.kind}=)",
+        f"is {column.kind} in this encoder, but holds {array.type} here ({value!r:.60}); give it "
+        f"the same type in all tables, or name its kind from the start ({column.kind}=)",
         column=column.name,
     )
 

@@ -282,11 +282,20 @@ class SingleRows:
     def _read_cells(self, x: Any) -> list[Any]:
         """Return the cells of a row of any form, and tell of columns that are not used."""
         cells: list[Any] = [None] * len(self._names)
-        places, unknown = self._places, []
+        places, unknown, given = self._places, list[str](), set[int]()
+
+        def put(place: int, value: Any) -> None:
+            if place in given:
+                raise InputError(
+                    "is there twice: by its name, and in a view", column=self._names[place]
+                )
+            given.add(place)
+            cells[place] = value
+
         for key, value in _items(x):
             place = places.get(key)
             if place is not None and not isinstance(value, Mapping):
-                cells[place] = value
+                put(place, value)
             elif key in self._groups:
                 own = self._groups[key]
                 if value is None:
@@ -303,7 +312,7 @@ class SingleRows:
                             continue  # an object that is missing
                         unknown.append(f"{key}__{name}" if name not in self._unused else str(name))
                     else:
-                        cells[place] = cell
+                        put(place, cell)
             elif place is not None:
                 raise InputError(
                     f"{value!r:.60} is a mapping; give a number, text, a date or None",

@@ -51,7 +51,11 @@ def learn_between_restarts(
         return None
     assert X.restarts is not None
     check_rows(X, y=y, sample_weight=sample_weight)
-    delays, wrong, found = learner.__dict__.get("_delays"), None, []
+    # of a stack: how late the labels come, and what its experts said when rows were predicted
+    delays, said = (learner.__dict__.get(name) for name in ("_delays", "_said_then"))
+    if delays is not None or said is not None:
+        learner._check_batch(len(X))
+    wrong, found = None, list[Any]()
     without: list[Any] = []  # the scores of a stack without its memory
     cuts = [0, *(row for row, _ in X.restarts), len(X)]
     columns = [np.empty(0, dtype=np.int64), *(some for _, some in X.restarts)]
@@ -62,8 +66,9 @@ def learn_between_restarts(
         own = slice(begin, end)
         part = X[own]
         part.restarts = []
-        if delays is not None:
-            learner.set_delay(delays[own])
+        if delays is not None or said is not None:
+            delay = learner._delay[0] if delays is None else delays[own]
+            learner.set_delay(delay, None if said is None else said[own])
         weight = sample_weight if np.ndim(sample_weight) == 0 else sample_weight[own]
         try:
             found.append(learn(part, y[own], weight))

@@ -181,6 +181,7 @@ class Stacking(NestedLearners):
         delays = np.asarray(stream_memory.PAST + 1 if delay is None else delay)
         if delays.ndim > 1 or delays.dtype.kind not in "iu" or np.any(delays < 0):
             raise InputError(f"delay={delay!r:.60}; give a number of labels, or one for each row")
+        delays = np.minimum(delays, self.most_delay + 1)
         own = self.__dict__  # what is written there does not drop the road of single rows
         own["_delays"] = delays.astype(np.int64) if delays.ndim else None
         own["_said_then"] = predictions
