@@ -307,3 +307,19 @@ def test_the_check_does_not_depend_on_the_order_in_which_rows_come_back(tmp_path
     exported = crossview.export(trained.fitted, tmp_path / "m.sql")
     assert exported.difference.n_rows == 64
     assert exported.difference.largest < 1e-9
+
+
+def test_wide_views_and_many_classes_make_no_deep_query():
+    """Parsers have a stack of a hundred places; of a maximum of two DuckDB wrote each twice."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.1, (120, 200)).astype(float)
+    wide = pa.table({f"w__{j}": column for j, column in enumerate(counts.T)})
+    wide = wide.append_column("o__x", pa.array(rng.normal(size=120)))
+    wide = wide.append_column("y", pa.array(np.where(counts[:, 0] > 0, "yes", "no")))
+    many = pa.table({"v__x": rng.normal(size=120), "y": [f"class {i % 40}" for i in range(120)]})
+    for table, model in ((wide, "logistic-regression"), (many, "linear")):
+        fitted = train(table, "y", model=model).fitted
+        for dialect, run_query in (("duckdb", run_duckdb), ("sqlite", run_sqlite)):
+            query = sql_query(make_plan(fitted), dialect=dialect)
+            assert len(query) < 250_000
+            check(run_query(query, table), fitted, table)

@@ -7,9 +7,10 @@ what they weigh.  Expressions are those of sqlglot, which knows how each dialect
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,8 @@ DIALECTS = {
 TABLE = "rows_to_score"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
 ISO = "%Y-%m-%d"
-# terms between two parentheses: a sum must not be as deep as it is long
+# terms between two parentheses: a sum must not be as deep as it is long, nor need a function
+# more arguments than databases take
 TERMS = 32
 # EXP of what is below is an error in PostgreSQL, and 0 up to rounding
 LEAST_EXPONENT = -700.0
@@ -358,16 +360,20 @@ class _Query(Operations):
         return _Expression(_sum(terms), level)
 
     def largest(self, a: Vector) -> Vector:
-        top = a[0]
-        for one in a[1:]:
-            top = self._binary("max", top, one)
-        return [top]
+        if not any(isinstance(one, _Expression) for one in a):
+            return [functools.reduce(functools.partial(_fold, "max"), a)]
+
+        def greatest(terms: Sequence[Any]) -> Any:
+            return exp.Greatest(this=terms[0], expressions=terms[1:], ignore_nulls=False)
+
+        return [_Expression(_grouped([_use(one) for one in a], greatest), max(map(_level, a)))]
 
     def any(self, a: Vector) -> Vector:
-        found: Element = False
-        for one in a:
-            found = self._binary("or", found, one)
-        return [found]
+        found = [one for one in a if isinstance(one, _Expression)]
+        if not found or any(one is True for one in a):
+            return [any(one is True for one in a)]
+        terms = [_wrapped(one.use()) for one in found]
+        return [_Expression(_grouped(terms, _chain(exp.Or)), max(map(_level, found)))]
 
     def trees(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
         sums: list[list[Any]] = [[] for _ in range(width)]
@@ -574,14 +580,27 @@ def _wrapped(expression: Any) -> Any:
 
 def _sum(terms: Sequence[Any]) -> Any:
     """A sum, in parentheses of a few terms each."""
+    return _grouped(terms, _chain(exp.Add))
+
+
+def _chain(kind: Any) -> Callable[[Sequence[Any]], Any]:
+    """Return the function that writes an operator between terms."""
+
+    def chained(terms: Sequence[Any]) -> Any:
+        total = terms[0]
+        for one in terms[1:]:
+            total = kind(this=total, expression=one)
+        return total
+
+    return chained
+
+
+def _grouped(terms: Sequence[Any], of: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return what ``of`` makes of a few terms, and of those it made, until one is left."""
     while len(terms) > 1:
-        groups = []
-        for first in range(0, len(terms), TERMS):
-            total, *others = terms[first : first + TERMS]
-            for one in others:
-                total = exp.Add(this=total, expression=one)
-            groups.append(total)
-        terms = [exp.Paren(this=one) for one in groups] if len(groups) > 1 else groups
+        groups = [terms[first : first + TERMS] for first in range(0, len(terms), TERMS)]
+        terms = [of(own) if len(own) > 1 else own[0] for own in groups]
+        terms = list(map(_wrapped, terms)) if len(terms) > 1 else terms
     return terms[0]
 
 
