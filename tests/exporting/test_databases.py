@@ -323,3 +323,15 @@ def test_wide_views_and_many_classes_make_no_deep_query():
             query = sql_query(make_plan(fitted), dialect=dialect)
             assert len(query) < 250_000
             check(run_query(query, table), fitted, table)
+
+
+def test_times_are_read_to_the_microsecond():
+    rng = np.random.default_rng(0)
+    start = np.datetime64("1969-12-31T23:59:50", "us")
+    times = (start + rng.integers(0, 10**14, 60)).astype("M8[s]").astype(str)
+    ends = ["", ".999999", ",9996", ".9994+02:00", ".5Z", ".000001 -0130"]
+    words = [f"{t}{ends[i % 6]}" for i, t in enumerate(times)]
+    table = pa.table({"v__t": words, "y": np.where(times < "1971-08", "no", "yes")})
+    fitted = train(table, "y", model="logistic-regression").fitted
+    for dialect, run_query in (("duckdb", run_duckdb), ("sqlite", run_sqlite)):
+        check(run_query(sql_query(make_plan(fitted), dialect=dialect), table), fitted, table)

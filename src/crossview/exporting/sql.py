@@ -190,14 +190,15 @@ class _Query(Operations):
     def _seconds_of(self, time: Any) -> Any:
         """Return the seconds since 1970 of a time, or of a text as in ISO 8601."""
         if self.dialect == "sqlite":
-
-            def part(letter: str) -> Any:
-                words = [exp.Literal.string(letter), time.copy()]
-                return exp.cast(exp.Anonymous(this="STRFTIME", expressions=words), "double")
-
-            # whole seconds, and those of the minute with and without their fraction
-            fraction = exp.Sub(this=part("%f"), expression=part("%S"))
-            return exp.Paren(this=exp.Add(this=part("%s"), expression=exp.Paren(this=fraction)))
+            # its functions round to milliseconds; the model, to microseconds
+            t = time.sql()
+            return sqlglot.parse_one(
+                f"CASE WHEN INSTR({t}, '.') > 0 THEN "
+                f"CAST(STRFTIME('%s', SUBSTR({t}, 1, INSTR({t}, '.') - 1)) AS DOUBLE) + "
+                f"ROUND(CAST(SUBSTR({t}, INSTR({t}, '.')) AS DOUBLE), 6) "
+                f"ELSE CAST(STRFTIME('%s', {t}) AS DOUBLE) END",
+                dialect="sqlite",
+            )
         time = exp.cast(time, "timestamp")
         if self.dialect == "bigquery":
             time = exp.Anonymous(this="UNIX_MICROS", expressions=[time])
