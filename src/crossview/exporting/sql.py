@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from crossview.data.encoding.columns import LARGEST
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectors import Operations, Vector, format_of, lower
-from crossview.portable.encoding import Column
+from crossview.portable.encoding import Column, TableEncoder
 from crossview.portable.scoring import Trees
 
 try:
@@ -78,7 +79,9 @@ def sql_query(
     names = [*keep, *(name for name, _ in own)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two columns of the answer are called {twice[0]!r}; keep no such column")
-    return query.text(_table_name(table, dialect), list(keep), own)
+    has_bins = isinstance(plan.encoder, TableEncoder) and plan.encoder.n_bins > 0
+    shorter = "train without bins (--bins 0), or " if has_bins else ""
+    return query.text(_table_name(table, dialect), list(keep), own, shorter)
 
 
 def _table_name(table: str, dialect: str) -> str:
@@ -132,11 +135,9 @@ class _Query(Operations):
     def number(self, column: Column) -> Vector:
         if ("number", column.name) not in self.inputs:
             x: Any = exp.cast(self._source(column), "double")
-            nan = exp.cast(exp.Literal.string("NaN"), "double")
-            if self.dialect == "bigquery":
-                x = exp.Case().when(exp.IsNan(this=x.copy()), exp.null()).else_(x)
-            elif self.dialect != "sqlite":  # where NaN is NULL
-                x = exp.Nullif(this=x, expression=nan)
+            # NaN is above all numbers, or compares with none
+            is_sound = exp.Between(this=x, low=_number(-LARGEST), high=_number(LARGEST))
+            x = exp.Case(ifs=[exp.If(this=is_sound, true=x.copy())])
             self.inputs["number", column.name] = [self._kept(x, 0)]
         return self.inputs["number", column.name]
 
@@ -432,8 +433,14 @@ class _Query(Operations):
     def _write(self, expression: Any) -> str:
         return expression.sql(dialect=self.dialect)
 
-    def text(self, table: str, keep: Sequence[str], answers: Sequence[tuple[str, Element]]) -> str:
-        """Return the query."""
+    def text(
+        self,
+        table: str,
+        keep: Sequence[str],
+        answers: Sequence[tuple[str, Element]],
+        shorter: str,
+    ) -> str:
+        """Return the query; ``shorter`` says what else makes one of fewer columns."""
         quoted = {name: self._write(exp.to_identifier(name, quoted=True)) for name in keep}
         final, needed = [], set()
         for name, one in answers:
@@ -460,8 +467,7 @@ class _Query(Operations):
         if most > DIALECTS[self.dialect]:
             raise InputError(
                 f"the query would have {most:,} columns in one step, and {self.dialect} has at "
-                f"most {DIALECTS[self.dialect]:,}; train without bins (--bins 0), or export to "
-                ".onnx"
+                f"most {DIALECTS[self.dialect]:,}; {shorter}export to .onnx, or for duckdb"
             )
         used = _categories_in(line for level, own in selects if level == 1 for line in own)
         ctes = [self._values(i) for i in used]

@@ -53,7 +53,7 @@ class Operations(ABC):
 
     @abstractmethod
     def number(self, column: Column) -> Vector:
-        """Return a column of numbers, missing where it is null or NaN."""
+        """Return a column of numbers, missing where it is null, NaN, or above 1e100 in size."""
 
     @abstractmethod
     def seconds(self, column: Column) -> Vector:
