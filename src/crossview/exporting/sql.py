@@ -244,8 +244,8 @@ class _Query(Operations):
 
     def view(self, name: str, width: int) -> Vector:
         raise InputError(
-            f"has learned views of numbers ({name!r}: {width:,} columns), which no table has; SQL "
-            "needs a model that was trained on a table"
+            f"the model has learned views of numbers ({name!r}: {width:,} columns), which no table "
+            "has; SQL needs a model that was trained on a table"
         )
 
     def lookup(self, category: Any, rows: Mapping[str, np.ndarray], default: np.ndarray) -> Vector:
