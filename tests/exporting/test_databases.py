@@ -307,3 +307,71 @@ def test_the_check_does_not_depend_on_the_order_in_which_rows_come_back(tmp_path
     exported = crossview.export(trained.fitted, tmp_path / "m.sql")
     assert exported.difference.n_rows == 64
     assert exported.difference.largest < 1e-9
+
+
+def test_wide_views_and_many_classes_make_no_deep_query():
+    """Parsers have a stack of a hundred places; of a maximum of two DuckDB wrote each twice."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.1, (120, 200)).astype(float)
+    wide = pa.table({f"w__{j}": column for j, column in enumerate(counts.T)})
+    wide = wide.append_column("o__x", pa.array(rng.normal(size=120)))
+    wide = wide.append_column("y", pa.array(np.where(counts[:, 0] > 0, "yes", "no")))
+    many = pa.table({"v__x": rng.normal(size=120), "y": [f"class {i % 40}" for i in range(120)]})
+    for table, model in ((wide, "logistic-regression"), (many, "linear")):
+        fitted = train(table, "y", model=model).fitted
+        for dialect, run_query in (("duckdb", run_duckdb), ("sqlite", run_sqlite)):
+            query = sql_query(make_plan(fitted), dialect=dialect)
+            assert len(query) < 250_000
+            check(run_query(query, table), fitted, table)
+
+
+def test_times_are_read_to_the_microsecond():
+    rng = np.random.default_rng(0)
+    start = np.datetime64("1969-12-31T23:59:50", "us")
+    times = (start + rng.integers(0, 10**14, 60)).astype("M8[s]").astype(str)
+    ends = ["", ".999999", ",9996", ".9994+02:00", ".5Z", ".000001 -0130"]
+    words = [f"{t}{ends[i % 6]}" for i, t in enumerate(times)]
+    table = pa.table({"v__t": words, "y": np.where(times < "1971-08", "no", "yes")})
+    fitted = train(table, "y", model="logistic-regression").fitted
+    for dialect, run_query in (("duckdb", run_duckdb), ("sqlite", run_sqlite)):
+        check(run_query(sql_query(make_plan(fitted), dialect=dialect), table), fitted, table)
+
+
+@pytest.mark.parametrize("bins", [None, 4])
+def test_a_query_of_too_many_columns_says_what_helps(tmp_path, bins):
+    rng = np.random.default_rng(0)
+    table = pa.table({f"v__{j}": column for j, column in enumerate(rng.normal(size=(900, 40)))})
+    table = table.append_column("y", pa.array(np.arange(40) % 2 == 0))
+    trained = train(table, "y", model="perceptron", encoder=ViewEncoder(bins=bins))
+    advice = "; train without bins" if bins else "; export to .onnx"
+    with pytest.raises(InputError, match=advice):
+        export(trained, tmp_path / "m.sql", dialect="postgres")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_empty_category_is_missing_in_onnx_and_the_command_says_so(tmp_path, capsys):
+    table = pa.table({"v__c": ["", "a", "b"] * 20, "y": ["yes", "no", "no"] * 20})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    crossview.save(train(table, "y", model="perceptron").fitted, tmp_path / "m.safetensors")
+    words = ["export", tmp_path / "m.safetensors", "--rows", tmp_path / "t.parquet"]
+    status, _, err = run(capsys, *words, "-o", tmp_path / "m.onnx")
+    assert (status, "are '' (missing in ONNX), new, or" in err[-1]) == (0, True)
+    status, _, err = run(capsys, *words, "-o", tmp_path / "m.sql")
+    assert "scores as the model to within" in err[-1]
+
+
+def test_numbers_that_the_model_refuses_are_missing():
+    """A database has no error for a row, and would answer with a number that means nothing."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 60))
+    table = pa.table({"a__x": x, "b__z": z, "y": np.where(x > 0, "yes", "no")})
+    fitted = train(table, "y", model="trees").fitted
+    plan = make_plan(fitted)
+    odd = [math.inf, -math.inf, math.nan, 1e300, -1e101, None, 1e100]
+    rows = pa.table({"a__x": odd, "b__z": [0.5] * len(odd)})
+    read = rows.set_column(0, "a__x", pa.array([None] * 6 + [1e100]))
+    check(run_duckdb(sql_query(plan), rows), fitted, read)
+    check(run_sqlite(sql_query(plan, dialect="sqlite"), rows), fitted, read)
+    found = run_onnx(plan, rows)["probabilities"][:, 1]
+    there = predict(fitted, read)["probability_yes"].to_numpy()
+    np.testing.assert_allclose(found, there, atol=TOLERANCE_OF_ONNX)

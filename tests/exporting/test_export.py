@@ -152,3 +152,47 @@ def test_the_runtime_is_python_3_9(folder, tmp_path):
         "assert set(names) <= sys.stdlib_module_names, names\n"
     )
     subprocess.run([sys.executable, "-I", "-c", code, tmp_path / "m.py"], check=True)
+
+
+def test_weights_of_users_are_not_exported(tmp_path):
+    rng = np.random.default_rng(0)
+    x, user = rng.normal(size=80), [f"u{i % 4}" for i in range(80)]
+    table = pa.table({"v__x": x, "v__user": user, "y": np.where(x > 0, "yes", "no")})
+    trained = train(table, "y", model="arow:diagonal", encoder=crossview.ViewEncoder(per="v__user"))
+    file = tmp_path / "m.safetensors"
+    crossview.save(trained.fitted, file, info=trained.info)
+    for suffix in ("py", "js", "html", "json", "sql", "onnx"):
+        with pytest.raises(InputError, match=r"users \('v__user'\) have no portable form") as error:
+            export(file, tmp_path / f"m.{suffix}")
+        assert error.value.file == str(file)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_features_of_sparse_files_have_positions_unless_they_are_hashed(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    lines = {"svm": [], "ffm": [], "vw": []}
+    for _ in range(40):
+        i, j = rng.integers(3, 9), rng.integers(9, 40)
+        lines["svm"].append(f"{i % 2} {i}:1 {j}:0.5\n")
+        lines["ffm"].append(f"{i % 2} 0:{i}:1 1:{j}:0.5\n")
+        lines["vw"].append(f"{2 * (i % 2) - 1} |a x{i} |b y{j}\n")
+    for suffix, own in lines.items():
+        (tmp_path / f"t.{suffix}").write_text("".join(own))
+    views = {"a": "3:8", "b": "9:39"}
+    trained = train(tmp_path / "t.svm", model="logistic-regression", views=views)
+    file = tmp_path / "m.py"
+    export(trained, file)
+    there = list(crossview.predict(trained, tmp_path / "t.svm")["probability_1"].to_numpy())
+    program = runpy.run_path(str(file))
+    for line, p in zip(lines["svm"], there, strict=True):
+        (i, x), (j, y) = (one.split(":") for one in line.split()[1:])
+        row = {"a": {int(i) - 3: float(x)}, "b": {int(j) - 9: float(y)}}
+        assert list(program["predict_proba"](row).values())[1] == pytest.approx(p)
+    file.unlink()
+    model = tmp_path / "m.safetensors"
+    for suffix in ("vw", "ffm"):
+        source = [tmp_path / f"t.{suffix}", "--model", "perceptron", "--hash-bits", 2]
+        assert run(capsys, "train", *source, "-o", model)[0] == 0
+        status, _, err = run(capsys, "export", model, "-o", file)
+        assert (status, "hashed have no portable form" in err[-1]) == (2, True)
+    assert not file.exists()

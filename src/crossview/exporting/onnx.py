@@ -6,11 +6,13 @@ Numbers are float64, but for sums of trees, which the operator for trees gives a
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from crossview.data.encoding.columns import LARGEST
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectors import Operations, Vector, lower
@@ -154,7 +156,7 @@ class _Graph(Operations):
     # --- inputs ------------------------------------------------------------------------------
 
     def number(self, column: Column) -> Vector:
-        return _Tensor(self._input(column.name, TensorProto.DOUBLE, 1), 1)
+        return self._sound(column.name, 1)
 
     def seconds(self, column: Column) -> Vector:
         return self.number(column)
@@ -173,7 +175,13 @@ class _Graph(Operations):
         )
 
     def view(self, name: str, width: int) -> Vector:
-        return _Tensor(self._input(name, TensorProto.DOUBLE, width), width)
+        return self._sound(name, width)
+
+    def _sound(self, name: str, width: int) -> Vector:
+        """Return an input of numbers, NaN where they are too large."""
+        x = _Tensor(self._input(name, TensorProto.DOUBLE, width), width)
+        is_large = self.binary("less", self.constant([LARGEST]), self.unary("abs", x))
+        return self.where(is_large, self.constant([math.nan]), x)
 
     def lookup(self, category: Any, rows: Mapping[str, np.ndarray], default: np.ndarray) -> Vector:
         table = f"weights{sum(len(one.lookups) for one in self.columns.values())}"

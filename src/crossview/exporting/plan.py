@@ -20,10 +20,12 @@ programs that look categories up and hash nothing; they are not part of ``to_dic
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError
 from crossview.portable.as_json import as_json
@@ -77,10 +79,19 @@ def make_plan(model: Any) -> Plan:
         raise InputError(f"{name} is no fitted learner of this package", file=file)
     try:
         described = learner.portable()
+        encoder, names = _describe_encoders([step for _, step in encoders], described)
     except InputError as error:
         raise InputError(error.message, file=file) from None
-    encoder, names = _describe_encoders([step for _, step in encoders], described)
     return Plan(encoder, described, names)
+
+
+def _in_place(encoder: ViewReader) -> bool:
+    """Return whether views are ranges of indices (1:60 or 3:0:30), in order, and not hashed."""
+    found = []
+    for own in (encoder.views or {}).values():
+        ranges = [re.search(r"(\d+):(\d+)$", str(one)) for one in own]
+        found.append(sum(int(one[2]) - int(one[1]) + 1 if one else 0 for one in ranges))
+    return encoder.format != "vw" and found == list(encoder.layout_.widths)
 
 
 def _describe_encoders(
@@ -97,6 +108,11 @@ def _describe_encoders(
             raise InputError(
                 f"{type(encoder).__name__} has no portable form; train on a table, or on views of "
                 "numbers"
+            )
+        if isinstance(encoder, ViewReader) and not _in_place(encoder):
+            raise InputError(
+                f"features of {encoder.format} files that are hashed have no portable form; train "
+                "on a table, or on views that are ranges with a --hash-bits that holds them"
             )
         factors = [a * b for a, b in zip(factors, encoder.factors().tolist(), strict=True)]
     return NumberEncoder(model.views, model.widths, factors), {}

@@ -7,18 +7,20 @@ what they weigh.  Expressions are those of sqlglot, which knows how each dialect
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from crossview.data.encoding.columns import LARGEST
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectors import Operations, Vector, format_of, lower
-from crossview.portable.encoding import Column
+from crossview.portable.encoding import Column, TableEncoder
 from crossview.portable.scoring import Trees
 
 try:
@@ -38,7 +40,8 @@ DIALECTS = {
 TABLE = "rows_to_score"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
 ISO = "%Y-%m-%d"
-# terms between two parentheses: a sum must not be as deep as it is long
+# terms between two parentheses: a sum must not be as deep as it is long, nor need a function
+# more arguments than databases take
 TERMS = 32
 # EXP of what is below is an error in PostgreSQL, and 0 up to rounding
 LEAST_EXPONENT = -700.0
@@ -76,7 +79,9 @@ def sql_query(
     names = [*keep, *(name for name, _ in own)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two columns of the answer are called {twice[0]!r}; keep no such column")
-    return query.text(_table_name(table, dialect), list(keep), own)
+    has_bins = isinstance(plan.encoder, TableEncoder) and plan.encoder.n_bins > 0
+    shorter = "train without bins (--bins 0), or " if has_bins else ""
+    return query.text(_table_name(table, dialect), list(keep), own, shorter)
 
 
 def _table_name(table: str, dialect: str) -> str:
@@ -130,11 +135,9 @@ class _Query(Operations):
     def number(self, column: Column) -> Vector:
         if ("number", column.name) not in self.inputs:
             x: Any = exp.cast(self._source(column), "double")
-            nan = exp.cast(exp.Literal.string("NaN"), "double")
-            if self.dialect == "bigquery":
-                x = exp.Case().when(exp.IsNan(this=x.copy()), exp.null()).else_(x)
-            elif self.dialect != "sqlite":  # where NaN is NULL
-                x = exp.Nullif(this=x, expression=nan)
+            # NaN is above all numbers, or compares with none
+            is_sound = exp.Between(this=x, low=_number(-LARGEST), high=_number(LARGEST))
+            x = exp.Case(ifs=[exp.If(this=is_sound, true=x.copy())])
             self.inputs["number", column.name] = [self._kept(x, 0)]
         return self.inputs["number", column.name]
 
@@ -188,14 +191,15 @@ class _Query(Operations):
     def _seconds_of(self, time: Any) -> Any:
         """Return the seconds since 1970 of a time, or of a text as in ISO 8601."""
         if self.dialect == "sqlite":
-
-            def part(letter: str) -> Any:
-                words = [exp.Literal.string(letter), time.copy()]
-                return exp.cast(exp.Anonymous(this="STRFTIME", expressions=words), "double")
-
-            # whole seconds, and those of the minute with and without their fraction
-            fraction = exp.Sub(this=part("%f"), expression=part("%S"))
-            return exp.Paren(this=exp.Add(this=part("%s"), expression=exp.Paren(this=fraction)))
+            # its functions round to milliseconds; the model, to microseconds
+            t = time.sql()
+            return sqlglot.parse_one(
+                f"CASE WHEN INSTR({t}, '.') > 0 THEN "
+                f"CAST(STRFTIME('%s', SUBSTR({t}, 1, INSTR({t}, '.') - 1)) AS DOUBLE) + "
+                f"ROUND(CAST(SUBSTR({t}, INSTR({t}, '.')) AS DOUBLE), 6) "
+                f"ELSE CAST(STRFTIME('%s', {t}) AS DOUBLE) END",
+                dialect="sqlite",
+            )
         time = exp.cast(time, "timestamp")
         if self.dialect == "bigquery":
             time = exp.Anonymous(this="UNIX_MICROS", expressions=[time])
@@ -240,8 +244,8 @@ class _Query(Operations):
 
     def view(self, name: str, width: int) -> Vector:
         raise InputError(
-            f"has learned views of numbers ({name!r}: {width:,} columns), which no table has; SQL "
-            "needs a model that was trained on a table"
+            f"the model has learned views of numbers ({name!r}: {width:,} columns), which no table "
+            "has; SQL needs a model that was trained on a table"
         )
 
     def lookup(self, category: Any, rows: Mapping[str, np.ndarray], default: np.ndarray) -> Vector:
@@ -358,16 +362,20 @@ class _Query(Operations):
         return _Expression(_sum(terms), level)
 
     def largest(self, a: Vector) -> Vector:
-        top = a[0]
-        for one in a[1:]:
-            top = self._binary("max", top, one)
-        return [top]
+        if not any(isinstance(one, _Expression) for one in a):
+            return [functools.reduce(functools.partial(_fold, "max"), a)]
+
+        def greatest(terms: Sequence[Any]) -> Any:
+            return exp.Greatest(this=terms[0], expressions=terms[1:], ignore_nulls=False)
+
+        return [_Expression(_grouped([_use(one) for one in a], greatest), max(map(_level, a)))]
 
     def any(self, a: Vector) -> Vector:
-        found: Element = False
-        for one in a:
-            found = self._binary("or", found, one)
-        return [found]
+        found = [one for one in a if isinstance(one, _Expression)]
+        if not found or any(one is True for one in a):
+            return [any(one is True for one in a)]
+        terms = [_wrapped(one.use()) for one in found]
+        return [_Expression(_grouped(terms, _chain(exp.Or)), max(map(_level, found)))]
 
     def trees(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
         sums: list[list[Any]] = [[] for _ in range(width)]
@@ -425,8 +433,14 @@ class _Query(Operations):
     def _write(self, expression: Any) -> str:
         return expression.sql(dialect=self.dialect)
 
-    def text(self, table: str, keep: Sequence[str], answers: Sequence[tuple[str, Element]]) -> str:
-        """Return the query."""
+    def text(
+        self,
+        table: str,
+        keep: Sequence[str],
+        answers: Sequence[tuple[str, Element]],
+        shorter: str,
+    ) -> str:
+        """Return the query; ``shorter`` says what else makes one of fewer columns."""
         quoted = {name: self._write(exp.to_identifier(name, quoted=True)) for name in keep}
         final, needed = [], set()
         for name, one in answers:
@@ -453,8 +467,7 @@ class _Query(Operations):
         if most > DIALECTS[self.dialect]:
             raise InputError(
                 f"the query would have {most:,} columns in one step, and {self.dialect} has at "
-                f"most {DIALECTS[self.dialect]:,}; train without bins (--bins 0), or export to "
-                ".onnx"
+                f"most {DIALECTS[self.dialect]:,}; {shorter}export to .onnx, or for duckdb"
             )
         used = _categories_in(line for level, own in selects if level == 1 for line in own)
         ctes = [self._values(i) for i in used]
@@ -574,14 +587,27 @@ def _wrapped(expression: Any) -> Any:
 
 def _sum(terms: Sequence[Any]) -> Any:
     """A sum, in parentheses of a few terms each."""
+    return _grouped(terms, _chain(exp.Add))
+
+
+def _chain(kind: Any) -> Callable[[Sequence[Any]], Any]:
+    """Return the function that writes an operator between terms."""
+
+    def chained(terms: Sequence[Any]) -> Any:
+        total = terms[0]
+        for one in terms[1:]:
+            total = kind(this=total, expression=one)
+        return total
+
+    return chained
+
+
+def _grouped(terms: Sequence[Any], of: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return what ``of`` makes of a few terms, and of those it made, until one is left."""
     while len(terms) > 1:
-        groups = []
-        for first in range(0, len(terms), TERMS):
-            total, *others = terms[first : first + TERMS]
-            for one in others:
-                total = exp.Add(this=total, expression=one)
-            groups.append(total)
-        terms = [exp.Paren(this=one) for one in groups] if len(groups) > 1 else groups
+        groups = [terms[first : first + TERMS] for first in range(0, len(terms), TERMS)]
+        terms = [of(own) if len(own) > 1 else own[0] for own in groups]
+        terms = list(map(_wrapped, terms)) if len(terms) > 1 else terms
     return terms[0]
 
 

@@ -53,7 +53,7 @@ class Operations(ABC):
 
     @abstractmethod
     def number(self, column: Column) -> Vector:
-        """Return a column of numbers, missing where it is null or NaN."""
+        """Return a column of numbers, missing where it is null, NaN, or above 1e100 in size."""
 
     @abstractmethod
     def seconds(self, column: Column) -> Vector:
@@ -157,10 +157,7 @@ class Operations(ABC):
 
     def either(self, *conditions: Vector) -> Vector:
         """Return whether one of these is true."""
-        found = conditions[0]
-        for one in conditions[1:]:
-            found = self.binary("or", found, one)
-        return found
+        return conditions[0] if len(conditions) == 1 else self.any(self.join(conditions))
 
     def negation(self, condition: Vector) -> Vector:
         """Return whether it is false."""
@@ -189,7 +186,7 @@ class Answers:
     """The outputs of a program; None if the model does not define one.
 
     ``prediction`` is a label or a number, and ``view_scores`` is missing where a view is; with
-    several classes they are those of the predicted class.
+    several classes they are those of the predicted class, relative to the mean of all.
     """
 
     prediction: Any
@@ -230,7 +227,7 @@ class _Lowering:
                 above = ops.binary("less", ops.constant([model.threshold]), ops.take(p, [1]))
                 index = ops.where(above, self.one, self.zero)
         if model.n_scores > 1:
-            own = [self._pick(one, index) for one in own]
+            own = [self._above_mean(one, index) for one in own]
         label = ops.label(index, model.classes)
         return Answers(label, scores, p, self._of_views(views, own))
 
@@ -246,19 +243,19 @@ class _Lowering:
         if ops.width(scores) == 1:
             return ops.where(ops.binary("less", self.zero, scores), self.one, self.zero)
         top, K = ops.keep(ops.largest(scores)), ops.width(scores)
-        index = ops.constant([K - 1.0])
-        for k in range(K - 2, -1, -1):  # the first one
-            is_less = ops.binary("less", ops.take(scores, [k]), top)
-            index = ops.where(is_less, index, ops.constant([float(k)]))
-        return ops.keep(index)
+        # the first of the highest, as the largest of their positions below zero
+        below = ops.constant(-np.arange(K, dtype=float))
+        others = ops.constant([1.0 - K])
+        found = ops.where(ops.binary("less", scores, top), others, below)
+        return ops.keep(ops.sub(self.zero, ops.largest(found)))
 
-    def _pick(self, scores: Vector, index: Vector) -> Vector:
-        """Return the score at a position."""
+    def _above_mean(self, scores: Vector, index: Vector) -> Vector:
+        """Return how much the score at a position is above the mean of all."""
         ops, K = self.ops, self.ops.width(scores)
+        scores = ops.keep(scores)
         away = ops.unary("abs", ops.sub(index, ops.constant(np.arange(float(K)))))
-        return ops.total(
-            ops.where(ops.binary("less", away, ops.constant([0.5])), scores, self.zero)
-        )
+        own = ops.where(ops.binary("less", away, ops.constant([0.5])), scores, self.zero)
+        return ops.sub(ops.total(own), ops.matmul(scores, np.full((K, 1), 1.0 / K)))
 
     def _scaled(self, a: Vector, scale: float, offset: Any) -> Vector:
         ops = self.ops

@@ -100,9 +100,10 @@ def _precise(target: str, away: Difference) -> str:
         return f"scores as the model to within {within} on {away.n_rows:,} rows"
     words = f"scores {away.n_larger:,} of {away.n_rows:,} rows by up to {within} otherwise"
     if target in ("SQL", "ONNX"):
+        empty = " '' (missing in ONNX)," if target == "ONNX" else ""
         words += (
-            ": their categories are new, or in a slot that another one had first; --categories "
-            "SOURCE looks up those of SOURCE, too"
+            f": their categories are{empty} new, or in a slot that another one had first; "
+            "--categories SOURCE looks up those of SOURCE, too"
         )
     return words
 

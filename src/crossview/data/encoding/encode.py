@@ -732,8 +732,8 @@ class ViewEncoder(ViewTransformer):
         check_is_fitted(self, "layout_")
         if self.per is not None:
             raise InputError(
-                f"a model with per={self.per!r} is not exported: its personal view has no portable "
-                "form; train one without per="
+                f"the weights of users ({self.per!r}) have no portable form; train without them, "
+                "or predict with crossview.compat.duckdb or polars, which run the model itself"
             )
         factors = self._scaler.factors() if self.scale_views else np.ones(self.layout_.n_views)
         return describe_encoder(self._rows, factors)
