@@ -269,10 +269,12 @@ def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
         ["describe", folder, "--label", "label"],
         ["train", folder, "--label", "label", "--in-order", "--model", "pa:squared", "-o", out],
         ["evaluate", tmp_path / "now.safetensors", folder, "--label", "label", "--no-views"],
+        ["compare", folder, "--label", "label", "--model", "pa:squared", "--cv", "2"],
     ):
         status, printed, err = run(capsys, *argv)
         assert status == 0, err
         assert any("80" in line for line in [*printed, *err])
+    assert printed[-1] == f"crossview replay {folder} --challenger MODEL"
     with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
         server.post("/learn", sent[:3])
     for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, TypeGuard
 
-__all__ = ["LOG", "has_password", "is_address"]
+__all__ = ["LOG", "has_password", "is_address", "is_log"]
 
 # in a folder
 LOG = "log.sqlite"
@@ -14,6 +15,11 @@ SCHEMES = ("postgresql://", "postgres://")
 def is_address(where: Any) -> TypeGuard[str]:
     """Return whether it is the address of a database, and no path."""
     return isinstance(where, str) and where.startswith(SCHEMES)
+
+
+def is_log(where: Any) -> bool:
+    """Return whether it is the log of a server: its address, or its folder."""
+    return is_address(where) or (isinstance(where, str) and Path(where, LOG).is_file())
 
 
 def has_password(address: str) -> bool:

@@ -22,6 +22,7 @@ from crossview.cli.options import (
 )
 from crossview.cli.output import Report, make_console, to_stdout, write_text
 from crossview.cli.words import as_options, said
+from crossview.data.addresses import is_log
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -330,6 +331,9 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
             which, command = _command(answer, row, rows, given)
             # one line however narrow the terminal, to be copied
             print(f"\nTrain {name} on {which}:\n{command}")
+    if is_log(log := rows.arguments.source):  # folds know all labels
+        ask = f"crossview replay {shlex.quote(str(log))} --challenger MODEL"
+        print(f"\nWould it have been better than what was served, as the labels came?\n{ask}")
 
 
 def _command(
