@@ -449,6 +449,19 @@ def test_a_full_disk_loses_nothing_and_recovers(tmp_path, model_file):
     assert replay(tmp_path).different == []
 
 
+def test_a_request_that_cannot_be_counted_is_answered(tmp_path, model_file, monkeypatch):
+    """The folder of the counts goes with the parent of the workers, which end after it."""
+    rows, _ = make_rows(1)
+
+    def gone(*labels):
+        raise FileNotFoundError("counter_1.db")
+
+    with serving(tmp_path, model_file) as server:
+        monkeypatch.setattr(server.serving._metrics, "_known", {})
+        monkeypatch.setattr(server.serving._metrics._requests, "labels", gone)
+        assert "id" in server.post("/predict", {"row": rows[0]})
+
+
 def test_a_damaged_log_is_refused_or_gives_the_same_model(tmp_path, model_file):
     """Never another model."""
     fill(tmp_path / "d", model_file)

@@ -504,6 +504,8 @@ class Serving:
                 response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except ClientDisconnect:
                 response = Response(status_code=400)
+            except asyncio.CancelledError:  # the server ends, and waits for nobody any more
+                response = as_json({"error": "the server ends; try again"}, 503)
             except (InputError, OSError) as error:  # a full disk, or a database that is away
                 words = error.strerror or str(error) if isinstance(error, OSError) else str(error)
                 self._say_anew(f"warning: {request.method} {path}: {words}")
@@ -1027,13 +1029,14 @@ class Metrics:
         self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def observe(self, path: str, status: int, seconds: float) -> None:
-        """Count a request."""
-        known = self._known.get((path, status))
-        if known is None:  # to find them takes longer than to count
-            found = self._requests.labels(path, status), self._seconds.labels(path)
-            known = self._known[path, status] = found
-        known[0].inc()
-        known[1].observe(seconds)
+        """Count a request, unless the folder of the counts is full, or went with the parent."""
+        with contextlib.suppress(OSError):
+            known = self._known.get((path, status))
+            if known is None:  # to find them takes longer than to count
+                found = self._requests.labels(path, status), self._seconds.labels(path)
+                known = self._known[path, status] = found
+            known[0].inc()
+            known[1].observe(seconds)
 
     def describe(self) -> list[Metric]:
         """Return nothing: what is collected depends on the log."""
