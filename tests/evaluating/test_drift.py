@@ -96,14 +96,14 @@ def test_a_reference_is_made_of_enough_rows_and_checked_when_it_is_read(trained)
     learner, reference = trained
     X = draw(np.random.default_rng(4), 60)
     assert make_reference(learner, X, 60, once=True) is None  # the first half was scaled otherwise
-    assert make_reference(learner, X, 1000, once=False)["a"]["scores"] is None
+    assert make_reference(learner, X, 1000, once=False)["a"][drift.SCORES] is None
     assert read_reference({}, VIEWS) is None
     for wrong in (
         {},
         {"a": 1, "b": 2},
         reference | {"a": reference["a"] | {"rows": -1}},
         reference | {"b": reference["b"] | {"inputs": {"edges": [2.0, 1.0], "counts": [1, 2, 3]}}},
-        reference | {"b": reference["b"] | {"scores": {"edges": [], "counts": [float("nan")]}}},
+        reference | {"b": reference["b"] | {drift.SCORES: {"edges": [], "counts": [float("nan")]}}},
     ):
         with pytest.raises(InputError, match="damaged reference"):
             read_reference({"reference": wrong}, VIEWS)
@@ -130,3 +130,14 @@ def test_the_view_that_decides_between_several_classes_has_the_largest_scores():
     learner = crossview.OnlineStackingClassifier(random_state=0).fit(X, y)
     a, b = np.abs(scores_of_views(learner, X)).mean(axis=0)
     assert a > 5 * b
+
+
+def test_scores_that_were_kept_in_another_form_are_not_compared(trained):
+    learner, reference = trained
+    old = {
+        view: {"scores" if name == drift.SCORES else name: value for name, value in one.items()}
+        for view, one in reference.items()
+    }
+    X = draw(np.random.default_rng(4), 200)
+    assert {one.what for one in drifts_of(learner, reference, X)} == {"missing", "inputs", "scores"}
+    assert {one.what for one in drifts_of(learner, old, X)} == {"missing", "inputs"}

@@ -1,5 +1,6 @@
 """Requests, and the log: what was acknowledged is learned, once, in its order."""
 
+import asyncio
 import contextlib
 import json
 import random
@@ -454,12 +455,27 @@ def test_a_request_that_cannot_be_counted_is_answered(tmp_path, model_file, monk
     rows, _ = make_rows(1)
 
     def gone(*labels):
-        raise FileNotFoundError("counter_1.db")
+        raise FileNotFoundError(2, "No such file", "counter_1.db")
 
     with serving(tmp_path, model_file) as server:
         monkeypatch.setattr(server.serving._metrics, "_known", {})
         monkeypatch.setattr(server.serving._metrics._requests, "labels", gone)
         assert "id" in server.post("/predict", {"row": rows[0]})
+        assert server.said[-1] == "warning: requests are not counted: No such file"
+
+
+def test_a_request_that_a_server_ends_without_is_to_be_tried_again(
+    tmp_path, model_file, monkeypatch
+):
+    rows, _ = make_rows(1)
+
+    def ended(rows):
+        raise asyncio.CancelledError
+
+    with serving(tmp_path, model_file) as server:
+        monkeypatch.setattr(server.serving.live, "predict_to_learn", ended)
+        answer = server.post("/predict", {"row": rows[0]}, 503)
+        assert answer["error"] == "the server ends; try again"
 
 
 def test_a_damaged_log_is_refused_or_gives_the_same_model(tmp_path, model_file):

@@ -40,6 +40,9 @@ FEWEST_ROWS, MOST_ROWS = 50, 1 << 20
 # two values that are closer, by their spread, are the same in practice: an edge between them
 # would divide rows that differ by rounding, or by one step of a learner
 NARROWEST_GAP = 1e-3
+# scores in a file; earlier ones, of several classes, were not relative to their mean, so they are
+# not compared
+SCORES = "relative_scores"
 
 
 class Parts(NamedTuple):
@@ -188,7 +191,7 @@ def make_reference(learner: Any, X: MultiView, n_rows: int, *, once: bool) -> di
             "rows": len(X),
             "missing": int(len(X) - there.sum()),
             "inputs": _parts_to_json(norms[there, v]),
-            "scores": _parts_to_json(scores[~np.isnan(scores[:, v]), v]),
+            SCORES: _parts_to_json(scores[~np.isnan(scores[:, v]), v]),
         }
     return reference
 
@@ -223,7 +226,7 @@ def _read_view(content: Mapping[str, Any]) -> ViewReference:
     rows, missing = int(content["rows"]), int(content["missing"])
     if not 0 <= missing <= rows <= MOST_ROWS or rows < 1:
         raise ValueError("its rows")
-    parts = [_read_parts(content[name]) for name in ("inputs", "scores")]
+    parts = [_read_parts(content["inputs"]), _read_parts(content.get(SCORES))]
     return ViewReference(np.array([rows - missing, missing]), *parts)
 
 

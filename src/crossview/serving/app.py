@@ -1030,13 +1030,15 @@ class Metrics:
 
     def observe(self, path: str, status: int, seconds: float) -> None:
         """Count a request, unless the folder of the counts is full, or went with the parent."""
-        with contextlib.suppress(OSError):
+        try:
             known = self._known.get((path, status))
             if known is None:  # to find them takes longer than to count
                 found = self._requests.labels(path, status), self._seconds.labels(path)
                 known = self._known[path, status] = found
             known[0].inc()
             known[1].observe(seconds)
+        except OSError as error:
+            self._serving._say_anew(f"warning: requests are not counted: {error.strerror}")
 
     def describe(self) -> list[Metric]:
         """Return nothing: what is collected depends on the log."""
