@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 USER = "user"
 # beyond this, squares and differences overflow
 LARGEST = 1e100
+# values of a column whose slots, or dates whose numbers, single rows keep
+MOST_KEPT = 1 << 16
 
 
 class Column(NamedTuple):

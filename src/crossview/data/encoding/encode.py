@@ -503,8 +503,6 @@ class ViewEncoder(ViewTransformer):
         if not hasattr(self, "layout_"):  # its error takes longer than the row
             check_is_fitted(self, "layout_")
         row, user = self._single_rows().encode(x)
-        if self.scale_views:
-            row = self._scaler.transform_one(row)
         return row if self._personal is None else self._personal.cross_one(row, user)
 
     def partial_fit_transform_one(self, x: Mapping[Any, Any]) -> OneRow:
@@ -527,8 +525,6 @@ class ViewEncoder(ViewTransformer):
             declared += [] if self.per is None else [self.per]
             self._table(pyarrow().Table.from_pylist([first_row(x, declared)]))
         row, user = self._single_rows().encode(x, learn=True)
-        if self.scale_views:
-            row = self._scaler.partial_fit_transform_one(row)
         return row if self._personal is None else self._personal.cross_one(row, user, learn=True)
 
     def table_of(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
@@ -565,7 +561,8 @@ class ViewEncoder(ViewTransformer):
 
     def _single_rows(self) -> SingleRows:
         if self._single is None:
-            self._single = SingleRows(self._rows, self.feature_names_in_)
+            scaler = self._scaler if self.scale_views else None
+            self._single = SingleRows(self._rows, self.feature_names_in_, scaler)
         return self._single
 
     # --- learned state ---------------------------------------------------------------------

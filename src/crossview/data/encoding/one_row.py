@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from crossview.data.encoding.columns import LARGEST, Column, as_codes, as_numbers
+from crossview.data.encoding.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
 from crossview.data.encoding.dates import as_times, date_numbers
 from crossview.data.encoding.document_frequency import weigh_rows
 from crossview.data.encoding.moments import SingleNumbers
@@ -25,11 +25,10 @@ from crossview.views import OneRow
 
 if TYPE_CHECKING:
     from crossview.data.encoding.row_encoder import RowEncoder
+    from crossview.data.encoding.view_scaler import ViewScaler
 
 # of Arrow's numbers
 LARGEST_INT = 1 << 63
-# values of a column whose slots, or dates whose numbers, are kept
-MOST_KEPT = 1 << 16
 # lists of names of columns whose places are kept
 MOST_KEYS = 256
 # names of columns that are not used, and are told of
@@ -124,10 +123,13 @@ class SingleRows:
     """Encoder of single rows, which shares the statistics of an encoder of tables.
 
     others: columns of the tables that are in no view.
+    scaler: by which views are scaled.
     """
 
-    def __init__(self, encoder: RowEncoder, others: Iterable[str]) -> None:
-        self._encoder, plan = encoder, encoder.plan
+    def __init__(
+        self, encoder: RowEncoder, others: Iterable[str], scaler: ViewScaler | None
+    ) -> None:
+        self._encoder, plan, self._scaler = encoder, encoder.plan, scaler
         self._user = plan.user
         self._layout = plan.layout
         self._names = list(dict.fromkeys(column.name for column in plan.columns))
@@ -164,14 +166,8 @@ class SingleRows:
         # of rows without texts, dates and shapes
         texts = any(column.kind == "text" for column in plan.hashed)
         is_plain = plan.unused is None and not texts
-        self._fill = RowFill(plan, encoder.quantiles) if is_plain else None
-        # of a row that has all numbers, and none of them 0
-        self._whole_row: OneRow | None = None
-        if not plan.hashed and not plan.n_bins:
-            columns = [
-                view.first_column + c for view in self._views for c in range(len(view.numbers))
-            ]
-            self._whole_row = OneRow(self._layout, columns, [], [True] * len(self._views))
+        statistics = encoder.moments, encoder.quantiles, encoder.standardizes
+        self._fill = RowFill(plan, *statistics, scaler) if is_plain else None
 
     def _view(self, view: str) -> _View:
         plan = self._encoder.plan
@@ -201,27 +197,24 @@ class SingleRows:
                 user = _string(self._user, cells[self._places[self._user.name]])
         except InputError as error:  # there is only one row, so its number says nothing
             raise InputError(error.message, column=error.column) from None
-        # 2. names, moments and bins
         if learn and encoder.slots.remember_names:
             for one, own in zip(self._hashed, terms, strict=True):
                 if own:
                     one.learn(own)
-        fill, raw, positions = self._fill, numbers, None
-        if learn or fill is None:
-            positions = encoder.positions_one(numbers, learn=learn)
+        # 2. numbers and slots
+        if self._fill is not None:
+            pairs = zip(self._hashed, terms, strict=True)
+            of_row = [-1 if term is None else one.slot(term[0]) for one, term in pairs]
+            return self._fill.row(numbers, of_row, learn=learn), user
+        positions = encoder.positions_one(numbers, learn=learn)
         if numbers and (learn or encoder.standardizes):
             standardized = self._single_numbers.standardize(numbers, learn=learn)
             numbers = standardized if encoder.standardizes else numbers
-        # 3. slots and words
-        whole = self._whole_row
-        if whole is not None and 0.0 not in numbers and not math.isnan(sum(numbers)):
-            return OneRow(whole.layout, whole.columns, numbers, whole.present), user
-        if fill is not None:
-            pairs = zip(self._hashed, terms, strict=True)
-            of_row = [-1 if term is None else one.slot(term[0]) for one, term in pairs]
-            return fill.row(raw, numbers, positions or None, of_row), user
-        assert positions is not None
-        return self._assemble(numbers, positions, self._slots(terms, learn=learn)), user
+        row = self._assemble(numbers, positions, self._slots(terms, learn=learn))
+        if self._scaler is None:
+            return row, user
+        scale = self._scaler.partial_fit_transform_one if learn else self._scaler.transform_one
+        return scale(row), user
 
     def table(self, rows: Sequence[Any]) -> Any:
         """Return rows as an Arrow table, whose rows are encoded as each row is alone.

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from crossview._jit import bind
 from crossview.batch import MAX_INT32, RowBuffers, make_rows
 from crossview.data.arrow import integers
-from crossview.data.encoding.columns import Coded, Column
+from crossview.data.encoding.columns import MOST_KEPT, Coded, Column
 from crossview.data.encoding.cross import (
     CONSTANT,
     LOW,
@@ -25,7 +25,6 @@ from crossview.data.encoding.cross import (
     place_names,
 )
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
-from crossview.data.encoding.one_row import MOST_KEPT
 from crossview.data.encoding.recent_users import RecentUsers
 from crossview.errors import InputError
 from crossview.saving.schema import Array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
@@ -31,7 +32,8 @@ class Quantiles:
         self._sparse = np.array([*sparse, *[False] * n_columns][:n_columns])
         self.count = np.zeros(n_columns, dtype=np.int64)
         self.knots = [np.empty(0)] * n_columns
-        self._first = [np.empty(0)] * n_columns  # the values, until the knots stay
+        self._first = [array("d") for _ in range(n_columns)]  # the values, until the knots stay
+        self._settled = False  # whether all knots stay
         self._as_lists: dict[int, tuple[np.ndarray, list[float]]] = {}
 
     def fit(self, values: np.ndarray) -> None:
@@ -64,15 +66,21 @@ class Quantiles:
 
     def positions_one(self, values: list[float], *, learn: bool = False) -> list[float]:
         """Return `positions` of one row."""
-        positions = []
-        for c, x in enumerate(values):
-            if learn and x == x and self.count[c] < LAST_PLACED:
-                wanted = self._next_placed(c)
-                self._add(c, np.array([x]))
-                if self.count[c] == wanted:
+        if learn:
+            self.learn_one(values)
+        return [self._position(self._knots_of(c), x) for c, x in enumerate(values)]
+
+    def learn_one(self, values: Sequence[float]) -> None:
+        """Add one row, and place knots where it is time to."""
+        if self._settled:
+            return
+        for c, (x, n) in enumerate(zip(values, self.count.tolist(), strict=True)):
+            if x == x and n < LAST_PLACED:
+                self._first[c].append(x)
+                self.count[c] = n + 1
+                if n + 1 >= FIRST_PLACED and not (n + 1) & n:  # a power of two
                     self._place(c)
-            positions.append(self._position(self._knots_of(c), x))
-        return positions
+        self._settled = bool((self.count == LAST_PLACED).all())
 
     def _knots_of(self, c: int) -> list[float]:
         """The knots of column c as a list, which is faster for single numbers."""
@@ -120,25 +128,26 @@ class Quantiles:
         lengths = np.asarray(state["n_knots"])
         self.knots = _split(state["knots"], lengths)
         waiting = np.where(self.count < LAST_PLACED, self.count, 0)
-        self._first = _split(state["first_values"], waiting)
+        self._first = [array("d", own) for own in _split(state["first_values"], waiting)]
+        self._settled = False
 
     def _next_placed(self, c: int) -> int:
         """Number of values of column c at which its knots are placed next."""
         return max(FIRST_PLACED, 1 << int(self.count[c]).bit_length())
 
     def _add(self, c: int, values: np.ndarray) -> None:
-        self._first[c] = np.concatenate([self._first[c], values])
+        self._first[c].frombytes(values.tobytes())
         self.count[c] = min(self.count[c] + len(values), LAST_PLACED)
 
     def _place(self, c: int) -> None:
         """Place the knots of column c in the middle of ranks 0 to 1/n, 1/n to 2/n, ..."""
         ranks = (np.arange(self.n_knots) + 0.5) / self.n_knots
-        first = self._first[c]
+        first = np.array(self._first[c])
         inside = (first != first[0]) & (first != first.max()) & (first != first.min())
         if inside.any() and not self._sparse[c]:
             self.knots[c] = np.unique(np.quantile(first, ranks))
         if self.count[c] == LAST_PLACED:
-            self._first[c] = np.empty(0)
+            self._first[c] = array("d")
 
     def _look_up(self, c: int, column: np.ndarray) -> np.ndarray:
         knots = self.knots[c]

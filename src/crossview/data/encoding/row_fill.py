@@ -9,29 +9,54 @@ from threading import Lock
 import numpy as np
 
 from crossview._jit import bind, borrowing
+from crossview.batch import read_only
 from crossview.data.encoding.fill import Cells, fill_rows, slot_buffer
+from crossview.data.encoding.moments import Moments, standardize_rows
 from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.quantiles import Quantiles
+from crossview.data.encoding.scale import scale_rows
+from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.kernels.rows import Rows
 from crossview.views import OneRow
 
 __all__ = ["RowFill"]
 
 
 class RowFill:
-    """The loop that fills rows, bound to the arrays of one row.
+    """The loops that standardize, bin, fill and scale rows, bound to the arrays of one row.
 
     Parameters
     ----------
     plan : Plan
         Without texts, and without columns that no row has.
+    moments : Moments
+        By which numbers are standardized.
     quantiles : Quantiles
         The knots of the bins.
+    standardizes : bool
+        Whether numbers are standardized.
+    scaler : ViewScaler or None
+        By which views are scaled.
     """
 
-    def __init__(self, plan: Plan, quantiles: Quantiles) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        moments: Moments,
+        quantiles: Quantiles,
+        standardizes: bool,
+        scaler: ViewScaler | None,
+    ) -> None:
         n, n_categories, V = len(plan.numbers), len(plan.hashed), plan.layout.n_views
         self._layout, self._quantiles, self._lock = plan.layout, quantiles, Lock()
-        self._raw, self._values = np.empty((1, n)), np.empty((1, n))
+        self._raw, standardized = np.empty((1, n)), np.empty((1, n))
+        values = standardized if standardizes else self._raw
+        self._standardize = [
+            bind(standardize_rows, self._raw, learn, moments.given, standardized)
+            if learn or standardizes
+            else None
+            for learn in (False, True)
+        ]
         self._positions = np.empty((1, n if plan.n_bins else 0))
         self._codes = np.empty((n_categories, 1), dtype=np.int32)
         self._slots = np.empty(n_categories, dtype=np.int32)
@@ -40,7 +65,7 @@ class RowFill:
         most = (3 if plan.n_bins else 1) * n + n_categories
         self._data, self._indices = np.empty(most), np.empty(most, dtype=np.int32)
         self._indptr = np.zeros(2, dtype=np.int32)
-        cells = Cells(self._values, self._positions, self._codes, self._slots, starts)
+        cells = Cells(values, self._positions, self._codes, self._slots, starts)
         matrix = self._data, self._indices, self._indptr
         buffer = slot_buffer(n_categories)
         blocks = plan.blocks()
@@ -52,43 +77,67 @@ class RowFill:
         self._below, self._share = np.empty((1, n)), np.empty((1, n))
         found = self._below, self._share
         self._place = bind(place_row, self._raw, self._knots, self._n_knots, found)
+        # the same row for the loop that scales it, bound to the sums of the scaler as they are
+        self._scaler, self._scaled = scaler, np.empty(most)
+        self._total = np.empty(0)
+        self._end = np.zeros(2, dtype=np.uint64)
+        self._rows = Rows(
+            read_only(self._data),
+            read_only(self._indices.view(np.uint32)),
+            read_only(self._end),
+            False,
+            read_only(plan.layout.ptr.view(np.uint64)),
+            read_only(np.ones((1, V), dtype=bool)),
+        )
 
-    def row(
-        self,
-        raw: Sequence[float],
-        numbers: Sequence[float],
-        positions: Sequence[float] | None,
-        slots: Sequence[int],
-    ) -> OneRow:
-        """Return a row as `fill_rows` has it.
+    def row(self, numbers: Sequence[float], slots: Sequence[int], *, learn: bool) -> OneRow:
+        """Return a row as a table of this row is encoded; ``learn`` learns it first.
 
         Parameters
         ----------
-        raw, numbers : sequence of float
-            As they came, and standardized; NaN where missing.
-        positions : sequence of float or None
-            Between knots; None: they are found here.
+        numbers : sequence of float
+            As they came; NaN where missing.
         slots : sequence of int
             Of each category, -1 where missing.
+        learn : bool
+            Whether the statistics learn the row before it is encoded.
         """
         with self._lock:
-            self._values[0] = numbers
-            if positions is not None:
-                self._positions[0] = positions
-            elif self._positions.size:
+            self._raw[0] = numbers
+            standardize = self._standardize[learn]
+            if standardize is not None:
+                standardize()
+            if self._positions.size:
+                if learn:
+                    self._quantiles.learn_one(numbers)
                 self._update_knots()
-                self._raw[0] = raw
                 self._place()
                 # not in the loop, where sum and product would be rounded once and not twice
                 np.add(self._share, self._below, out=self._positions)
-            if len(slots):
+            if slots:
                 self._slots[:] = slots
                 np.minimum(self._slots, 0, out=self._codes[:, 0])
             self._present[:] = False
             self._fill()
             n = int(self._indptr[1])
-            columns, values = self._indices[:n].tolist(), self._data[:n].tolist()
+            data = self._data if self._scaler is None else self._scale(n, learn=learn)
+            columns, values = self._indices[:n].tolist(), data[:n].tolist()
             return OneRow(self._layout, columns, values, self._present[0].tolist())
+
+    def _scale(self, n: int, *, learn: bool) -> np.ndarray:
+        """Return the values of the row, scaled view by view."""
+        scaler = self._scaler
+        assert scaler is not None
+        total, count = scaler.sums(self._layout)
+        if total is not self._total:
+            self._total = total
+            self._loops = [
+                bind(scale_rows, self._rows, one, total, count, self._scaled)
+                for one in (False, True)
+            ]
+        self._end[1] = n
+        self._loops[learn]()
+        return self._scaled
 
     def _update_knots(self) -> None:
         knots = self._quantiles.knots

@@ -186,6 +186,22 @@ class ViewScaler(ViewTransformer):
         self.layout_ = layout
         self._total, self.count_ = np.zeros(layout.n_views), np.zeros(layout.n_views)
 
+    def sums(self, layout: ViewLayout) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sum of the norms of each view and the rows that have it, which rows change.
+
+        Parameters
+        ----------
+        layout : ViewLayout
+            The views, if there was no row yet.
+
+        Returns
+        -------
+        total, count : ndarray of shape (n_views,)
+        """
+        if not hasattr(self, "layout_"):
+            self.use_layout(layout)
+        return self._total, self.count_
+
     @property
     def mean_norm_(self) -> np.ndarray:
         """Mean norm of each view so far; 1 for one that was always empty."""
