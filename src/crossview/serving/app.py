@@ -31,6 +31,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from crossview.data.databases import AwayError
 from crossview.data.server_log import (
@@ -65,6 +66,7 @@ from crossview.serving.requests import (
     check_id,
     decoded,
     fault_of,
+    header_of,
     read_body,
     read_file,
     read_row,
@@ -221,11 +223,26 @@ class Serving:
             Route("/docs", self.document_page, methods=["GET"]),
             self._route("/ping", self.ready, None, "GET"),
         ]
-        self.app = Starlette(
+        self.endpoints = {
+            (method, route.path): route.endpoint
+            for route in routes
+            for method in route.methods or ()
+            if method != "HEAD"
+        }
+        self._others = Starlette(
             routes=routes,
             lifespan=self._lifespan,
             exception_handlers={404: _no_endpoint, 405: _no_endpoint},
         )
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request: at once if an endpoint has its path, or by what Starlette has."""
+        answer: Any = self._others
+        if scope["type"] == "http":
+            endpoint = self.endpoints.get((scope["method"], scope["path"]))
+            if endpoint is not None:
+                answer = await endpoint(Request(scope, receive))
+        await answer(scope, receive, send)
 
     # --- life ----------------------------------------------------------------------------------
 
@@ -525,10 +542,10 @@ class Serving:
     def _check_token(self, request: Request, role: str) -> None:
         tokens = self.settings.tokens
         if not tokens:
-            if self.settings.local and not _is_here(request.headers.get("host")):
+            if self.settings.local and not _is_here(header_of(request, b"host")):
                 raise RefusedError(403, "name this machine by its address, or localhost")
             return
-        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        kind, _, given = header_of(request, b"authorization").partition(" ")
         allowed = [tokens[name] for name in {role, "operator"} if name in tokens]
         # all are compared, in constant time
         fits = [hmac.compare_digest(given.encode(), token.encode()) for token in allowed]
@@ -1083,9 +1100,9 @@ def _switch(request: Request, name: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _is_here(host: str | None) -> bool:
+def _is_here(host: str) -> bool:
     """Return whether the header of the host has an address, or localhost, or there is none."""
-    if host is None:
+    if not host:
         return True
     try:
         name = urlsplit(f"//{host}").hostname

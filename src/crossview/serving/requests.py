@@ -31,6 +31,7 @@ __all__ = [
     "as_json",
     "decoded",
     "fault_of",
+    "header_of",
     "read_body",
     "read_file",
     "read_row",
@@ -195,32 +196,33 @@ def as_json(content: Any, status: int = 200, **headers: str) -> Response:
     return Response(_encoder.encode(content), status, headers or None, "application/json")
 
 
+def header_of(request: Request, name: bytes) -> str:
+    """Return a header of a request; "" if it has none."""
+    for key, value in request.scope["headers"]:
+        if key == name:
+            return str(value, "latin-1")
+    return ""
+
+
 async def read_body(request: Request) -> bytes:
     """Return the body of a request; one that is no JSON, or too large, is refused."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # which no form of a foreign page can send
-        raise RefusedError(415, "give the header content-type: application/json")
-    too_large = RefusedError(413, f"a body has at most {MOST_BYTES >> 20} MB; send several")
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > MOST_BYTES:
-        raise too_large
-    body = b""
-    while True:
+    _check_kind(request, "application/json")  # which no form of a foreign page can send
+    length = header_of(request, b"content-length")
+    size, body = int(length) if length.isdecimal() else 0, b""
+    while size <= MOST_BYTES:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         body = body + message.get("body", b"") if body else message.get("body", b"")
-        if len(body) > MOST_BYTES:
-            raise too_large
-        if not message.get("more_body", False):
+        size = len(body)
+        if size <= MOST_BYTES and not message.get("more_body", False):
             return body
+    raise RefusedError(413, f"a body has at most {MOST_BYTES >> 20} MB; send several")
 
 
 async def read_file(request: Request, path: Path) -> None:
     """Write the body of a request to a file."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/octet-stream":
-        raise RefusedError(415, "give the header content-type: application/octet-stream")
+    _check_kind(request, "application/octet-stream")
     size = 0
     with path.open("wb") as file:
         async for part in request.stream():
@@ -228,6 +230,12 @@ async def read_file(request: Request, path: Path) -> None:
             if size > MOST_BYTES_OF_MODEL:
                 raise RefusedError(413, f"a model file has at most {MOST_BYTES_OF_MODEL >> 20} MB")
             file.write(part)
+
+
+def _check_kind(request: Request, kind: str) -> None:
+    given = header_of(request, b"content-type")
+    if given != kind and given.partition(";")[0].strip().lower() != kind:
+        raise RefusedError(415, f"give the header content-type: {kind}")
 
 
 def decoded(body: bytes, kind: Any) -> Any:

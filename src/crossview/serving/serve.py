@@ -215,6 +215,7 @@ def _work(
             access_log=False,
             server_header=False,
             lifespan="on",
+            interface="asgi3",
             timeout_graceful_shutdown=5,
         )
         so_far = f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
