@@ -14,6 +14,12 @@ Several servers of one log: the one that leads is killed, or stands still until 
 
     python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 20 --log postgresql://user@host/db
 
+Requests are cut and changed: each is answered, none by an error of the server, and what was learned
+meanwhile is learned again by a replay.  Or clients ask for an hour, and memory stays flat.
+
+    python fuzz/servers.py MODEL.safetensors ROWS.jsonl --requests 1000000
+    python fuzz/servers.py MODEL.safetensors ROWS.jsonl --soak 3600
+
 A small disk is filled while clients ask, and emptied again: the server goes on by itself.
 
     mount -t tmpfs -o size=4m none /mnt/small
@@ -37,7 +43,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +122,14 @@ class Client(threading.Thread):
         if chance < 0.9:
             self._post(connection, "/label", [{"id": one, "label": label} for one in ids])
             memory.labels |= dict.fromkeys(ids, json.dumps(label))
+
+
+class Calm(Client):
+    """Sends some requests a second."""
+
+    def _step(self, connection: http.client.HTTPConnection) -> None:
+        time.sleep(0.02)
+        super()._step(connection)
 
 
 class Roamer(Client):
@@ -377,23 +393,167 @@ def kill_and_check(
             for client in clients:
                 client.join()
     # the last one learns what is left, and is then told to end
-    model = folder / "live.safetensors"
     assert not memory.refused, memory.refused[:3]
+    return _end_and_check(folder, server, clients, memory)
+
+
+def _end_and_check(
+    folder: Path, server: Any, clients: list[Client], memory: Memory
+) -> tuple[int, int]:
+    """Tell a server to end, and check what is left; return labels and predictions."""
     for client in clients:
         client.ended.set()
+    for client in clients:
         client.join()
     server.kill(signal.SIGTERM)
     server.wait()
-    newest = max((folder / "data" / "snapshots").iterdir())
-    model.write_bytes(newest.read_bytes())
+    newest = max((folder / "data" / "snapshots").iterdir()).read_bytes()
     found = replay(folder / "data", output=folder / "again.safetensors")
     assert not found.different, found
-    assert (folder / "again.safetensors").read_bytes() == model.read_bytes()
+    assert (folder / "again.safetensors").read_bytes() == newest
     with contextlib.closing(Log(folder / "data", read_only=True)) as log:
         _check_memory(memory, log)
         n_predictions, n_labels, _ = log.counts()
     assert len(memory.labels) <= n_labels == found.labels
     return n_labels, n_predictions
+
+
+def soak_and_check(
+    folder: Path,
+    start: Callable[[Path], Any],
+    rows: Callable[[random.Random], tuple[Any, Any]],
+    seconds: float,
+    seed: int,
+) -> tuple[int, int, list[float]]:
+    """Ask a server for long; return labels, predictions, and its memory in MB along the way.
+
+    Parameters
+    ----------
+    folder, start, rows, seed
+        As for `kill_and_check`.
+    seconds : float
+        How long.
+    """
+    memory, errors, used = Memory(), folder / "errors", list[float]()
+    errors.write_text("")
+    server = start(errors)
+    port = wait_for_port(server, errors)
+    clients: list[Client] = [Calm(port, memory, rows, f"{seed}-{i}") for i in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for _ in range(20):
+        time.sleep(seconds / 20)
+        status = Path(f"/proc/{server.pid}/status").read_text()
+        used.append(int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024)
+    assert not memory.refused, memory.refused[:3]
+    return *_end_and_check(folder, server, clients, memory), used
+
+
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    1e308,
+    10**40,
+    "",
+    "\ud800",
+    "x" * 70_000,
+    [],
+    {},
+    [[[]]],
+    {"a": {"b": {}}},
+]
+
+
+def odd_request(
+    chance: random.Random, rows: Callable[[random.Random], tuple[Any, Any]], number: int
+) -> tuple[str, bytes]:
+    """Return path and body of a request that is cut or changed, or as it should be.
+
+    Parameters
+    ----------
+    chance : random.Random
+    rows : callable
+        Draws a row and a label.
+    number : int
+        Of the request, for its id.
+    """
+    row, label = rows(chance)
+    path, body = chance.choice(
+        [
+            ("/predict", {"row": row}),
+            ("/predict?durable=1", {"row": row, "id": f"f{number}"}),
+            ("/predict?explain=1", {"rows": [row, row]}),
+            ("/label", {"id": f"f{chance.randrange(number + 1)}", "label": label}),
+            ("/label", [{"id": f"f{chance.randrange(number + 1)}", "label": label}]),
+            ("/learn", [{"row": row, "label": label}]),
+            ("/invocations", {"dataframe_records": [row]}),
+            ("/invocations", {"dataframe_split": {"columns": ["a"], "data": [[1]]}}),
+        ]
+    )
+    if chance.random() < 0.5:  # a part of it is another one
+        body = json.loads(json.dumps(body))
+        part: Any = body
+        while isinstance(part, dict | list) and part:
+            key = chance.choice(list(part) if isinstance(part, dict) else range(len(part)))
+            if chance.random() < 0.4 or not isinstance(part[key], dict | list):
+                part[key] = chance.choice(ODD)
+                break
+            part = part[key]
+    sent = bytearray(json.dumps(body).encode())
+    kind = chance.random()
+    if kind < 0.2:
+        del sent[chance.randrange(len(sent)) :]
+    elif kind < 0.5:
+        for _ in range(chance.choice([1, 1, 3])):
+            sent[chance.randrange(len(sent))] = chance.randrange(256)
+    elif kind < 0.6:
+        at = chance.randrange(len(sent))
+        sent[at:at] = chance.choice([b'"', b"}", b"[" * 2000, b"1e999", b"\xff", b"\x00", b"NaN"])
+    return path, bytes(sent)
+
+
+def change_and_check(
+    folder: Path,
+    start: Callable[[Path], Any],
+    rows: Callable[[random.Random], tuple[Any, Any]],
+    n: int,
+    seed: int,
+) -> dict[int, int]:
+    """Send requests that are cut and changed; return how many had each status.
+
+    Parameters
+    ----------
+    folder, start, rows, seed
+        As for `kill_and_check`.
+    n : int
+        Requests.
+    """
+    errors = folder / "errors"
+    errors.write_text("")
+    server = start(errors)
+    port = wait_for_port(server, errors)
+
+    def send(client: int) -> Counter[int]:
+        counts = Counter[int]()
+        chance = random.Random(f"{seed}-{client}")
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        for number in range(client, n, CLIENTS):
+            path, body = odd_request(chance, rows, number)
+            connection.request("POST", path, body, {"content-type": "application/json"})
+            answer = connection.getresponse()
+            content = json.loads(answer.read())
+            counts[answer.status] += 1
+            if answer.status == 429:  # too many records wait for the disk
+                time.sleep(0.01)
+            assert answer.status < 500, (path, body[:500], answer.status, content)
+        connection.close()
+        return counts
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        counts = sum(pool.map(send, range(CLIENTS)), Counter[int]())
+    _end_and_check(folder, server, [], Memory())
+    return dict(sorted(counts.items()))
 
 
 def _check_memory(memory: Memory, log: Log) -> None:
@@ -527,6 +687,8 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--damage", type=int, default=0, help="places of its log, afterwards")
     parser.add_argument("--log", help="the address of an empty database, for three servers")
+    parser.add_argument("--requests", type=int, help="cut and changed, in place of kills")
+    parser.add_argument("--soak", type=float, help="seconds of requests, in place of kills")
     parser.add_argument("--disk", help="a small disk to fill, in place of kills")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
@@ -568,6 +730,23 @@ def main() -> None:
             print(
                 f"a full disk: 503, and {took:.1f} s after it had room again it went on, with all "
                 f"labels that it had acknowledged ({labels:,} in the log)"
+            )
+            return
+        if given.soak:
+            found = soak_and_check(Path(folder), start, draw, given.soak, given.seed)
+            labels, predictions, used = found
+            print(
+                f"{given.soak:,.0f} s: {predictions:,} predictions and {labels:,} labels, none "
+                "that was acknowledged is lost; live and replay have the same bytes; MB of memory: "
+                f"{', '.join(f'{one:.0f}' for one in used)}"
+            )
+            return
+        if given.requests:
+            statuses = change_and_check(Path(folder), start, draw, given.requests, given.seed)
+            words = ", ".join(f"{n:,} {status}" for status, n in statuses.items())
+            print(
+                f"{given.requests:,} requests: {words}; none was an error of the server, and a "
+                "replay gave the same bytes"
             )
             return
         labels, predictions = kill_and_check(Path(folder), start, draw, given.kills, given.seed)

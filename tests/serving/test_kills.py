@@ -5,22 +5,32 @@ import sys
 import pytest
 
 import forks
-from fuzz.servers import kill_and_check
+from fuzz.servers import change_and_check, kill_and_check
 from live_servers import make_rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9")
 
 
-def test_what_was_acknowledged_survives_kills(tmp_path, model_file):
+def draw(chance):
     rows, labels = make_rows(50)
+    t = chance.randrange(50)
+    return rows[t], labels[t]
 
-    def draw(chance):
-        t = chance.randrange(50)
-        return rows[t], labels[t]
 
-    def start(errors):
+@pytest.fixture
+def start(tmp_path, model_file):
+    def started(errors):
         argv = ["serve", model_file, "--data", tmp_path / "data", "--port", "0"]
         return forks.start(argv, stdout=tmp_path / "out", stderr=errors)
 
+    return started
+
+
+def test_what_was_acknowledged_survives_kills(tmp_path, start):
     n_labels, n_predictions = kill_and_check(tmp_path, start, draw, kills=3, seed=0)
     assert 0 < n_labels < n_predictions
+
+
+def test_changed_requests_are_answered_and_replayed(tmp_path, start):
+    statuses = change_and_check(tmp_path, start, draw, 300, seed=0)
+    assert {200, 422} <= statuses.keys() <= {200, 207, 404, 409, 413, 422}
