@@ -20,7 +20,7 @@ from crossview import (
 
 pytest.importorskip("river")
 
-from river import checks, datasets, evaluate, metrics, preprocessing
+from river import checks, datasets, evaluate, metrics, multioutput, preprocessing
 
 from crossview.compat.river import RiverClassifier, RiverRegressor, to_river
 
@@ -71,6 +71,14 @@ def test_parameters_are_mutable_attributes_and_a_clone_begins_as_given():
     unsure = to_river(PassiveAggressiveClassifier(calibration="none"))
     with pytest.raises(NotImplementedError, match="calibration='sigmoid'"):
         unsure.predict_proba_one({"x": 1.0})
+
+
+def test_a_regressor_predicts_0_before_its_first_row_as_those_of_river_do():
+    chain = multioutput.RegressorChain(to_river(REGRESSOR))
+    for x, y in datasets.SolarFlare().take(2):
+        chain.learn_one(x, y)
+    assert all(isinstance(one, float) for one in chain.predict_one(x).values())
+    assert to_river(REGRESSOR).predict_one({"x": 1.0}) == 0.0
 
 
 def sticky(n):

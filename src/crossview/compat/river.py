@@ -270,6 +270,24 @@ class RiverRegressor(_RiverEstimator, base.Regressor):
         A copy of the estimator, which learns.
     """
 
+    def predict_one(self, x: Mapping[Any, Any], **kwargs: Any) -> float:
+        """Return the prediction for one row; 0 before the first row was learned, as River's do.
+
+        Parameters
+        ----------
+        x : mapping
+            As for `learn_one`.
+        **kwargs : any
+            Ignored.
+
+        Returns
+        -------
+        y : float
+            As from `predict`.
+        """
+        found = super().predict_one(x, **kwargs)
+        return 0.0 if found is None else found
+
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         from crossview import OnlineStackingRegressor, ViewEncoder, make_pipeline
