@@ -46,6 +46,8 @@ def supervise(
 ) -> None:
     """Run workers until this process is told to end, and start another one for each that dies.
 
+    The others start when the first one answers.
+
     Parameters
     ----------
     work : callable
@@ -72,6 +74,7 @@ def supervise(
     is_ending = False
     failure: InputError | None = None
     waiting = set(range(1, n + 1))
+    later = list(range(2, n + 1))  # they load what the first one has compiled
 
     def start(number: int) -> None:
         ours, its = context.Pipe(duplex=False)
@@ -89,9 +92,8 @@ def supervise(
             one.process.terminate()
 
     with told_to_end(end):
-        for number in range(1, n + 1):
-            if not is_ending:
-                start(number)
+        if not is_ending:
+            start(1)
         while workers:
             for told_by in wait(list(workers)):
                 pipe = cast(Connection, told_by)
@@ -116,6 +118,8 @@ def supervise(
                     if waiting == {number}:
                         begun(told.words)
                     waiting.discard(number)
+                    while later and not is_ending:
+                        start(later.pop(0))
                 else:
                     say(f"worker {number}: {told}")
     if failure is not None:
