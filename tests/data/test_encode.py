@@ -322,6 +322,20 @@ def test_a_constant_becomes_zero(value, n):
     assert unscaled().fit_transform(table).matrix.nnz == 0
 
 
+def test_what_differs_by_rounding_only_is_constant():
+    rows = [0.3, 0.1 + 0.2] * 3
+    assert len({*rows}) == 2
+    encoder = unscaled().fit(pa.table({"v__a": rows, "v__b": [1.0, 2.0] * 3}))
+    later = pa.table({"v__a": [0.5, 300.0], "v__b": [1.5, 1.5]})
+    assert encoder.transform(later).matrix.nnz == 0
+    assert encoder.transform_one({"v": {"a": 0.5, "b": 1.5}}).values == []
+    center, scale = encoder._rows.moments.center_and_scale()
+    assert scale[0] == np.inf
+    assert (center[1], scale[1]) == (1.5, 0.5)
+    small = unscaled().fit(pa.table({"v__a": [1e12, 1e12 + 1.0] * 300}))  # no rounding
+    assert small.transform(pa.table({"v__a": [1e12]})).matrix.toarray()[0, 0] == pytest.approx(-1.0)
+
+
 @untimed
 @given(st.lists(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=9), min_size=1, max_size=3))
 def test_no_number_ever_becomes_nan_or_infinite(batches):

@@ -532,6 +532,19 @@ def test_a_damaged_snapshot_is_passed_over(tmp_path, model_file):
     log.close()
 
 
+def test_labels_that_no_snapshot_has_are_in_one_after_the_next_start(tmp_path, model_file):
+    """So a server that is killed again and again does not learn more and more of the log."""
+    fill(tmp_path, model_file)
+    ((labels, name),) = Folder(tmp_path).snapshots()
+    (tmp_path / name).unlink()
+    with serving(tmp_path, snapshot_labels=labels + 1) as server:
+        assert server.get("/stats")["snapshot"] == 0
+    (tmp_path / name).unlink()
+    with serving(tmp_path, snapshot_labels=labels) as server:
+        assert server.get("/stats")["snapshot"] == labels
+    assert Folder(tmp_path).snapshots() == [(labels, name)]
+
+
 @pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
 def test_requests_that_were_cut_and_changed_break_nothing(server, tmp_path):
     rows, labels = make_rows(8)

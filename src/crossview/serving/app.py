@@ -197,7 +197,7 @@ class Serving:
         self._alone = asyncio.Lock()  # learning, reading the log, and writing the model
         self._publishing = asyncio.Lock()
         self._at_once = 1  # labels that are learned while requests wait
-        self._in_snapshot = live.served.labels
+        self._in_snapshot = live.in_snapshot
         self._snapshot_time = self._began = time.monotonic()
         self._metrics = Metrics(self)
         self.monitor = Monitor(live)
@@ -253,6 +253,7 @@ class Serving:
         wait = None if self.settings.no_label is not None else self.settings.wait
         self.writer = Writer(written, self._on_commit, most, wait)
         await self._lead()
+        await self._snapshot_if_due()  # or a server that is killed again and again learns ever more
         jobs = [self._learn_forever()]
         if self.folder.is_shared:
             jobs.append(self._follow_forever())

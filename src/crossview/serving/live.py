@@ -100,6 +100,8 @@ class LiveModel:
         learns nothing more.
     refusal : str or None
         Why the last label that was refused could not be learned.
+    in_snapshot : int
+        Labels of the log that the file has learned from which this model was restored.
     challengers : list of Challenger
         Models that learn the same labels and are compared with this one.
     name : str
@@ -138,7 +140,7 @@ class LiveModel:
                     f"reads rows by {type_of(step)}, which takes no single rows of names and "
                     "values; train the model on a table"
                 )
-        self.served = Served()
+        self.served, self.in_snapshot = Served(), 0
         self.first: LiveModel | None = None
         self.refusal: str | None = None
         self.hashes_rows = False
@@ -168,6 +170,7 @@ class LiveModel:
         live, info = cls.load(path), read_info(path)
         with _naming(path):
             live.served = Served.from_json(info.get("served"))
+            live.in_snapshot = live.served.labels
             if live._heeds_delays:
                 known = {"learned": info.get("learned")}
                 check_header(known, {"learned": ([int], None)}, "serving")

@@ -8,6 +8,10 @@ import numpy as np
 
 from crossview._jit import bind, borrowing
 
+# a column whose standard deviation is less, in units of its mean, has one value but for rounding;
+# for each value, as in scikit-learn's StandardScaler, but for this many at most
+NOISE, MOST_NOISE = 2.0**-52, 500.0
+
 
 class Moments:
     """Count, mean and sum of squared deviations of each column.
@@ -39,6 +43,8 @@ class Moments:
         The latter is infinite where all values are equal.
         """
         squares, count = self.m2.copy(), self.count.copy()
+        noise = NOISE * np.minimum(count, MOST_NOISE) * self.mean
+        squares[~self.sparse & (squares <= count * (noise * noise))] = 0.0
         for group in self._shared:
             squares[group], count[group] = squares[group].sum(), count[group].sum()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -46,7 +52,7 @@ class Moments:
         return np.where(self.sparse, 0.0, self.mean), scale
 
     def standardize(self, values: np.ndarray, *, learn: bool = False) -> np.ndarray:
-        """Return the numbers with mean 0 and variance 1; 0 where all are equal.
+        """Return the numbers with mean 0 and variance 1; 0 where all are equal but for rounding.
 
         Those of sparse columns keep their zeros, and have variance 1 on average.
 
@@ -122,8 +128,9 @@ def standardize_rows(
             deviation = x - mean[c] if new else 0.0
             mean[c] += deviation / max(count[c], 1.0)
             m2[c] += deviation * (x - mean[c]) if new else 0.0
-            # m2 is exactly 0 where all values are equal
-            variance = m2[c] / count[c] if m2[c] > 0.0 else np.inf
+            # m2 is exactly 0 where all values are equal, and more where they differ by rounding
+            noise = NOISE * min(count[c], MOST_NOISE) * mean[c]
+            variance = m2[c] / count[c] if m2[c] > count[c] * (noise * noise) else np.inf
             standardized[i, c] = (x - mean[c]) / np.sqrt(variance)
         for g in range(len(ends) - 1):
             squares, n = 0.0, 0.0
