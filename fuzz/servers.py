@@ -691,6 +691,7 @@ def main() -> None:
     parser.add_argument("--soak", type=float, help="seconds of requests, in place of kills")
     parser.add_argument("--disk", help="a small disk to fill, in place of kills")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", help="a new folder, which stays, in place of one that goes")
     given = parser.parse_args()
     lines = [json.loads(line) for line in Path(given.table).read_text().splitlines()]
 
@@ -698,7 +699,9 @@ def main() -> None:
         line = chance.choice(lines)
         return line["row"], line["label"]
 
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        folder = given.keep or stack.enter_context(tempfile.TemporaryDirectory())
+        Path(folder).mkdir(exist_ok=True)
 
         def start(errors: Path) -> Process:
             argv = [sys.executable, "-m", "crossview", "serve", given.model, "--port", "0"]

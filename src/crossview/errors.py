@@ -122,8 +122,11 @@ def type_of(value: Any) -> str:
 
 
 def some_names(names: Sequence[Any], most: int = 20) -> str:
-    """Return the names; of very many the first, the last, and how many there are."""
+    """Return the names; of very many the first, the last, and how many there are.
+
+    A name that is very long, such as one that a request has made up, is cut.
+    """
     if len(names) <= most:
-        return ", ".join(map(str, names))
+        return ", ".join(f"{name!s:.200}" for name in names)
     shown = [*names[: most - 1], "...", names[-1]]  # a label is often the last column
-    return f"{', '.join(map(str, shown))} ({len(names)} in all)"
+    return f"{', '.join(f'{name!s:.200}' for name in shown)} ({len(names)} in all)"

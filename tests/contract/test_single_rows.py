@@ -356,6 +356,23 @@ def test_a_new_column_is_ignored_and_said_once():
     assert model.predict_proba_one(row) == expected  # a warning is an error here
     with pytest.warns(UnusedColumnsWarning, match="user__cty.*did you mean 'user__city'"):
         model.predict_one({"user__cty": "Oslo"})
+    with pytest.warns(UnusedColumnsWarning) as told:
+        model.predict_one({"x" * 100_000: "Oslo"})
+    assert len(str(told[0].message)) < 1000
+
+
+def test_a_mapping_in_place_of_a_cell_is_read_alike_whatever_came_before():
+    encoder = ViewEncoder(numeric=["user__age", "user__size"], categorical=["user__city"])
+    row = {"user": {"city": "Oslo", "age": 31, "size": 2}}
+    missing = {"user": {"city": "Oslo", "age": 31}}
+    encoder.partial_fit_transform_one(missing)
+    expected = encoder.transform_one(missing)
+    for _ in range(2):  # the second time the names are known
+        assert encoder.transform_one({"user": row["user"] | {"size": {}}}) == expected
+        with pytest.raises(InputError, match="user__size.*is a mapping"):
+            encoder.transform_one({"user__city": "Oslo", "user__size": {}})
+        encoder.transform_one(row)
+        encoder.transform_one({"user__city": "Oslo", "user__size": 2})
 
 
 def test_json_rows_of_declared_views_and_plain_names():

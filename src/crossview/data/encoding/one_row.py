@@ -33,7 +33,8 @@ LARGEST_INT = 1 << 63
 MOST_KEYS = 256
 # names of columns that are not used, and are told of
 MOST_TOLD = 20
-# types of cells that are read all at once
+# types of cells that are taken as they are, and of those that are read all at once
+PLAIN = {float, int, str, bool, type(None)}
 PLAIN_NUMBERS, PLAIN_DATES = {float, int, type(None)}, {str, type(None)}
 
 
@@ -257,6 +258,8 @@ class SingleRows:
             key = key, *map(tuple, values)
             values = [cell for own in values for cell in own.values()]
         known = self._known.get(key)
+        if known is not None and not {*map(type, values)} <= PLAIN:
+            return self._read_cells(x)  # a cell may be a mapping
         if known is None:
             cells = self._read_cells(x)
             known = self._places_of(x) if nested else [self._flat.get(name) for name in key]
