@@ -369,7 +369,7 @@ def test_a_mapping_in_place_of_a_cell_is_read_alike_whatever_came_before():
     expected = encoder.transform_one(missing)
     for _ in range(2):  # the second time the names are known
         assert encoder.transform_one({"user": row["user"] | {"size": {}}}) == expected
-        with pytest.raises(InputError, match="user__size.*is a mapping"):
+        with pytest.raises(InputError, match=r"user__size.*is a mapping"):
             encoder.transform_one({"user__city": "Oslo", "user__size": {}})
         encoder.transform_one(row)
         encoder.transform_one({"user__city": "Oslo", "user__size": 2})
