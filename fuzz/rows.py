@@ -136,7 +136,7 @@ def describe(folder: Path, path: Path, kind: str, rng: np.random.Generator) -> s
     from rich.console import Console
 
     import crossview
-    from crossview.reporting.description import rows_table
+    from crossview.reporting.tables import rows_table
 
     found = crossview.describe(rows_of(path, kind, rng))
     Console(file=io.StringIO()).print(rows_table(found))

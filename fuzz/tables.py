@@ -221,7 +221,7 @@ def describe(folder: Path, table: Any, rng: np.random.Generator) -> str:
     from rich.console import Console
 
     import crossview
-    from crossview.reporting.description import description_table
+    from crossview.reporting.tables import description_table
 
     label = [None, None, "label", "label", "label", "x"][rng.integers(6)]
     found = crossview.describe(table, label, **columns_options(rng, table.column_names))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import optimize, special
 
 from benchmarks.harness import Table, benchmark, size
-from crossview.scoring.significance.confidence_sequence import (
+from crossview.scoring.significance import (
     LARGEST_GUESS,
     ConfidenceSequence,
     boundary,

@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from benchmarks.harness import Picture, say
-from crossview.scoring.significance.posterior import Posterior, correlated_t_posterior
+from crossview.scoring.significance import Posterior, correlated_t_posterior
 
 # how a method is run; a baseline is always tuned
 FORMS = ("as printed", "corrected", "tuned")

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.harness import ROOT, Table, listed, loaded
 from benchmarks.papers import distribution_aware, keco, machines, performance, two_view
 from benchmarks.papers.experiment import FORMS, NOT_SHARES, Claim, Experiment, Results
-from crossview.scoring.significance.posterior import Posterior
+from crossview.scoring.significance import Posterior
 
 PAGE = ROOT / "docs" / "papers" / "results.md"
 EXPERIMENTS = {

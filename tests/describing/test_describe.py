@@ -13,7 +13,7 @@ from rich.console import Console
 from crossview import InputError, ViewEncoder, describe, open_table
 from crossview.data.summaries import columns as summaries
 from crossview.describing.describe import describe_head
-from crossview.reporting.description import description_table
+from crossview.reporting.tables import description_table
 
 RNG = np.random.default_rng(0)
 N = 400

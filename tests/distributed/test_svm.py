@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crossview import InputError, MultiView, MultiViewSVMPerf, Perceptron
 from crossview.distributed import fit_svm
-from crossview.distributed.actors import PartActor, assign_workers
+from crossview.distributed.svm import PartActor, assign_workers
 
 
 def make_rows(n=240, seed=0):

@@ -9,7 +9,7 @@ from dask.delayed import delayed
 
 from crossview import MultiViewSVMPerf, PassiveAggressiveClassifier
 from crossview.distributed import connected, fit, fit_svm
-from crossview.distributed.actors import RemoteParts
+from crossview.distributed.svm import RemoteParts
 
 
 @pytest.mark.exhaustive  # processes that load everything again

@@ -6,8 +6,8 @@ import pytest
 
 from comparisons import OF_MACHINES, ONE, make_numbers_frame, make_views
 from crossview import Scoring, TrainingObserver, compare, evaluate, train
+from crossview.reporting.page.render import report_html
 from crossview.reporting.page.sections import Made
-from crossview.reporting.page.write import report_html
 
 EVIL = "<script>alert(1)</script>"
 CLASSES = [f"no {EVIL}", 'yes "&$x^2$']

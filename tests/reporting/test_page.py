@@ -9,8 +9,8 @@ import pytest
 from comparisons import made_answer, made_row
 from crossview.comparing.ranking import Member
 from crossview.reporting.notebook import notebook_html
+from crossview.reporting.page.render import report_html
 from crossview.reporting.page.sections import Made
-from crossview.reporting.page.write import report_html
 from crossview.scoring.diagnostics import StrongInteraction
 
 SECTIONS = {

@@ -112,8 +112,8 @@ class Report:
         **more: further arguments of `report_html`.
         """
         os.environ.setdefault("MPLBACKEND", "agg")  # of a terminal without a screen
+        from crossview.reporting.page.render import report_html
         from crossview.reporting.page.sections import Made
-        from crossview.reporting.page.write import report_html
 
         made = Made(**{"command": self.command, "said": said(), **about})
         write_text(self.file, report_html(result, made, **more), REPORT)

@@ -12,21 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.row_columns import with_row_location
-from crossview.distributed.cluster import check_client
-from crossview.distributed.frames import frames_as_table, is_dask_frame, open_frame
+from crossview.distributed.cluster import check_client, compute, compute_sum, share
 from crossview.distributed.sources import (
     check_blocks,
     check_partitions,
     cut_evenly,
     find_partitions,
+    frames_as_table,
+    is_dask_frame,
+    open_frame,
 )
-from crossview.distributed.tasks import compute, compute_sum, share
 from crossview.errors import InputError
-from crossview.evaluating.counting import Counts, RowCounter, Start, start_of
-from crossview.evaluating.counts import ROWS_FOR_SCALE
+from crossview.evaluating.counting import ROWS_FOR_SCALE, Counts, RowCounter, Start, start_of
 from crossview.evaluating.evaluate import evaluate as evaluate_here
+from crossview.evaluating.evaluate import make_evaluation, nothing_to_evaluate
 from crossview.evaluating.evaluation import Evaluation
-from crossview.evaluating.make_evaluation import make_evaluation, nothing_to_evaluate
 from crossview.evaluating.spec import (
     EvaluationSpec,
     labeled_batches,

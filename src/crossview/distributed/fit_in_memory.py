@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.data.labeled import LabeledBatch
+from crossview.distributed.cluster import compute, share
 from crossview.distributed.mixing import Rounds
 from crossview.distributed.rows import Part, RowWork
 from crossview.distributed.svm import fit_svm
-from crossview.distributed.tasks import compute, share
 from crossview.errors import InputError
 from crossview.saving.pipelines import pipeline, steps
 from crossview.views import MultiView

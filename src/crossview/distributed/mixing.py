@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from crossview.distributed.cluster import RETRIES, compute, merge_in_tree, share
 from crossview.distributed.sources import cut_evenly
-from crossview.distributed.tasks import RETRIES, compute, merge_in_tree, share
 from crossview.errors import InputError
 from crossview.merging import merge
 

@@ -15,9 +15,8 @@ from crossview.data.prefetch import prefetch
 from crossview.data.shuffle import regroup
 from crossview.data.source import Source
 from crossview.distributed.fitting import WithoutCalibration, losses
-from crossview.distributed.frames import frames_as_table, with_frames
 from crossview.distributed.mixing import Learned, merge_learned
-from crossview.distributed.sources import check_blocks, cut_evenly
+from crossview.distributed.sources import check_blocks, cut_evenly, frames_as_table, with_frames
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps

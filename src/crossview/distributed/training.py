@@ -18,9 +18,8 @@ from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
 from crossview.data.source import Source, input_files
-from crossview.distributed.cluster import check_client
+from crossview.distributed.cluster import check_client, compute
 from crossview.distributed.fit_in_memory import fit_in_memory
-from crossview.distributed.frames import is_dask_frame
 from crossview.distributed.mixing import Mixer
 from crossview.distributed.rows import (
     HeldOut,
@@ -33,9 +32,9 @@ from crossview.distributed.sources import (
     check_partitions,
     cut_evenly,
     find_partitions,
+    is_dask_frame,
     open_source,
 )
-from crossview.distributed.tasks import compute
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save

@@ -1,18 +1,33 @@
-"""Evaluation of a fitted model on labeled rows."""
+"""Evaluation of a fitted model on labeled rows: from the rows to counts, and to the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from crossview.data.joining.views_as_table import label_of_model, open_views
-from crossview.evaluating.counting import RowCounter
-from crossview.evaluating.evaluation import Evaluation
-from crossview.evaluating.make_evaluation import make_evaluation, nothing_to_evaluate
-from crossview.evaluating.slices import find_slices
-from crossview.evaluating.spec import open_rows_to_evaluate, resolve, window_of_rows
+from crossview.errors import InputError
+from crossview.evaluating.counting import Counts, RowCounter
+from crossview.evaluating.evaluation import (
+    Evaluation,
+    Slice,
+    SlicedColumn,
+    ViewEvaluation,
+    Window,
+)
+from crossview.evaluating.slices import ByValue, find_slices
+from crossview.evaluating.spec import (
+    WINDOW,
+    EvaluationSpec,
+    open_rows_to_evaluate,
+    resolve,
+    window_of_rows,
+)
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
+from crossview.scoring.diagnostics import Diagnostics, expert_weights
+from crossview.scoring.fitted_model import ModelRows
+from crossview.scoring.problems import Problem
 from crossview.scoring.specification import Scoring
 
 
@@ -111,7 +126,7 @@ def evaluate(
     # 2. what divides the rows: one pass over these columns
     table: Any = rows.source
     spec.slices = [find_slices(table, column) for column in by]
-    spec.windows = _windows(rows, time, window)
+    spec.windows = _dividing_windows(rows, time, window)
     # 3. one pass over all
     counter = RowCounter(spec)
     counter.count_all(rows, y)
@@ -121,10 +136,121 @@ def evaluate(
     return make_evaluation(spec, counter.counts, rows)
 
 
-def _windows(rows: Any, time: str | None, window: Any) -> ByRows | ByTime | None:
+def _dividing_windows(rows: Any, time: str | None, window: Any) -> ByRows | ByTime | None:
     """Return the windows that divide the rows by time, if they are to be divided."""
     of_rows = window_of_rows(window, time)
     if of_rows is not None:
         of_rows.check_number(rows.n_rows)
         return of_rows
     return None if time is None else find_windows(rows.source, time, window)
+
+
+def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
+    """Return the error for rows none of which has a label; ``skipped`` says how many there are."""
+    what = "row has a label" if skipped else "row is there"
+    return InputError(f"no {what}, so there is nothing to evaluate", file=file)
+
+
+def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
+    """Return the evaluation that the counts of all rows give."""
+    fitted, task = spec.fitted, spec.task
+    threshold = getattr(fitted.learner, "threshold_", None)
+    missing = list(rows.missing_views)
+    shown = [view for view in spec.view_names if counts.views and view not in missing]
+    return Evaluation(
+        model=fitted.info.get("model"),
+        task=task.name,
+        label=spec.label,
+        classes=fitted.classes or [],
+        positive=task.positive_label,
+        positive_by=task.positive_by,
+        threshold=None if threshold is None else task.of_other_side(threshold),
+        metric=task.metric,
+        n_rows=counts.all.tally.n_rows,
+        skipped=counts.skipped,
+        metrics=counts.all.estimates(),
+        trained=_trained_value(fitted.info, task),
+        calibration=counts.all.calibration() if spec.with_probabilities else [],
+        confusion=counts.all.confusion(),
+        views=[_view(counts, view) for view in shown],
+        missing_views=missing,
+        null_columns=list(rows.null_columns),
+        by=[_sliced(counts, one) for one in spec.slices],
+        windows=_windows(spec, counts, missing),
+        without_time=counts.without_time,
+        loss="squared error"
+        if fitted.classes is None
+        else "log loss"
+        if spec.with_probabilities
+        else "hinge loss",
+        drift=[] if counts.drift is None else counts.drift.drifts(missing),
+        diagnostics=_diagnostics(spec, counts),
+    )
+
+
+def _trained_value(info: Mapping[str, Any], task: Problem) -> float | None:
+    """The same metric in training, where the model file says it."""
+    before = info.get("metric")
+    same = isinstance(before, dict) and before.get("name") == task.metric
+    if not (same and info.get("positive") == task.positive_label):
+        return None
+    value = before.get("value") if before else None
+    return value if isinstance(value, float) else None
+
+
+def _view(counts: Counts, view: str) -> ViewEvaluation:
+    missing, alone = counts.views[view, "missing"], counts.views.get((view, "alone"))
+    return ViewEvaluation(
+        view,
+        missing=missing.estimate(),
+        difference=missing.minus(counts.all.deciding),
+        alone=None if alone is None else alone.estimate(),
+    )
+
+
+def _sliced(counts: Counts, slices: ByValue) -> SlicedColumn:
+    """The metric by the values of a column."""
+    whole = counts.all.deciding.estimate().value
+    found = []
+    for code, name in enumerate(slices.names):
+        if part := counts.parts.get((slices.column, code)):
+            estimate = part.metric.estimate()
+            found.append(Slice(name, part.metric.n_rows, estimate, estimate.value - whole))
+    return SlicedColumn(slices.column, found)
+
+
+def _windows(spec: EvaluationSpec, counts: Counts, missing_views: list[str]) -> list[Window]:
+    """The windows, in their order."""
+    windows = spec.windows
+    if windows is None:
+        return []
+    codes = sorted(code for column, code in counts.parts if column is WINDOW)
+    parts = [(code, counts.parts[WINDOW, code]) for code in codes]
+    return [
+        Window(
+            start=windows.start(code) + part.starts_at,
+            rows=part.metric.n_rows,
+            loss=part.loss / part.metric.n_rows,
+            metric=part.metric.estimate(),
+            drift=[] if part.drift is None else part.drift.drifts(missing_views),
+        )
+        for code, part in parts
+    ]
+
+
+def _diagnostics(spec: EvaluationSpec, counts: Counts) -> Diagnostics:
+    """Return what pictures need; the confusion matrix counts the rows of each class."""
+    model, scored = spec.fitted.info.get("model") or "", counts.kept.sample.scored()
+    return Diagnostics(
+        model=model,
+        views=counts.start.numbers,
+        views_of="the first batch",
+        class_rows=[sum(line) for line in counts.all.confusion() or []],
+        scored=scored,
+        view_model=model,
+        by_view=None if scored is None or scored.view_scores is None else scored,
+        differing=counts.kept.differing,
+        columns=counts.start.strong,
+        columns_of="the rows of the first batch",
+        experts=expert_weights(spec.fitted.learner),
+    )

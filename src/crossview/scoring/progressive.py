@@ -19,7 +19,7 @@ from crossview.estimators.validation import select_rows
 from crossview.labels import has_label, known_labels, places_of
 from crossview.saving.schema import Array
 from crossview.scoring.collector import DiagnosticsCollector
-from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape, sum_of
+from crossview.scoring.metrics.tally import COUNT, Resumable, counts_of_shape, sum_of
 from crossview.scoring.problems import (
     Classification,
     Problem,

@@ -17,7 +17,7 @@ from crossview.saving.files import check_writable
 from crossview.saving.model_files import load, load_progress, save
 from crossview.saving.pipelines import steps
 from crossview.saving.schema import Array, check_header, check_state
-from crossview.training.start import FINISHED
+from crossview.training.job import FINISHED
 from crossview.views import MultiView, ViewLayout
 
 # characters of what differs, and of what is the same before it

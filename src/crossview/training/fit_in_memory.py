@@ -13,10 +13,9 @@ from crossview.data.summaries.leaks import LeakCheck
 from crossview.labels import has_label
 from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
-from crossview.training.diagnosing import diagnose
 from crossview.training.held_out import can_hold_out, held_out_scores, threshold_of, tune
 from crossview.training.job import Job
-from crossview.training.last_rows import LastRows
+from crossview.training.last_rows import LastRows, diagnose
 from crossview.views import MultiView
 
 

@@ -22,13 +22,11 @@ from crossview.scoring.problems import Classification
 from crossview.scoring.progressive import LabelOrder, ProgressiveValidation
 from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import CheckpointFile, Kept, Position
-from crossview.training.diagnosing import diagnose
 from crossview.training.held_out import held_out_scores, threshold_of, tune
-from crossview.training.job import Job
-from crossview.training.last_rows import LastRows
+from crossview.training.job import Job, Start
+from crossview.training.last_rows import LastRows, diagnose
 from crossview.training.log import TrainingLog
 from crossview.training.order import Order
-from crossview.training.start import Start
 from crossview.views import MultiView
 
 

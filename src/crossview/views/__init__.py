@@ -23,9 +23,8 @@ from crossview.views.layout import (
     views_by_prefix,
     warn_of_unused,
 )
-from crossview.views.multi_view import MultiView, as_views
+from crossview.views.multi_view import MultiView, as_views, canonical_csr, check_indices
 from crossview.views.one_row import OneRow
-from crossview.views.sparse import canonical_csr, check_indices
 
 __all__ = [
     "ALL",

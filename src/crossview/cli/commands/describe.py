@@ -61,7 +61,7 @@ def _describe(table: Any, source: TableSource, json: str | None, **options: Any)
     from crossview.cli.opening import guesses_as_lines, lines_of_text
     from crossview.data.encoding.columns import match_names
     from crossview.describing.describe import describe_columns
-    from crossview.reporting.description import description_table, rows_table
+    from crossview.reporting.tables import description_table, rows_table
 
     with guesses_as_lines():
         description = describe_columns(

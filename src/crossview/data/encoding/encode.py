@@ -41,7 +41,7 @@ from crossview.data.encoding.view_columns import (
 )
 from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.encoding.view_transformer import ViewTransformer
-from crossview.data.joining.side_by_side import side_by_side
+from crossview.data.joining.views_as_table import side_by_side
 from crossview.data.readers.csv_format import check_dialect
 from crossview.errors import InputError
 from crossview.portable.encoding import TableEncoder

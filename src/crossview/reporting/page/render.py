@@ -1,4 +1,4 @@
-"""From a page to HTML."""
+"""From a result to its page, and from a page to HTML."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import datetime
 import re
 from importlib import resources
 from importlib.metadata import version
+from typing import Any
 
+from crossview.comparing.comparison import Comparison
+from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.style import NOT_IN_XML
 from crossview.reporting.page.blocks import Page, group
+from crossview.reporting.page.comparison import comparison_page
+from crossview.reporting.page.evaluation import evaluation_page
+from crossview.reporting.page.sections import Made
+from crossview.reporting.page.training import training_page
 
 # where a name may go on in the next line: behind these, which divide its words
 MARKS = re.compile(r"(?<=[:/=_])(?![:/=_]|$)|(?<=[.,])(?=[^\d\s.,])")
@@ -55,3 +62,12 @@ def _safe_css(text: str) -> str:
     from markupsafe import Markup
 
     return Markup(re.sub(r"\n\s*", " ", text))
+
+
+def report_html(result: Any, made: Made | None = None, fitted: Any = None, info: Any = None) -> str:
+    """Return a result as one HTML file."""
+    if isinstance(result, Comparison):
+        return render(comparison_page(result, made))
+    if isinstance(result, Evaluation):
+        return render(evaluation_page(result, made, fitted, info))
+    return render(training_page(result, made))

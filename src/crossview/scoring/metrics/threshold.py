@@ -19,7 +19,7 @@ from crossview.scoring.metrics.measure import (
     value_of_confusion,
     values_of_confusions,
 )
-from crossview.scoring.metrics.resumable import COUNT, Resumable, counts_of_shape
+from crossview.scoring.metrics.tally import COUNT, Resumable, counts_of_shape
 
 # of the log odds; they bound the error of a threshold, not the memory per row
 BINS = 1 << 12
