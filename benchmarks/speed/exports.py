@@ -38,8 +38,8 @@ def numbers_of(name: str, task: str, n_classes: int) -> list[float]:
     from crossview.catalog.learners import find_learner
     from crossview.catalog.names import load_object
     from crossview.exporting.checking import as_program
-    from crossview.exporting.javascript import json_file, minified, source_of
     from crossview.exporting.plan import make_plan
+    from crossview.exporting.programs import json_file, minified, source_of
 
     warnings.simplefilter("ignore")
     entry = find_learner(name, task, list(VIEWS))

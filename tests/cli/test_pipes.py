@@ -59,7 +59,7 @@ def test_a_model_from_a_pipe_is_read_once(here, capsys):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full of Linux")
 def test_a_stream_that_takes_no_more_is_named(here, capsys, monkeypatch):
-    prepared = "from crossview.cli.standard import check_streams; check_streams()\n"
+    prepared = "from crossview.cli import check_streams; check_streams()\n"
     writing = (
         "try: print('x', flush=True)\nexcept OSError as error: print(error, file=sys.stderr)\n"
     )

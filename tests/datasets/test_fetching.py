@@ -16,8 +16,8 @@ import shared_data
 from crossview import FirstDownloadWarning, InputError, MultiView, datasets
 from crossview.cli import main
 from crossview.datasets import fetching
+from crossview.datasets.fetching import PUBLIC, SOURCES, DataFile
 from crossview.datasets.readers import READERS
-from crossview.datasets.sources import PUBLIC, SOURCES, DataFile
 
 ROWS = "".join(f"{i},{i + 1},{i + 2},{i + 3},{i + 4},0.5,{1 + i % 2}\n" for i in range(300))
 BUPA = ("mcv,alkphos,sgpt,sgot,gammagt,drinks,selector\n" + ROWS).encode()

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.datasets.bundled import BUNDLED
-from crossview.datasets.fetching import Files, local_folder
-from crossview.datasets.sources import PUBLIC, SOURCES
+from crossview.datasets.fetching import PUBLIC, SOURCES, Files, local_folder
 from crossview.errors import InputError, closest_names
 from crossview.saving.files import CSV, PARQUET, replacing
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from sklearn.utils import Bunch
 
-    from crossview.datasets.sources import Source
+    from crossview.datasets.fetching import Source
 
 __all__ = ["DataSet", "fetch", "known", "load", "names", "write"]
 

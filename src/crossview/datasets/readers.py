@@ -10,7 +10,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from crossview.datasets.sources import PUBLIC, Rows
+from crossview.datasets.fetching import PUBLIC, Rows
 from crossview.errors import InputError
 from crossview.views import MultiView
 

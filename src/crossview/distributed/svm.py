@@ -6,18 +6,26 @@ Actors hold the parts of the rows, and keep their scores between calls.
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from crossview.distributed.cluster import RETRIES, check_client, dask_distributed
+from crossview.data.labeled import LabeledBatch
+from crossview.distributed.cluster import RETRIES, check_client, compute, dask_distributed, share
 from crossview.distributed.fitting import parts_of_block
+from crossview.distributed.mixing import Rounds
+from crossview.distributed.rows import Part, RowWork
 from crossview.errors import InputError, type_of
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.divided import Parts, fit_divided
 from crossview.estimators.svm.part import Labels, PartOfRows, ScoredPart, labels_of, part_of
+from crossview.saving.pipelines import pipeline, steps
+from crossview.views import MultiView
 
 
 def assign_workers(client: Any, blocks: list[Any], sizes: list[int]) -> list[str]:
@@ -219,3 +227,51 @@ def _scores(model: Any, block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     X, y, weight = parts_of_block(block)
     y = np.asarray(y)
     return model.decision_function(X), y, np.ones(len(y)) if weight is None else np.asarray(weight)
+
+
+def fit_in_memory(
+    client: Any, work: RowWork, partitions: Sequence[Sequence[Part]], start: Any
+) -> Rounds:
+    """Learn all rows that are not held out, each in the memory of the worker that read it."""
+    parts = [part for partition in partitions for part in partition]
+    encoder, learner = steps(start)
+    if encoder is not None:
+        seen = client.gather(
+            compute(client, _statistics, [(work, part, encoder) for part in parts])
+        )
+        encoder = seen[0].merge_with(seen[1:]) if len(seen) > 1 else seen[0]
+    known = share(client, encoder)
+    rows = compute(client, _rows, [(work, part, known) for part in parts])
+    counts = client.gather(compute(client, _count, [(one,) for one in rows]))
+    if not sum(counts):
+        raise InputError("the files have no row to learn from")
+    kept = [one for one, n in zip(rows, counts, strict=True) if n]
+    # held-out rows calibrate it
+    fitted = fit_svm(clone(learner).set_params(calibration="none"), kept, client=client)
+    fitted.calibration = learner.calibration
+    model = pipeline(encoder, fitted)
+    return Rounds(model=model, future=share(client, model), n_rounds=1, rows=sum(counts))
+
+
+def _statistics(work: RowWork, part: Part, encoder: Any) -> Any:
+    """Return what an encoder learns from the rows of a part."""
+    seen, source = copy.deepcopy(encoder), part.rows()
+    for batch in work.learned(part):
+        source.encode(batch, seen, True)
+    return seen
+
+
+def _rows(work: RowWork, part: Part, encoder: Any) -> tuple[MultiView, np.ndarray, Any] | None:
+    """The rows of a part, their labels and weights; None if there is no row."""
+    source = part.rows()
+    batches = [
+        replace(batch, X=source.encode(batch, encoder, False)) for batch in work.learned(part)
+    ]
+    if not batches:
+        return None
+    rows = LabeledBatch.join(batches)
+    return rows.X, rows.y, rows.weight
+
+
+def _count(rows: tuple | None) -> int:
+    return 0 if rows is None else len(rows[1])

@@ -19,7 +19,6 @@ from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
 from crossview.data.source import Source, input_files
 from crossview.distributed.cluster import check_client, compute
-from crossview.distributed.fit_in_memory import fit_in_memory
 from crossview.distributed.mixing import Mixer
 from crossview.distributed.rows import (
     HeldOut,
@@ -35,6 +34,7 @@ from crossview.distributed.sources import (
     is_dask_frame,
     open_source,
 )
+from crossview.distributed.svm import fit_in_memory
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save

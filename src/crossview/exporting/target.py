@@ -27,10 +27,10 @@ class Target(NamedTuple):
 
 # by suffix
 TARGETS = {
-    ".py": Target("Python", "crossview.exporting.python:python_file"),
-    ".js": Target("JavaScript", "crossview.exporting.javascript:javascript_module"),
-    ".html": Target("page", "crossview.exporting.page:page"),
-    ".json": Target("JSON", "crossview.exporting.javascript:json_file"),
+    ".py": Target("Python", "crossview.exporting.programs:python_file"),
+    ".js": Target("JavaScript", "crossview.exporting.programs:javascript_module"),
+    ".html": Target("page", "crossview.exporting.programs:page"),
+    ".json": Target("JSON", "crossview.exporting.programs:json_file"),
     ".sql": Target(
         *("SQL", "crossview.exporting.sql:sql_query", ("dialect", "table", "keep")),
         "crossview.exporting.running:answers_of_sql",

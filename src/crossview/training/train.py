@@ -25,8 +25,7 @@ from crossview.training.checkpoint import Checkpoint, CheckpointFile
 from crossview.training.fit_in_memory import fit_in_memory
 from crossview.training.job import Job, Start, check_passes, continued_job, new_job
 from crossview.training.log import TrainingLog
-from crossview.training.order import Order
-from crossview.training.passes import Passes
+from crossview.training.passes import Order, Passes
 
 __all__ = ["Trained", "TrainingObserver", "train"]
 

@@ -21,8 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.data.arrow import column_names, pyarrow
 from crossview.data.encoding.columns import USER, Column
 from crossview.data.encoding.dates import check_format, split_format
-from crossview.data.encoding.description import describe_encoder
-from crossview.data.encoding.diagram import Box, boxes_of_views
+from crossview.data.encoding.description import Box, boxes_of_views, describe_encoder
 from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.one_row import SingleRows, first_row
 from crossview.data.encoding.personal import MORE_BITS, MOST_BITS, PERSONAL, PersonalView

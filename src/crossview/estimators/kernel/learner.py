@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -20,10 +21,8 @@ from crossview.errors import InputError
 from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, ViewLearner
 from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
-from crossview.estimators.kernel.bandwidth import value_of_view, view_gammas
 from crossview.estimators.kernel.features import FeatureWeights
 from crossview.estimators.kernel.model import ModelOptions
-from crossview.estimators.kernel.progress import progress_bar
 from crossview.estimators.kernel.random_views import RandomColumns
 from crossview.estimators.kernel.supports import MAINTENANCE, SupportVectors
 from crossview.estimators.kernel.training import DrawOptions, TrainingSet, learn_drawn
@@ -31,6 +30,8 @@ from crossview.estimators.kernel.values import (
     KERNELS,
     KernelFunction,
     ViewKernels,
+    value_of_view,
+    view_gammas,
     without_overflowing_rows,
 )
 from crossview.estimators.validation import Interval, StrOptions
@@ -444,3 +445,24 @@ def _view_lams(lam: Any, names: Sequence[str]) -> np.ndarray:
         if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
             raise InputError(f"lam= has {value!r} for view {name!r}; give a number above 0")
     return np.asarray(found, dtype=np.float64)
+
+
+@contextmanager
+def progress_bar(title: str, total: int | None, verbose: Any) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar if ``verbose``; yield a function to call with the steps made.
+
+    ``total`` None: the number of steps is unknown.
+    """
+    if not verbose:
+        yield lambda n: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ImportError:
+        raise InputError(
+            "verbose=True needs rich: pip install rich, or leave verbose out"
+        ) from None
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda n: bar.advance(task, n)

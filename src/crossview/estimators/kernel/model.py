@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.estimators.base import Schema, State, StatePart
-from crossview.estimators.kernel.bandwidth import later_gammas
-from crossview.estimators.kernel.values import KernelFunction, ViewKernels
+from crossview.estimators.kernel.values import KernelFunction, ViewKernels, later_gammas
 from crossview.portable.scoring import ViewTerm
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
