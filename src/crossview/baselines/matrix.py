@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ MAX_ENTRIES = 20_000_000
 UNLIKE = 10.0
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]  # scikit-learn is untyped
     """Transformer of a `MultiView` to one matrix, the first step of a scikit-learn pipeline.
 
@@ -63,20 +65,12 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
            [ 3.,  2., nan]])
     """
 
-    def __init__(
-        self,
-        view: str | None = None,
-        *,
-        scale: bool = False,
-        dense: bool = False,
-        max_columns: int | None = None,
-        score_func: Callable[..., Any] = f_classif,
-    ) -> None:
-        self.view = view
-        self.scale = scale
-        self.dense = dense
-        self.max_columns = max_columns
-        self.score_func = score_func
+    view: str | None = None
+    _: KW_ONLY
+    scale: bool = False
+    dense: bool = False
+    max_columns: int | None = None
+    score_func: Callable[..., Any] = f_classif
 
     def fit(self, X: MultiView, y: Any = None) -> Self:
         """Choose the columns, and measure them for scaling.

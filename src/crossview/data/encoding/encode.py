@@ -12,6 +12,7 @@ a code per row, and the hashes of an unchanged dictionary are reused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -68,6 +69,7 @@ class Meaning(NamedTuple):
     collides: bool = False
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class ViewEncoder(ViewTransformer):
     """Encoder of tables with numbers, dates, categories and text into sparse views.
 
@@ -229,46 +231,25 @@ class ViewEncoder(ViewTransformer):
     ['user_age is missing', 'user_city=Bonn']
     """
 
-    def __init__(
-        self,
-        views: Mapping[str, Any] | None = None,
-        *,
-        text: Sequence[str] | None = None,
-        categorical: Sequence[str] = (),
-        numeric: Sequence[str] = (),
-        sparse: Sequence[str] | None = None,
-        date: Sequence[str] | None = None,
-        ignore: Sequence[str] = (),
-        hash_bits: int = 18,
-        ngram_range: tuple[int, int] = (1, 1),
-        standardize: bool = True,
-        scale_views: bool = True,
-        bins: int | str | None = "auto",
-        tf_idf: bool = True,
-        remember_names: int = 50_000,
-        per: str | None = None,
-        per_variance: float = 0.3,
-        max_users: int | None = None,
-        dialect: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.views = views
-        self.text = text
-        self.categorical = categorical
-        self.numeric = numeric
-        self.sparse = sparse
-        self.date = date
-        self.ignore = ignore
-        self.hash_bits = hash_bits
-        self.ngram_range = ngram_range
-        self.standardize = standardize
-        self.scale_views = scale_views
-        self.bins = bins
-        self.tf_idf = tf_idf
-        self.remember_names = remember_names
-        self.per = per
-        self.per_variance = per_variance
-        self.max_users = max_users
-        self.dialect = dialect
+    views: Mapping[str, Any] | None = None
+    _: KW_ONLY
+    text: Sequence[str] | None = None
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    sparse: Sequence[str] | None = None
+    date: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+    hash_bits: int = 18
+    ngram_range: tuple[int, int] = (1, 1)
+    standardize: bool = True
+    scale_views: bool = True
+    bins: int | str | None = "auto"
+    tf_idf: bool = True
+    remember_names: int = 50_000
+    per: str | None = None
+    per_variance: float = 0.3
+    max_users: int | None = None
+    dialect: Mapping[str, Any] | None = None
 
     def check_params(self) -> None:
         """Raise `InputError` if a parameter is out of its range."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -24,6 +25,7 @@ _PARTS = {
 }
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class ViewReader(ViewScaler):
     r"""Reader of views from sparse files, which also scales them as `ViewScaler` does.
 
@@ -58,17 +60,10 @@ class ViewReader(ViewScaler):
     ViewReader(format='svmlight', views={'all': ['1:3']})
     """
 
-    def __init__(
-        self,
-        format: str,
-        views: Mapping[str, Sequence[str]],
-        hash_bits: int = 18,
-        scale_views: bool = True,
-    ) -> None:
-        self.format = format
-        self.views = views
-        self.hash_bits = hash_bits
-        self.scale_views = scale_views
+    format: str
+    views: Mapping[str, Sequence[str]]
+    hash_bits: int = 18
+    scale_views: bool = True
 
     @property
     def reading(self) -> dict[str, Any]:

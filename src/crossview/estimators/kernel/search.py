@@ -10,13 +10,14 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.kernel.held_out import area_under_curve
 from crossview.batch import views_of
 from crossview.errors import InputError
+from crossview.estimators.base.classifier import Accuracy
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier, read_training_set
 from crossview.estimators.kernel.learner import KernelLearner, draw_options, training_kernels
@@ -30,7 +31,7 @@ from crossview.views import check_rows
 
 
 @with_parameters
-class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class KernelSearchCV(Accuracy, MetaEstimatorMixin, BaseEstimator):
     """Grid search with cross-validation for ``lam`` and ``gamma`` of KeCo or Pegasos.
 
     A faster `GridSearchCV`: inner products of rows are computed once, kernel values once per γ, and
@@ -200,26 +201,6 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Members of ``classes_``.
         """
         return self._best().predict(X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of the predictions.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels; of pandas with the index of ``X``.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        score : float
-            1 at best.
-        """
-        check_rows(X, y=y, sample_weight=sample_weight)
-        return float(super().score(X, y, sample_weight))
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the scores of the views, by ``best_estimator_``.
