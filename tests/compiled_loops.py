@@ -32,10 +32,10 @@ LOOPS = {
     "crossview.kernels.text.svmlight.parse_svmlight": 1,
     "crossview.kernels.text.vw.parse_vw": 1,
     "crossview.kernels.rows.score_views": 1,
-    "crossview.data.encoding.document_frequency.weigh_rows": 1,
+    "crossview.data.encoding.statistics.weigh_rows": 1,
     "crossview.data.encoding.fill.fill_rows": 1,
-    "crossview.data.encoding.moments.standardize_rows": 1,
-    "crossview.data.encoding.scale.scale_rows": 1,
+    "crossview.data.encoding.statistics.standardize_rows": 1,
+    "crossview.data.encoding.view_scaler.scale_rows": 1,
 }
 
 

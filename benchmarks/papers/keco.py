@@ -22,13 +22,12 @@ from benchmarks import data as shared_data
 from benchmarks.papers.experiment import Claim, Experiment, Printed, Results, in_parallel
 from crossview import KeCoClassifier, KernelSearchCV, PegasosClassifier
 from crossview.algorithms.kernel.gram import Draws, learn_from_gram
-from crossview.algorithms.kernel.held_out import area_under_curve
 from crossview.algorithms.kernel.rounds import drawable
 from crossview.algorithms.kernel.schedule import draw_rows
 from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import read_only
 from crossview.estimators.kernel.classifier import read_training_set
-from crossview.estimators.kernel.search import grams_of_gammas
+from crossview.estimators.kernel.search import area_under_curve, grams_of_gammas
 
 LAMS = [10.0**e for e in range(-10, 0)]
 SIGMAS = [2.0**e for e in range(-4, 4)]

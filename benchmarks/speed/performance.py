@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from benchmarks import data
 from benchmarks.harness import Table, apart, benchmark, in_turn, loaded, middle, size, span
 from crossview import MultiViewSVMPerf
-from crossview.algorithms.performance.contingency import f_loss
 from crossview.algorithms.performance.problem import all_tables, make_problem
-from crossview.algorithms.performance.tables import scan_tables, sort_sides
+from crossview.algorithms.performance.tables import f_loss, scan_tables, sort_sides
 
 # rows of which all tables are looked at
 MOST_TO_SCAN = size(30_000, 1_000)

@@ -57,9 +57,8 @@ def sources_digest(package: Path = Path(__file__).parent) -> str:
     digest = hashlib.sha256()
     for pattern in (
         *("_jit.py", "kernels/**/*.py", "algorithms/**/*.py"),
-        *("data/encoding/document_frequency.py", "data/encoding/fill.py"),
-        *("data/encoding/cross.py", "data/encoding/row_fill.py"),
-        *("data/encoding/moments.py", "data/encoding/scale.py"),
+        *("data/encoding/cross.py", "data/encoding/fill.py", "data/encoding/row_fill.py"),
+        *("data/encoding/statistics.py", "data/encoding/view_scaler.py"),
         "data/encoding/recent_users.py",
     ):
         for path in sorted(package.glob(pattern)):

@@ -8,7 +8,7 @@ import pytest
 from crossview.algorithms import merging
 from crossview.algorithms.geometries import changes
 from crossview.algorithms.geometries import covariance as forms
-from crossview.kernels.merged import merged_moments, total
+from crossview.kernels.moments import merged_moments, total
 from reference import merging as reference
 
 PTR = np.array([0, 3, 5])

@@ -31,7 +31,7 @@ from crossview.algorithms.geometries.covariance import (
     no_rows,
     with_room,
 )
-from crossview.kernels.merged import total
+from crossview.kernels.moments import total
 
 Arrays = Sequence[np.ndarray]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from crossview.catalog.learners import LEARNERS
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.quantiles import LAST_PLACED
+from crossview.data.encoding.statistics import LAST_PLACED
 from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
 from crossview.data.source import Source, input_files

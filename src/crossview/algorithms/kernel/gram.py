@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview._jit import borrowing, borrowing_reordering
+from crossview._jit import borrowing
 from crossview.algorithms.kernel.step import (
     Examples,
     Memory,
@@ -14,6 +14,7 @@ from crossview.algorithms.kernel.step import (
     row_buffers,
     take_step,
 )
+from crossview.kernels.dense import dot
 
 
 class Draws(NamedTuple):
@@ -21,15 +22,6 @@ class Draws(NamedTuple):
 
     rows: np.ndarray
     gram_rows: np.ndarray
-
-
-@borrowing_reordering
-def dot(a, b):
-    """Return a·b of two contiguous vectors."""
-    total = 0.0
-    for j in range(a.shape[0]):
-        total += a[j] * b[j]
-    return total
 
 
 def learn_from_gram(

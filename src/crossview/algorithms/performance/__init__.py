@@ -21,8 +21,8 @@ an order of the rows label pairs: ``s_i`` counts the wrong pairs of row i, over 
 The paper weighs a wrong row by 2; with weights ``w / (2 unit)`` and ``C / (2 unit)²`` in place of
 C this is the published problem, with the same C2.
 
-    contingency.py   losses of contingency tables
-    tables.py        the most violated labeling of such a loss
+    cut.py           a labeling as a cutting plane, and what is found by such planes
+    tables.py        losses of contingency tables, and their most violated labeling
     bins.py          ... of rows in parts, most of whose scores stay there
     additive.py      ... of a loss that is a sum over rows or pairs
     rankings.py      ... of average precision; monotone.py: the search in it and in the G-mean

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from crossview.algorithms.performance.cut import Cut, Search
+from crossview.algorithms.performance.cut import Cut, Search, Solution, Stopping, relative_gap
 from crossview.algorithms.performance.disagreement import ViewBlocks, dense, scale_rows
 from crossview.algorithms.performance.program import ActiveSet
-from crossview.algorithms.performance.solution import Solution, Stopping, relative_gap
 from crossview.algorithms.performance.working_set import WorkingSet
 
 # scores that change by less, relative to the largest, do not change

@@ -12,8 +12,7 @@ published, it takes up to eight times as many cuts.
 
 import numpy as np
 
-from crossview.algorithms.performance.cut import Search
-from crossview.algorithms.performance.solution import Solution, Stopping, relative_gap
+from crossview.algorithms.performance.cut import Search, Solution, Stopping, relative_gap
 from crossview.algorithms.performance.working_set import WorkingSet
 
 # mu at first, its range, and its factor after a worse value, and its divisor after a better one

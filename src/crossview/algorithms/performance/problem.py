@@ -19,19 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.algorithms.performance.additive import search_pairs, search_rows
-from crossview.algorithms.performance.contingency import (
-    f_loss,
-    g_mean_loss,
-    precision_loss,
-    recall_loss,
-)
 from crossview.algorithms.performance.cut import Cut, Search
 from crossview.algorithms.performance.rankings import search_rankings
 from crossview.algorithms.performance.tables import (
     Tables,
     best_g_mean,
     best_table,
+    f_loss,
+    g_mean_loss,
     label_rows,
+    precision_loss,
+    recall_loss,
     sort_sides,
     top_of,
 )

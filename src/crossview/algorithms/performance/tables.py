@@ -1,4 +1,7 @@
-"""The most violated labeling (14) of a loss of the contingency table."""
+"""The most violated labeling (14) of a loss of the contingency table.
+
+``a`` of P positive rows are found, with ``b`` of N others.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -6,6 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.algorithms.performance.monotone import G_MEAN, monotone_argmax
+
+
+def f_loss(a: Any, b: Any, P: int, N: int, beta: float) -> Any:
+    """Return 1 - F = 1 - (1 + β²) a / (a + β² P + b); it is concave in b, and convex in a."""
+    return 1.0 - (1.0 + beta**2) * a / (a + beta**2 * P + b)
+
+
+def g_mean_loss(a: Any, b: Any, P: int, N: int) -> Any:
+    """Return 1 - sqrt(a/P · (N - b)/N)."""
+    return 1.0 - np.sqrt(a / P) * np.sqrt((N - b) / N)
+
+
+def precision_loss(a: Any, b: Any, P: int, N: int) -> Any:
+    """Return 1 - a / (a + b); 1 if no row is predicted positive."""
+    return 1.0 - a / np.maximum(a + b, 1)
+
+
+def recall_loss(a: Any, b: Any, P: int, N: int) -> Any:
+    """Return 1 - a/P."""
+    return 1.0 - a / P + 0.0 * b
+
 
 # tables that a full scan has in memory at once
 SCAN_AT_ONCE = 2**20

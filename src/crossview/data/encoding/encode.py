@@ -27,8 +27,8 @@ from crossview.data.encoding.hashing import split_name
 from crossview.data.encoding.one_row import SingleRows, first_row
 from crossview.data.encoding.personal import MORE_BITS, MOST_BITS, PERSONAL, PersonalView
 from crossview.data.encoding.plan import Plan
-from crossview.data.encoding.quantiles import LAST_PLACED
 from crossview.data.encoding.row_encoder import RowEncoder
+from crossview.data.encoding.statistics import LAST_PLACED
 from crossview.data.encoding.text import FORMS
 from crossview.data.encoding.view_columns import (
     KINDS,

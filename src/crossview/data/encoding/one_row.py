@@ -16,9 +16,8 @@ import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
 from crossview.data.encoding.dates import as_times, date_numbers
-from crossview.data.encoding.document_frequency import weigh_rows
-from crossview.data.encoding.moments import SingleNumbers
 from crossview.data.encoding.row_fill import RowFill
+from crossview.data.encoding.statistics import SingleNumbers, weigh_rows
 from crossview.data.encoding.text import characters_of, shape_numbers, word_analyzer
 from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
 from crossview.views import OneRow

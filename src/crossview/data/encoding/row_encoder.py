@@ -10,12 +10,10 @@ import scipy.sparse as sp
 
 from crossview.batch import MAX_INT32
 from crossview.data.encoding.columns import Batch, Column
-from crossview.data.encoding.document_frequency import DocumentFrequencies
 from crossview.data.encoding.fill import Cells, fill_rows, slot_buffer
 from crossview.data.encoding.hashing import SlotTables
-from crossview.data.encoding.moments import Moments
 from crossview.data.encoding.plan import Plan
-from crossview.data.encoding.quantiles import Quantiles
+from crossview.data.encoding.statistics import DocumentFrequencies, Moments, Quantiles
 from crossview.errors import InputError
 from crossview.saving.schema import Array, check_state
 from crossview.views import MultiView

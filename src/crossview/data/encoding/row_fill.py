@@ -11,11 +11,9 @@ import numpy as np
 from crossview._jit import bind, borrowing
 from crossview.batch import read_only
 from crossview.data.encoding.fill import Cells, fill_rows, slot_buffer
-from crossview.data.encoding.moments import Moments, standardize_rows
 from crossview.data.encoding.plan import Plan
-from crossview.data.encoding.quantiles import Quantiles
-from crossview.data.encoding.scale import scale_rows
-from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.data.encoding.statistics import Moments, Quantiles, standardize_rows
+from crossview.data.encoding.view_scaler import ViewScaler, scale_rows
 from crossview.kernels.rows import Rows
 from crossview.views import OneRow
 

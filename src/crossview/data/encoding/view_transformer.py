@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from crossview.data.encoding.personal import MORE_BITS, merged_names
 from crossview.errors import InputError
-from crossview.kernels.merged import merged_moments, total
+from crossview.kernels.moments import merged_moments, total
 
 State = Mapping[str, np.ndarray]
 # of the bins; the learners know columns by them

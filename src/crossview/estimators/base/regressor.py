@@ -21,8 +21,7 @@ from crossview.estimators.base.single_rows import (
 )
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import read_numbers, row_weights
-from crossview.kernels.merged import merged_moments
-from crossview.kernels.moments import running_units, units_of
+from crossview.kernels.moments import merged_moments, running_units, units_of
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import MAX_FINITE, Array
 from crossview.views import check_rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview.algorithms import merging
-from crossview.kernels.merged import total
+from crossview.kernels.moments import total
 from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 

@@ -17,7 +17,7 @@ from crossview.errors import InputError
 from crossview.estimators.base import Models, Schema, State
 from crossview.estimators.kernel.model import KernelModel
 from crossview.estimators.kernel.values import KernelFunction
-from crossview.kernels.merged import total
+from crossview.kernels.moments import total
 from crossview.kernels.rows import Rows, score_views
 from crossview.portable.scoring import Cosines, Supports, Table, ViewTerm, split_by_view
 from crossview.saving.schema import Array

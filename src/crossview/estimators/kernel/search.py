@@ -10,11 +10,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms.kernel.held_out import area_under_curve
 from crossview.batch import views_of
 from crossview.errors import InputError
 from crossview.estimators.base.classifier import Accuracy
@@ -280,3 +280,10 @@ def _scores(
     random_state = np.random.RandomState(seed % 2**32)
     done = learn_drawn(model, data, draw_options(learner), random_state, lambda n: None)
     return done.score(scored)
+
+
+def area_under_curve(positive: np.ndarray, scores: np.ndarray) -> float:
+    """Return the ROC area: the share of positive/negative pairs in order; a tie counts half."""
+    n = int(positive.sum())
+    ranks = rankdata(scores)[positive].sum() - n * (n + 1) / 2
+    return float(ranks / (n * (len(scores) - n)))

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
+from crossview.algorithms.performance.cut import Solution, Stopping
 from crossview.algorithms.performance.disagreement import ViewBlocks
 from crossview.algorithms.performance.inverse import make_metric
 from crossview.algorithms.performance.joint import cutting_planes
 from crossview.algorithms.performance.problem import Problem, make_problem, published_price
-from crossview.algorithms.performance.solution import Solution, Stopping
 from crossview.algorithms.performance.working_set import WorkingSet
 from crossview.batch import rows_at
 from crossview.errors import InputError
