@@ -53,12 +53,14 @@ def _absolute(module, node):
     return ".".join([*base, *([node.module] if node.module else [])])
 
 
+@cache
 def imported_modules(module, **options):
     """The modules of ours that a module imports; ``from package import module`` is the latter."""
-    for source, name, _ in imports(module, **options):
-        if source.split(".")[0] == "crossview":
-            whole = f"{source}.{name}"
-            yield whole if whole in modules() else source
+    return tuple(
+        whole if (whole := f"{source}.{name}") in modules() else source
+        for source, name, _ in imports(module, **options)
+        if source.split(".")[0] == "crossview"
+    )
 
 
 def where(module, node):

