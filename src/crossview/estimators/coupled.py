@@ -17,7 +17,6 @@ from crossview.errors import InputError
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.base.weights import ViewWeights
-from crossview.estimators.covariance import CovarianceClassifier
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
 from crossview.estimators.parameters import (
@@ -27,6 +26,7 @@ from crossview.estimators.parameters import (
     LINEAR,
     VIEWS,
 )
+from crossview.estimators.second_order import CovarianceClassifier
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout

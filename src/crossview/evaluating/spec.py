@@ -16,7 +16,7 @@ from crossview.data.source import Source, open_table
 from crossview.errors import InputError, closest_names
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
-from crossview.scoring.fitted_model import FittedModel, ModelRows
+from crossview.scoring.fitted_model import ClassLabels, FittedModel, ModelRows, NumberLabels
 from crossview.scoring.problems import (
     Classification,
     Problem,
@@ -24,7 +24,6 @@ from crossview.scoring.problems import (
     gives_probabilities,
     make_problem,
 )
-from crossview.scoring.read_labels import ClassLabels, NumberLabels
 from crossview.scoring.specification import Scoring
 from crossview.views import MultiView, check_rows
 

@@ -31,8 +31,7 @@ from crossview.exporting.target import Target, target_of
 from crossview.portable.encoding import TableEncoder
 from crossview.saving.files import EXPORTED, check_writable, replacing
 from crossview.saving.pipelines import pipeline
-from crossview.scoring.fitted_model import FittedModel
-from crossview.scoring.read_labels import ClassLabels, NumberLabels
+from crossview.scoring.fitted_model import ClassLabels, FittedModel, NumberLabels
 
 
 @dataclass(frozen=True)

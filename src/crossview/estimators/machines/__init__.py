@@ -4,11 +4,11 @@ from crossview.estimators.machines.factorization_machine import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
 )
-from crossview.estimators.machines.interactions import Interaction
 from crossview.estimators.machines.multi_view_machine import (
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
 )
+from crossview.estimators.machines.state import Interaction
 from crossview.estimators.machines.support_tensor_machine import SupportTensorMachineClassifier
 
 __all__ = [

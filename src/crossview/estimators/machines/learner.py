@@ -49,8 +49,13 @@ from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
-from crossview.estimators.machines.interactions import Interaction
-from crossview.estimators.machines.state import Design, MachineState, part_slots, resolve_groups
+from crossview.estimators.machines.state import (
+    Design,
+    Interaction,
+    MachineState,
+    part_slots,
+    resolve_groups,
+)
 from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import Interval, StrOptions, available_if
 from crossview.kernels.rows import Rows

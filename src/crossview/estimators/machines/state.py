@@ -1,4 +1,4 @@
-"""Learned state of a machine: initialization, conversion, growth and merge.
+"""Learned state of a machine: initialization, conversion, growth, merge, and interactions.
 
 The arrays are the fields of `Machine`, ``seed``, and ``ptr``, the first column of each view.
 """
@@ -26,6 +26,20 @@ from crossview.estimators.base import Models, Schema, State, StatePart
 from crossview.saving.schema import Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
+
+
+class Interaction(NamedTuple):
+    """One interaction of the score: a product of columns, one per view, and its weight.
+
+    ``columns`` are positions within the views, in the order of `view_columns`; ``label`` is the
+    class of the score, None for two classes and for regression.
+    """
+
+    views: tuple[str, ...]
+    columns: tuple[int, ...]
+    weight: float
+    label: Any
+
 
 # what follows from the parameters, the columns and the random numbers
 SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")

@@ -27,8 +27,8 @@ from crossview.estimators.kernel.values import without_overflowing_rows
 from crossview.estimators.stacking import state as states
 from crossview.estimators.stacking.defaults import EXPERT_CLASSES, MAX_VIEWS_ALONE, view_expert
 from crossview.estimators.stacking.experts import Experts, experts_from_json, experts_to_json
-from crossview.estimators.stacking.memory import MemoryState
 from crossview.estimators.stacking.one_row import StackRow
+from crossview.estimators.stacking.state import MemoryState
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Member

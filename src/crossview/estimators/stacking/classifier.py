@@ -18,7 +18,7 @@ from crossview.estimators.second_order import AROWClassifier
 from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
-from crossview.estimators.stacking.memory import MemoryState
+from crossview.estimators.stacking.state import MemoryState
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
