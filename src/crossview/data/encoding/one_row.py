@@ -10,14 +10,14 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
 from crossview.data.encoding.dates import as_times, date_numbers
 from crossview.data.encoding.row_fill import RowFill
-from crossview.data.encoding.statistics import SingleNumbers, weigh_rows
+from crossview.data.encoding.statistics import weigh_rows
 from crossview.data.encoding.text import characters_of, shape_numbers, word_analyzer
 from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
 from crossview.views import OneRow
@@ -77,21 +77,12 @@ def _items(x: Any) -> Iterable[tuple[Any, Any]]:
     return x.items()
 
 
-class _View(NamedTuple):
-    """The numbers and the hashed columns of a view."""
-
-    numbers: range
-    first_column: int
-    first_bin: int
-    first_slot: int
-    hashed: list[int]
-
-
 class _Hashed:
     """The terms of a column that is hashed, and their slots, as far as they are kept."""
 
     def __init__(self, column: Column, encoder: RowEncoder) -> None:
-        self.column, self._slots = column, encoder.slots
+        self.column, self._slots, plan = column, encoder.slots, encoder.plan
+        self.view, self.first_slot = plan.layout.index(column.view), plan.first_slot(column.view)
         self.terms: Callable[[str], list[str]] | None = None
         if column.kind == "text":
             n_grams = encoder.slots.ngram_range
@@ -131,10 +122,9 @@ class SingleRows:
     ) -> None:
         self._encoder, plan, self._scaler = encoder, encoder.plan, scaler
         self._user = plan.user
-        self._layout = plan.layout
         self._names = list(dict.fromkeys(column.name for column in plan.columns))
         self._places = {name: place for place, name in enumerate(self._names)}
-        self._groups: dict[str, dict[Any, int]] = {view: {} for view in self._layout.names}
+        self._groups: dict[str, dict[Any, int]] = {view: {} for view in plan.layout.names}
         for column in plan.columns:
             own = self._groups.setdefault(column.view, {})
             place = self._places[column.name]
@@ -155,28 +145,15 @@ class SingleRows:
                 kind.append((column, self._places[column.name], at))
             at += size
         self._n_numbers = at
-        self._says_missing = [number.is_whole for number in plan.numbers]
         self._hashed_at = [self._places[column.name] for column in plan.hashed]
-        self._views = [self._view(name) for name in self._layout.names]
         self._dates: dict[tuple[str, str], list[float]] = {}
         # names that are of a column, and of no group; and lists of names whose places are known
         self._flat = {name: at for name, at in self._places.items() if name not in self._groups}
         self._known: dict[Any, list[Any]] = {}
-        self._single_numbers = SingleNumbers(encoder.moments)
-        # of rows without texts, dates and shapes
-        texts = any(column.kind == "text" for column in plan.hashed)
-        is_plain = plan.unused is None and not texts
+        # what is bound to the arrays of one row has no room for texts
+        self._has_texts = any(one.terms is not None for one in self._hashed)
         statistics = encoder.moments, encoder.quantiles, encoder.standardizes
-        self._fill = RowFill(plan, *statistics, scaler) if is_plain else None
-
-    def _view(self, view: str) -> _View:
-        plan = self._encoder.plan
-        own = [c for c, number in enumerate(plan.numbers) if number.view == view]
-        numbers = range(own[0], own[-1] + 1) if own else range(0)
-        start = self._layout.block(view).start
-        hashed = [k for k, column in enumerate(plan.hashed) if column.view == view]
-        first_bin = start + 2 * len(own)
-        return _View(numbers, start, first_bin, plan.first_slot(view), hashed)
+        self._fill = RowFill(plan, *statistics, None if self._has_texts else scaler)
 
     def encode(self, x: Mapping[str, Any], *, learn: bool = False) -> tuple[OneRow, str | None]:
         """Return a row of views, and its user, if the encoder knows any.
@@ -201,16 +178,17 @@ class SingleRows:
             for one, own in zip(self._hashed, terms, strict=True):
                 if own:
                     one.learn(own)
-        # 2. numbers and slots
-        if self._fill is not None:
-            pairs = zip(self._hashed, terms, strict=True)
-            of_row = [-1 if term is None else one.slot(term[0]) for one, term in pairs]
-            return self._fill.row(numbers, of_row, learn=learn), user
-        positions = encoder.positions_one(numbers, learn=learn)
-        if numbers and (learn or encoder.standardizes):
-            standardized = self._single_numbers.standardize(numbers, learn=learn)
-            numbers = standardized if encoder.standardizes else numbers
-        row = self._assemble(numbers, positions, self._slots(terms, learn=learn))
+        # 2. numbers and categories, then texts
+        hashed = list(zip(self._hashed, terms, strict=True))
+        slots = [
+            -1 if own is None else one.slot(own[0]) for one, own in hashed if one.terms is None
+        ]
+        if not self._has_texts:
+            return self._fill.row(numbers, slots, learn=learn), user
+        texts = [(one, own) for one, own in hashed if one.terms is not None]
+        there = [one.view for one, own in texts if own is not None]
+        row = self._fill.row(numbers, slots, learn=learn, with_text=there)
+        row = self._with_texts(row, texts, learn=learn)
         if self._scaler is None:
             return row, user
         scale = self._scaler.partial_fit_transform_one if learn else self._scaler.transform_one
@@ -378,23 +356,19 @@ class SingleRows:
 
     # --- what they become ------------------------------------------------------------------
 
-    def _slots(
-        self, terms: list[list[str] | None], *, learn: bool
-    ) -> list[list[tuple[int, float]] | None]:
-        """Return slots and values of each column that is hashed; None where it is missing."""
-        found: list[list[tuple[int, float]] | None] = []
-        n_texts = 0
-        for one, own in zip(self._hashed, terms, strict=True):
-            if one.terms is None:
-                found.append(None if own is None else [(one.slot(own[0]), 1.0)])
-                continue
-            counts = None
-            if own is not None:
-                counted = sorted(Counter([one.slot(term) for term in own]).items())
-                counts = self._weighed(n_texts, counted, learn=learn)
-            found.append(counts)
-            n_texts += 1
-        return found
+    def _with_texts(
+        self, row: OneRow, texts: list[tuple[_Hashed, list[str] | None]], *, learn: bool
+    ) -> OneRow:
+        """Return a row with the words of its texts; what is in the same slot is added."""
+        cells = dict(zip(row.columns, row.values, strict=True))
+        for c, (one, terms) in enumerate(texts):
+            if terms is not None:
+                counted = sorted(Counter([one.slot(term) for term in terms]).items())
+                for slot, value in self._weighed(c, counted, learn=learn):
+                    column = one.first_slot + slot
+                    cells[column] = cells.get(column, 0.0) + value
+        columns = sorted(cells)
+        return row._replace(columns=columns, values=[cells[column] for column in columns])
 
     def _weighed(
         self, c: int, counted: list[tuple[int, int]], *, learn: bool
@@ -412,67 +386,6 @@ class SingleRows:
         counts = frequencies.n[c : c + 1], frequencies.df[c]
         weigh_rows(rows, np.ones(1, dtype=bool), learn, counts, weighed)
         return list(zip(slots, weighed.tolist(), strict=True))
-
-    def _assemble(
-        self,
-        numbers: list[float],
-        positions: list[float],
-        slots: list[list[tuple[int, float]] | None],
-    ) -> OneRow:
-        """Return the row of what its columns became; see `fill_rows`."""
-        columns: list[int] = []
-        values: list[float] = []
-        present: list[bool] = []
-        n_bins, says_missing = self._encoder.plan.n_bins, self._says_missing
-        for view in self._views:
-            there = [c for c in view.numbers if numbers[c] == numbers[c]]
-            hashed = [slots[k] for k in view.hashed]
-            if not there and all(own is None for own in hashed):
-                present.append(False)
-                continue
-            present.append(True)
-            first = view.first_column - view.numbers.start
-            for c in there:
-                if numbers[c] != 0.0:
-                    columns.append(first + c)
-                    values.append(numbers[c])
-            if len(there) < len(view.numbers):
-                first += len(view.numbers)
-                for c in view.numbers:
-                    if numbers[c] != numbers[c] and says_missing[c]:
-                        columns.append(first + c)
-                        values.append(1.0)
-            if n_bins:
-                column = view.first_bin
-                for c in view.numbers:
-                    position = positions[c]
-                    if position == position:
-                        k = int(position)
-                        f = position - k
-                        columns.append(column + k)
-                        values.append(1.0 - f)
-                        if f > 0.0:
-                            columns.append(column + k + 1)
-                            values.append(f)
-                    column += n_bins
-            self._add_slots(view.first_slot, hashed, columns, values)
-        return OneRow(self._layout, columns, values, present)
-
-    def _add_slots(
-        self,
-        first: int,
-        hashed: list[list[tuple[int, float]] | None],
-        columns: list[int],
-        values: list[float],
-    ) -> None:
-        """Add the slots of a view, ascending; two in the same place are added."""
-        cells: dict[int, float] = {}
-        for own in hashed:
-            for slot, value in own or ():
-                cells[slot] = cells[slot] + value if slot in cells else value
-        for slot in sorted(cells):
-            columns.append(first + slot)
-            values.append(cells[slot])
 
 
 def _string(column: Column, value: Any) -> str | None:

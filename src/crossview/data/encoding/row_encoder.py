@@ -95,10 +95,6 @@ class RowEncoder:
         """True if numbers are standardized."""
         return self._standardize
 
-    def positions_one(self, numbers: list[float], *, learn: bool) -> list[float]:
-        """Return the positions of the numbers of one row between knots; none without bins."""
-        return self.quantiles.positions_one(numbers, learn=learn) if self._n_bins else []
-
     def _read(self, X: Any, *, learn: bool) -> _Values:
         batch = self.plan.decode(X)
         tables = self.slots.look_up(self.plan.hashed, batch.coded, learn=learn)

@@ -26,7 +26,7 @@ class RowFill:
     Parameters
     ----------
     plan : Plan
-        Without texts, and without columns that no row has.
+        Its texts are not filled in.
     moments : Moments
         By which numbers are standardized.
     quantiles : Quantiles
@@ -45,8 +45,10 @@ class RowFill:
         standardizes: bool,
         scaler: ViewScaler | None,
     ) -> None:
-        n, n_categories, V = len(plan.numbers), len(plan.hashed), plan.layout.n_views
+        n, V = len(plan.numbers), plan.layout.n_views
+        n_categories = sum(column.kind == "categorical" for column in plan.hashed)
         self._layout, self._quantiles, self._lock = plan.layout, quantiles, Lock()
+        self._unused = plan.unused
         self._raw, standardized = np.empty((1, n)), np.empty((1, n))
         values = standardized if standardizes else self._raw
         self._standardize = [
@@ -88,7 +90,14 @@ class RowFill:
             read_only(np.ones((1, V), dtype=bool)),
         )
 
-    def row(self, numbers: Sequence[float], slots: Sequence[int], *, learn: bool) -> OneRow:
+    def row(
+        self,
+        numbers: Sequence[float],
+        slots: Sequence[int],
+        *,
+        learn: bool,
+        with_text: Sequence[int] = (),
+    ) -> OneRow:
         """Return a row as a table of this row is encoded; ``learn`` learns it first.
 
         Parameters
@@ -99,6 +108,8 @@ class RowFill:
             Of each category, -1 where missing.
         learn : bool
             Whether the statistics learn the row before it is encoded.
+        with_text : sequence of int, default=()
+            Views that are there because of a text.
         """
         with self._lock:
             self._raw[0] = numbers
@@ -116,8 +127,14 @@ class RowFill:
                 self._slots[:] = slots
                 np.minimum(self._slots, 0, out=self._codes[:, 0])
             self._present[:] = False
+            for v in with_text:
+                self._present[0, v] = True
             self._fill()
             n = int(self._indptr[1])
+            if self._unused is not None:
+                used = np.flatnonzero(~self._unused[self._indices[:n]])
+                n = len(used)
+                self._indices[:n], self._data[:n] = self._indices[used], self._data[used]
             data = self._data if self._scaler is None else self._scale(n, learn=learn)
             columns, values = self._indices[:n].tolist(), data[:n].tolist()
             return OneRow(self._layout, columns, values, self._present[0].tolist())

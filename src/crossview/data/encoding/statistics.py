@@ -6,16 +6,13 @@ many texts count less (tf-idf).
 
 from __future__ import annotations
 
-import math
 from array import array
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from threading import Lock
 
 import numpy as np
 import scipy.sparse as sp
 
-from crossview._jit import bind, borrowing
+from crossview._jit import borrowing
 from crossview.errors import InputError
 from crossview.saving.schema import MAX_COUNT, Array
 
@@ -81,32 +78,6 @@ class Moments:
         """
         standardized = np.empty_like(values)
         standardize_rows(values, learn, self.given, standardized)
-        return standardized
-
-
-class SingleNumbers:
-    """Standardize the numbers of one row at a time.
-
-    Parameters
-    ----------
-    moments : Moments
-        What they are standardized by.
-    """
-
-    def __init__(self, moments: Moments) -> None:
-        self._lock = Lock()
-        self._values, self._standardized = (np.empty((1, len(moments.count))) for _ in range(2))
-        self._loops = [
-            bind(standardize_rows, self._values, learn, moments.given, self._standardized)
-            for learn in (False, True)
-        ]
-
-    def standardize(self, values: list[float], *, learn: bool) -> list[float]:
-        """Return the numbers with mean 0 and variance 1; ``learn`` adds them first."""
-        with self._lock:
-            self._values[0] = values
-            self._loops[learn]()
-            standardized: list[float] = self._standardized[0].tolist()
         return standardized
 
 
@@ -288,7 +259,6 @@ class Quantiles:
         self.knots = [np.empty(0)] * n_columns
         self._first = [array("d") for _ in range(n_columns)]  # the values, until the knots stay
         self._settled = False  # whether all knots stay
-        self._as_lists: dict[int, tuple[np.ndarray, list[float]]] = {}
 
     def fit(self, values: np.ndarray) -> None:
         """Place the knots at the quantiles of all rows; NaN is missing."""
@@ -318,12 +288,6 @@ class Quantiles:
             positions[start:, c] = self._look_up(c, column[start:])
         return positions
 
-    def positions_one(self, values: list[float], *, learn: bool = False) -> list[float]:
-        """Return `positions` of one row."""
-        if learn:
-            self.learn_one(values)
-        return [self._position(self._knots_of(c), x) for c, x in enumerate(values)]
-
     def learn_one(self, values: Sequence[float]) -> None:
         """Add one row, and place knots where it is time to."""
         if self._settled:
@@ -335,26 +299,6 @@ class Quantiles:
                 if n + 1 >= FIRST_PLACED and not (n + 1) & n:  # a power of two
                     self._place(c)
         self._settled = bool((self.count == LAST_PLACED).all())
-
-    def _knots_of(self, c: int) -> list[float]:
-        """The knots of column c as a list, which is faster for single numbers."""
-        kept = self._as_lists.get(c)
-        if kept is None or kept[0] is not self.knots[c]:
-            kept = self._as_lists[c] = (self.knots[c], self.knots[c].tolist())
-        return kept[1]
-
-    @staticmethod
-    def _position(knots: list[float], x: float) -> float:
-        """Return where a number lies, as `numpy.interp` has it."""
-        last = len(knots) - 1
-        if last < 1 or x != x:
-            return math.nan
-        if x >= knots[last]:
-            return float(last)
-        k = bisect_right(knots, x) - 1
-        if k < 0:
-            return 0.0
-        return 1.0 / (knots[k + 1] - knots[k]) * (x - knots[k]) + k
 
     def state(self) -> dict[str, np.ndarray]:
         """Return the learned state as arrays."""
