@@ -43,31 +43,7 @@ def check_probabilities(learner: Any) -> bool:
     return True
 
 
-class Accuracy(ClassifierMixin):
-    """What `score` returns for all classifiers."""
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy of the predictions.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-        y : array-like of shape (n_samples,)
-            Their labels; of pandas with the index of ``X``.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        score : float
-            1 at best.
-        """
-        check_rows(X, y=y, sample_weight=sample_weight)
-        return float(super().score(X, y, sample_weight))
-
-
-class ViewClassifier(Accuracy, ViewLearner):
+class ViewClassifier(ClassifierMixin, ViewLearner):
     """Base class of the classifiers: labels, classes, predictions and probabilities.
 
     Online learners calibrate themselves on the score of each row before it is learned; batch
@@ -224,6 +200,26 @@ class ViewClassifier(Accuracy, ViewLearner):
             above = self.probabilities(scores)[:, 1] > self.threshold_in_use
             return self.classes_[above.astype(np.intp)]
         return self.classes_[(scores > 0.0).astype(np.intp)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels; of pandas with the index of ``X``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        check_rows(X, y=y, sample_weight=sample_weight)
+        return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     @available_if(check_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

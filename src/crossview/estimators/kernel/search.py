@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import views_of
 from crossview.errors import InputError
-from crossview.estimators.base.classifier import Accuracy
+from crossview.estimators.base import ViewClassifier
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier, read_training_set
 from crossview.estimators.kernel.learner import KernelLearner, draw_options, training_kernels
@@ -31,7 +31,7 @@ from crossview.views import check_rows
 
 
 @with_parameters
-class KernelSearchCV(Accuracy, MetaEstimatorMixin, BaseEstimator):
+class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Grid search with cross-validation for ``lam`` and ``gamma`` of KeCo or Pegasos.
 
     A faster `GridSearchCV`: inner products of rows are computed once, kernel values once per γ, and
@@ -201,6 +201,8 @@ class KernelSearchCV(Accuracy, MetaEstimatorMixin, BaseEstimator):
             Members of ``classes_``.
         """
         return self._best().predict(X)
+
+    score = ViewClassifier.score
 
     def view_scores(self, X: Any) -> np.ndarray:
         """Return the scores of the views, by ``best_estimator_``.
