@@ -6,7 +6,7 @@ import copy
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -271,17 +271,8 @@ class Windows(Resumable):
     def _state_schema(self) -> dict[str, Array]:
         return {"n_rows": COUNT}
 
-    def get_state(self) -> dict[str, np.ndarray]:
-        """Return the counts as arrays."""
-        tally = {f"tally.{name}": array for name, array in self.tally.get_state().items()}
-        return super().get_state() | tally
-
-    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from counts that `get_state` returned."""
-        prefix = "tally."
-        tally = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
-        super().set_state({k: v for k, v in state.items() if not k.startswith(prefix)})
-        self.tally.set_state(tally)
+    def _parts(self) -> dict[str, Resumable]:
+        return {"tally": self.tally}
 
     @property
     def left(self) -> int:
@@ -308,12 +299,15 @@ class Windows(Resumable):
         self.tally = self.task.tally()
 
 
-class ProgressiveValidation:
+class ProgressiveValidation(Resumable):
     """A model on a stream, what is predicted, and the counts so far.
 
-    ``threshold`` follows the rows, if it is tuned; ``windows`` counts the rows by windows, too; and
-    ``history`` collects diagnostics of the stream.  All three may be None.
+    ``threshold`` follows the rows, if it is tuned; ``labels`` are what the batches are watched by;
+    ``windows`` counts the rows by windows, too; and ``history`` collects diagnostics of the stream.
+    All four may be None.
     """
+
+    labels: LabelOrder | None = None
 
     def __init__(self, model: Any, task: Problem) -> None:
         self.model, self.task = model, task.for_model(model)
@@ -329,23 +323,9 @@ class ProgressiveValidation:
         self.history: DiagnosticsCollector | None = None
         self._last = _LastRecord()
 
-    def get_state(self) -> dict[str, np.ndarray]:
-        """Return the counts as arrays."""
-        return {
-            f"{part}.{name}": array
-            for part, counts in self._parts().items()
-            for name, array in counts.get_state().items()
-        }
-
-    def set_state(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from counts that `get_state` returned."""
-        for part, counts in self._parts().items():
-            prefix = f"{part}."
-            mine = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
-            counts.set_state(mine)
-
     def _parts(self) -> dict[str, Resumable]:
         parts = {
+            "labels": self.labels,
             "tally": self.tally,
             "last": self._last,
             "threshold": self.threshold,

@@ -122,6 +122,7 @@ class Passes:
         self.labels = LabelOrder(self.source.classes)
         # of the first pass
         self.scored = ProgressiveValidation(self.learner, self.task)
+        self.scored.labels = self.labels
         self.last_rows = LastRows(only_labeled=not self.entry.learns_unlabeled)
         self.position = Position()
         self.checkpoint, self.log, self.observer = checkpoint, log, observer
@@ -156,7 +157,7 @@ class Passes:
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         name, last = self.about["name"], self.last_rows
         kept = diagnose(self.source, self.task, self.learner, self.encoder, last, name, self.scored)
-        counts, threshold = self._counts(), self.task.fixed_threshold
+        counts, threshold = self.scored.get_state(), self.task.fixed_threshold
         if self.scored.threshold is not None:
             threshold = self.scored.threshold.place()
         if self.scored.threshold_without is not None:  # rows to predict have no last labels
@@ -194,11 +195,6 @@ class Passes:
             progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
         )
 
-    def _counts(self) -> dict[str, np.ndarray]:
-        """The counts of the first pass."""
-        of_labels = {f"labels.{name}": array for name, array in self.labels.get_state().items()}
-        return of_labels | self.scored.get_state()
-
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
         kept = None if self.checkpoint is None else _kept_before(self.checkpoint, self.source)
@@ -210,10 +206,10 @@ class Passes:
             self.scored.model = self.learner
             self.last_rows.X, self.position = kept.tail, kept.position
             self.order.state = kept.position.order
-            _set_counts(self, kept.counts)
+            self.scored.set_state(kept.counts)
         elif self.start is not None:
             self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
-            _set_counts(self, self.start.counts)
+            self.scored.set_state(self.start.counts)
         if self.log is not None:
             windows = self.log.windows(self.task, self.source.n_rows)
             windows.n_rows = self.scored.tally.n_rows
@@ -228,7 +224,8 @@ class Passes:
         self.position.order = self.order.state
         fitted, windows = pipeline(encoder, self.learner), self.scored.windows
         state = {} if windows is None else windows.get_state()
-        self.checkpoint.write(Kept(fitted, self.position, self._counts(), self.last_rows.X, state))
+        counts = self.scored.get_state()
+        self.checkpoint.write(Kept(fitted, self.position, counts, self.last_rows.X, state))
 
     def _batches(self) -> Iterator[tuple]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
@@ -268,13 +265,6 @@ def _kept_before(checkpoint: CheckpointFile, source: LabeledSource) -> Kept | No
     if kept is not None:
         checkpoint.rows_read.compare(kept.read, source.batches(), str(checkpoint.path))
     return kept
-
-
-def _set_counts(run: Passes, counts: dict[str, np.ndarray]) -> None:
-    """Go on from the counts of a first pass."""
-    run.scored.set_state(counts)
-    names = (name for name in counts if name.startswith("labels."))
-    run.labels.set_state({name.removeprefix("labels."): counts[name] for name in names})
 
 
 def _learn_again(learner: Any, again: bool, calibration: str | None) -> None:

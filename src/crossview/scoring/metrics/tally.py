@@ -45,21 +45,35 @@ class Resumable:
     """Base of counts whose state is some numbers and arrays, which `_state_schema` names.
 
     A dict of numbers with fixed keys is kept as an array; numbers in ``OPTIONAL`` may be None.
+    Counts may be made of others, their `_parts`.
     """
 
     OPTIONAL: ClassVar[tuple[str, ...]] = ()
 
     def _state_schema(self) -> dict[str, Array]:
-        """Return the attributes to keep, and what each looks like."""
-        raise NotImplementedError
+        """Return the attributes to keep, and what each looks like; of mere parts none."""
+        return {}
+
+    def _parts(self) -> dict[str, Resumable]:
+        """Return the counts that these are made of, by what is before the names of their arrays."""
+        return {}
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the counts as arrays."""
-        return {name: _as_array(getattr(self, name)) for name in self._state_schema()}
+        state = {name: _as_array(getattr(self, name)) for name in self._state_schema()}
+        for part, counts in self._parts().items():
+            state |= {f"{part}.{name}": array for name, array in counts.get_state().items()}
+        return state
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from counts that `get_state` of an equal object returned; all else is an error."""
         schema = self._state_schema()
+        for part, counts in self._parts().items():
+            own = [name for name in state if name.startswith(f"{part}.")]
+            counts.set_state({name.removeprefix(f"{part}."): state[name] for name in own})
+            state = {name: array for name, array in state.items() if name not in own}
+        if not schema:
+            return
         unknown = {k for k in self.OPTIONAL if k in state and state[k].shape == (0,)}
         known = {name: array for name, array in state.items() if name not in unknown}
         wanted = {name: array for name, array in schema.items() if name not in unknown}
