@@ -278,6 +278,9 @@ class SingleRows:
                         f"{key!r} is {type_of(value)}; give a mapping of its columns to "
                         f"values, such as {{{next(iter(own))!r}: ...}}, or None"
                     )
+                for name, cell in value.items():
+                    if isinstance(cell, Mapping) and name in own:
+                        raise _not_a_cell(cell, self._names[own[name]])
                 for name, cell in _fields(value):
                     place = own.get(name)
                     if place is None:
@@ -287,10 +290,7 @@ class SingleRows:
                     else:
                         put(place, cell)
             elif place is not None:
-                raise InputError(
-                    f"{value!r:.60} is a mapping; give a number, text, a date or None",
-                    column=str(key),
-                )
+                raise _not_a_cell(value, str(key))
             elif isinstance(value, Mapping):
                 unknown += [f"{key}__{name}" for name, _ in _fields(value)]
             else:
@@ -400,6 +400,11 @@ def _string(column: Column, value: Any) -> str | None:
     coded = as_codes(column, _as_array(column, value))
     text: str = coded.dictionary[int(coded.codes[0])].as_py()
     return text
+
+
+def _not_a_cell(value: Mapping[Any, Any], column: str) -> InputError:
+    words = f"{value!r:.60} is a mapping; give a number, text, a date or None"
+    return InputError(words, column=column)
 
 
 def _is_missing(value: Any) -> bool:
