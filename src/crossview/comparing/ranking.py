@@ -275,6 +275,7 @@ class Ranking(SaysMetric):
     unlabeled: int
     unlabeled_benefit_p: float | None
     gains: list[PersonalGain]
+    in_order: bool
 
     @property
     def predicted_rows(self) -> list[int] | None:
@@ -327,7 +328,7 @@ class Ranking(SaysMetric):
             return None
         least = least_scale(self.metric, self.class_rows, self.folds * self.test_share)
         low, high = correlated_t_posterior(row.scores, self.test_share, least).interval()
-        return (max(0.0, low), min(1.0, high)) if is_bounded(self.metric) else (low, high)
+        return max(0.0, low), min(1.0, high) if is_bounded(self.metric) else high
 
     def gain_of(self, row: ComparisonRow) -> PersonalGain | None:
         """Return what the deviations of users that a row has gain; None of other rows."""
