@@ -86,6 +86,7 @@ def _compare_folds(
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
     data, protocol = _load(run, source, options.protocol, leaks)
+    run.in_order = protocol.in_order
     data.splits, data.jobs = split_rows(run, data.y, protocol, len(data.unlabeled)), resources.jobs
     given: dict[str, Any] = {
         "models": options.singles,
