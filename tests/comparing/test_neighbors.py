@@ -117,6 +117,8 @@ def test_folds_in_order_are_learned_in_their_order_as_train_does():
     answer = compare(table, "y", models=models, in_order=True, **given)
     assert answer.row("pa:concatenated").scores[-1] > 0.9
     assert answer.row("logistic-regression").scores[-1] < 0.1
+    tuned = compare(table, "y", models=models[:1], in_order=True, **given | {"grid": None})
+    assert tuned.rows[0].setting == tuned.rows[0].chosen[-1]
     members = {"members": ["pa:concatenated weight=1", "logistic-regression weight=0"]}
     later = table.tail(200)
     for in_order, least, most in ((True, 0.9, 1.0), (None, 0.0, 0.1)):

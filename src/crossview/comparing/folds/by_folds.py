@@ -212,7 +212,9 @@ def _answer(
     if comparison.blends and not any(row.members for row in mine):
         known["warnings"] = [*known["warnings"], NO_ENSEMBLE]
     names = {row.model for row in mine}
-    rows = [row.by_folds(n) for row in earlier if row.model not in names] + mine
+    rows = [
+        row.by_folds(n, in_order=run.in_order) for row in earlier if row.model not in names
+    ] + mine
     return make_answer(
         run,
         data.layout,
