@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from comparisons import ONE
-from crossview import InputError, compare, describe
+from crossview import InputError, compare, describe, predict, train
 from crossview.comparing.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.errors import LeakWarning
@@ -82,6 +83,9 @@ def test_a_column_of_groups_leaves_the_views():
     answer = small(table, "bought", views=VIEWS)
     assert answer.groups == "profile__user"
     assert answer.views == {"profile": 6, "visit": 6}
+    # compare has it in no view, so it is no leak that --ignore would mend
+    (line,) = [one for one in describe(table, "bought").warnings if "profile__user" in one]
+    assert line.startswith("profile__user: random folds say ")
 
 
 def test_rows_that_follow_their_order_are_scored_in_order():
@@ -98,6 +102,33 @@ def test_rows_that_follow_their_order_are_scored_in_order():
     repeated = small(table, "label", models=models, repeats=2, cv=2)  # an order has one way
     assert not repeated.in_order
     assert "but the folds are random: repeats=2: folds in the order of time" in repeated.warnings[0]
+
+
+def make_change(n=600):
+    """What a column means is reversed after half of the rows."""
+    x = np.random.default_rng(0).normal(size=n)
+    return pd.DataFrame({"x": x, "y": np.where((x > 0) == (np.arange(n) < n // 2), "yes", "no")})
+
+
+@pytest.mark.filterwarnings("ignore:all 400 rows")
+def test_folds_in_order_are_learned_in_their_order_as_train_does():
+    table, models = make_change(), ["pa:concatenated", "linear", "arow", "logistic-regression"]
+    given = {"grid": ONE, "cv": 2, "budget": None, "scoring": "roc_auc"}
+    answer = compare(table, "y", models=models, in_order=True, **given)
+    assert answer.row("pa:concatenated").scores[-1] > 0.9
+    assert answer.row("logistic-regression").scores[-1] < 0.1
+    tuned = compare(table, "y", models=models[:1], in_order=True, **given | {"grid": None})
+    assert tuned.rows[0].setting == tuned.rows[0].chosen[-1]
+    members = {"members": ["pa:concatenated weight=1", "logistic-regression weight=0"]}
+    later = table.tail(200)
+    for in_order, least, most in ((True, 0.9, 1.0), (None, 0.0, 0.1)):
+        given = {"settings": members, "in_order": in_order}
+        trained = train(table.head(400), "y", model="ensemble", **given)
+        scores = np.asarray(predict(trained.fitted, later)["score"])
+        assert least <= roc_auc_score(later["y"] == "yes", scores) <= most
+    trained = train(table, "y", model="ensemble", in_order=True)
+    names = {name: one.get_params() for name, one, _ in trained.learner.members}
+    assert (list(names), names["linear"]["shuffle"]) == (["trees", "linear"], False)
 
 
 def test_numbers_have_an_order_too():

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -147,6 +148,39 @@ def test_the_verdict_on_an_ensemble(scores, sentences):
         *("--member", "trees weight=0.25"),
         *("--positive", "yes") * (answer.positive_by != "name"),
         *("--threshold", "0.25"),
+    ]
+
+
+def test_later_rows_that_are_predicted_worse_are_said():
+    falls = {"view:a": [0.9, 0.8, 0.85, 0.6, 0.5], "arow": [0.7, 0.7, 0.7, 0.6, 0.6]}
+    line = made_answer(falls, in_order=True).verdict[1]
+    assert line.startswith(
+        "later rows are predicted worse: view:a by the folds in order: 0.9000, 0.8000, 0.8500, "
+        "0.6000, 0.5000; the last of them is nearer to rows to come than their mean"
+    )
+    for scores, known in (
+        (falls, {"in_order": False}),
+        ({"view:a": falls["view:a"][::-1], "arow": falls["arow"]}, {"in_order": True}),
+        ({"view:a": [0.9, 0.5, 0.8, 0.6, 0.5], "arow": falls["arow"]}, {"in_order": True}),
+    ):
+        assert "later rows" not in str(made_answer(scores, **known).verdict)
+    errors = {"trees": [1.0, 1.1, 1.2, 3.0, 4.0], "linear": [5.0] * 5}
+    assert "later rows" in made_answer(errors, metric="rmse", in_order=True).verdict[1]
+
+
+def test_no_error_is_below_0():
+    answer = made_answer({"trees": [1e6, 9e6, 1e5], "linear": [9e6] * 3}, metric="rmse")
+    low, high = answer.interval(answer.rows[0])
+    assert low == 0.0
+    assert high > 9e6
+
+
+def test_the_printed_ensemble_of_a_guessed_class_is_trained_for_the_metric_of_both():
+    """A threshold needs the class by its name, by which train would measure f1."""
+    ensemble = made_row("ensemble", BEST, members=MEMBERS, threshold=0.25)
+    answer = replace(made_answer([ensemble]), metric="macro_f1", positive_by="guess")
+    assert answer.train_options[-6:] == [
+        *("--metric", "macro_f1", "--positive", "yes", "--threshold", "0.25"),
     ]
 
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import crossview
-from crossview import GuessWarning, InputError, ViewEncoder, train
+from crossview import GuessWarning, InputError, ViewEncoder, open_table, train
+from crossview.data.arrow import to_arrow
 
 N = 20
 
@@ -191,6 +193,27 @@ def test_a_frame_without_names_has_those_of_an_array():
         assert (model.predict_proba(frame[:5]) == fitted[0].predict_proba(X[:5])).all()
     with pytest.raises(InputError, match="two columns are called 'x0'"):
         train(frame.assign(x0=1), y)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_times_of_day_in_text_are_text(suffix, tmp_path):
+    """As in a frame of pandas; of type time they were refused."""
+    times = [f"{i % 3 + 8:02d}:{i % 2 * 30:02d}" for i in range(N)]
+    frame = pd.DataFrame({"at": times, "l": TABLE["l"]})
+    if suffix == "csv":
+        frame.to_csv(tmp_path / "t.csv", index=False)
+    else:
+        frame.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    (batch,) = open_table(tmp_path / f"t.{suffix}")
+    assert batch.X.column("at").to_pylist() == times
+    train(tmp_path / f"t.{suffix}", "l", model="arow")
+
+
+@pytest.mark.parametrize("name", ["*", "^a.*$"])
+def test_names_that_polars_reads_as_patterns_are_names(name):
+    table = pa.table(TABLE | {name: np.arange(N) % 3 * 1.0})
+    assert to_arrow(pl.from_arrow(table)).to_pydict() == table.to_pydict()
+    assert to_arrow(pl.from_arrow(table), [name, "l"]).column_names == [name, "l"]
 
 
 def test_a_label_beyond_64_bits_with_a_sign_is_refused():

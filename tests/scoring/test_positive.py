@@ -102,7 +102,8 @@ def test_training_takes_the_rarer_class_and_says_so(tmp_path):
     trained = train(frame, "y", model="pa:squared", output=tmp_path / "m.safetensors")
     assert (trained.positive, trained.positive_by) == ("bought", "rarer")
     assert trained.metric_words == "f1 of 'bought' (30 of 120 rows)"
-    assert "the rarer one; --positive 'no order' takes the other" in trained.notes[0]
+    takes = "scoring=Scoring(positive='no order') takes the other"
+    assert f"the rarer one; {takes}" in trained.notes[0]
     assert trained.notes[1].startswith("predicts 'bought' above probability 0.")
     assert sum(trained.predicted_rows) == 120
     # with the classes given nobody counts their rows, and both count the same
@@ -113,7 +114,8 @@ def test_training_takes_the_rarer_class_and_says_so(tmp_path):
     asked = train(frame, "y", model="pa:squared", classes=["bought", "no order"], scoring="f1")
     assert asked.metric_words.startswith("f1 of 'no order'")
     assert (
-        asked.notes[0] == "positive class: 'no order', a guess; --positive bought takes the other"
+        asked.notes[0]
+        == "positive class: 'no order', a guess; scoring=Scoring(positive='bought') takes the other"
     )
     # a model keeps its class, whatever the new rows say
     more = frame.assign(y=np.where(frame["y"] == "bought", "no order", "bought"))
@@ -138,7 +140,7 @@ def test_a_class_that_is_named_takes_the_place_of_a_guess():
         evaluate(trained, frame, "y", scoring=Scoring(positive="bought")),
     )
     assert (found.metric, named.metric) == ("macro_f1", "f1")
-    assert "a guess; --positive bought" in found.notes[0]
+    assert "a guess; scoring=Scoring(positive='bought')" in found.notes[0]
     assert "guess" not in str(named.notes)
 
 
@@ -209,7 +211,7 @@ def test_pages_name_the_class_and_warn_of_a_model_with_one_answer():
     assert "ccuracy" not in page.answer
     assert (
         page.doubts[0] == "All 120 rows checked in training are predicted as 'no order': change "
-        "--threshold, --positive or --metric."
+        "scoring=Scoring(threshold=, positive= or metric=)."
     )
     found = evaluate(trained, frame, "y")
     assert "all 120 scored rows are predicted as 'no order'" in found.warnings[0]
@@ -229,7 +231,7 @@ def test_pages_name_the_class_and_warn_of_a_model_with_one_answer():
 def test_one_answer_is_a_warning_only_if_rows_of_other_classes_were_there():
     for predicted in ([100, 0], [95, 5]):
         assert one_class_warning(["a", "b"], predicted, [50, 50])
-    assert one_class_warning(["a", "b", "c"], [0, 0, 9], [3, 3, 3])[0].endswith("or --model")
+    assert one_class_warning(["a", "b", "c"], [0, 0, 9], [3, 3, 3])[0].endswith("or the model")
     for predicted, rows in (([94, 6], [50, 50]), ([1000, 0], [998, 2]), (None, [5, 5])):
         assert not one_class_warning(["a", "b"], predicted, rows)
     assert not one_class_warning([], None, None)
@@ -268,7 +270,21 @@ def test_the_command_line_says_it_in_its_first_line(tmp_path, capsys):
     assert err[0].startswith("f1 of 'ja' (30 of 120 rows) 0.")
     assert err[1].startswith("predicts 'ja' above probability 0.")
     status, _, err = run(capsys, *given, "--threshold", "1e-12", "--positive", "nein")
-    assert "crossview: warning: all 120 rows checked in training are predicted as 'nein'" in err[0]
+    change = "are predicted as 'nein': change --threshold, --positive or --metric"
+    assert err[0] == f"crossview: warning: all 120 rows checked in training {change}"
+    _, out, _ = run(capsys, "evaluate", model, file, "--report", tmp_path / "page.html")
+    assert f"warning: all 120 scored rows {change}" in out
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("--threshold</span>, <span") == 1
+    assert "Scoring(" not in page
+
+
+def test_the_command_line_names_the_options_of_the_other_class(tmp_path, capsys):
+    file, model = tmp_path / "rows.csv", tmp_path / "m.safetensors"
+    make_rows(labels=("it's in", "out")).to_csv(file, index=False)
+    given = ["train", file, "--label", "y", "--model", "pa:squared", "-o", model]
+    _, _, err = run(capsys, *given)
+    assert err[1] == 'positive class: "it\'s in", the rarer one; --positive out takes the other'
 
 
 def test_f1_of_a_class_that_most_rows_are_of_is_no_default():
@@ -277,7 +293,7 @@ def test_f1_of_a_class_that_most_rows_are_of_is_no_default():
     trained = train(table, "y", model="arow")
     assert (trained.metric["name"], trained.positive) == ("macro_f1", "yes")
     note = "'yes' has more than 60 % of the rows, so both classes count the same; "
-    assert note + "--positive yes takes f1 of it" in trained.notes
+    assert note + "scoring=Scoring(positive='yes') takes f1 of it" in trained.notes
     given = train(table, "y", model="arow", scoring=Scoring(positive="yes"))
     assert given.metric["name"] == "f1"
     answer = compare(table, "y", models=["arow"], cv=3, baselines=())
@@ -291,7 +307,7 @@ def test_few_rows_of_a_rare_class_are_judged_by_ranking_unless_f1_is_asked_for()
     answer = compare(X, y, models=["arow"], grid=ONE, curve=False)
     assert answer.metric == "roc_auc"
     assert answer.notes == [
-        "18 rows of 'yes' are few for f1, so roc_auc decides; --metric f1 insists"
+        "18 rows of 'yes' are few for f1, so roc_auc decides; scoring='f1' insists"
     ]
     insists = compare(X, y, models=["arow"], grid=ONE, curve=False, scoring="f1")
     assert (insists.metric, insists.notes) == ("f1", [])

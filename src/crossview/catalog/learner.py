@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -130,6 +131,11 @@ class Learner:
         """Return a new estimator with these parameters."""
         seed = {"random_state": random_state} if self.random else {}
         return load_object(self.path)(**self.fixed, **seed, **parameters)
+
+    @property
+    def shuffles(self) -> bool:
+        """Whether `fit` shuffles the rows, unless it is told not to."""
+        return "shuffle" in inspect.signature(load_object(self.path)).parameters
 
     def for_views(self, views: Sequence[str]) -> Learner:
         """Return the same for data with these views."""

@@ -37,11 +37,17 @@ def member_in_words(model: str, weight: float, setting: Mapping[str, Any], epoch
     )
 
 
+def default_members(views: Sequence[str]) -> list[str]:
+    """Return the names of the members of an ensemble to which nobody names any."""
+    return ["trees", "linear", *(["mvm"] if len(views) > 1 else [])]
+
+
 def make_members(
     words: Sequence[str],
     task: str,
     views: Sequence[str],
     scoring: tuple[str, Any],
+    in_order: bool = False,
 ) -> dict[str, Any]:
     """Return the parameters ``members`` and ``weights`` of an ensemble.
 
@@ -49,6 +55,7 @@ def make_members(
       that in the blend, and ``epochs`` the number of passes.
     task {"classification", "regression"}: what is predicted.
     scoring: metric and positive class, for learners that are trained for a metric.
+    in_order: whether they learn the rows in their order.
     Returns parameters: ``weights`` only where each member has one.
     Raises InputError: a member has no such model or parameter, or only some have a weight.
     """
@@ -66,18 +73,19 @@ def make_members(
         if "weight" in setting:
             weights.append(setting.pop("weight"))
         name = _unlike(model, [one for one, *_ in members])
-        members.append((name, _learner(entry, setting), entry.view))
+        members.append((name, _learner(entry, setting, in_order), entry.view))
     if weights and len(weights) != len(words):
         raise InputError("some members have a weight and others none; give it to all, or to none")
     return {"members": members, **({"weights": weights} if weights else {})}
 
 
-def _learner(entry: Learner, setting: dict[str, Any]) -> Any:
+def _learner(entry: Learner, setting: dict[str, Any], in_order: bool) -> Any:
     """Return the learner of a member, with probabilities where they are classes."""
     passes = entry.passes(setting.pop("epochs", None))
     known = inspect.signature(load_object(entry.path)).parameters
     calibrated = {"calibration": "sigmoid"} if "calibration" in known else {}
-    return entry.make(**{**calibrated, **entry.check_settings(setting), **passes})
+    order = {"shuffle": False} if in_order and entry.shuffles else {}
+    return entry.make(**{**calibrated, **order, **entry.check_settings(setting), **passes})
 
 
 def _check_number(value: Any, name: str, text: str) -> None:

@@ -47,6 +47,7 @@ CHOICES: dict[str, Sequence[str]] = {
 # arguments of the library that have another name than their option
 ARGUMENTS = {
     "label": "y",
+    "metric": "scoring",
     "view": "views",
     "jobs": "n_jobs",
     "baseline": "baselines",

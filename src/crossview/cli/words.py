@@ -16,6 +16,8 @@ _LIBRARY_ONLY = re.compile(r""",? or views=\{[^}]*\}""")
 _VIEWS = re.compile(r"views=\{([^}]*)\}")
 _VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+# whose parts are options of their own
+_SCORING = re.compile(rf"scoring=Scoring\(((?:{_TEXT}|[^()'\"])*)\)")
 _ARGUMENT = re.compile(rf"(?<![\w'-])(\w+)=(?:({_TEXT})|([^\s,;:()]*))")
 # of the command that runs: the options for an argument of the library, and for False, and whether
 # they take a list
@@ -78,7 +80,7 @@ def as_options(message: str) -> str:
             with suppress(ValueError, SyntaxError):  # what is quoted may be no literal of Python
                 text = str(ast.literal_eval(found[2]))
             value = shlex.quote(in_list(text) if takes_list else text)
-        if value in ("True", "False"):
+        if found[2] is None and value in ("True", "False"):
             return on if value == "True" else off
         return f"{on} {value}".rstrip()
 
@@ -86,6 +88,7 @@ def as_options(message: str) -> str:
         return _VIEW.sub(r"--view \1=\2 ", found[1]).rstrip()
 
     message = _VIEWS.sub(views, _LIBRARY_ONLY.sub("", message))
+    message = _SCORING.sub(r"\1", message)
     return _ARGUMENT.sub(option, message)
 
 

@@ -130,7 +130,8 @@ def compare(
         name of a column: its values; the column is in no view.  None: see ``random_folds``.
     in_order : bool, default=False
         Whether the rows are in the order of time: each fold is scored by models that learned the
-        rows before it, and the last fifth of those chooses the parameters.
+        rows before it, and the last fifth of those chooses the parameters.  Models that learn row
+        by row learn them in their order, as `train` does with ``in_order=True``.
     random_folds : bool, default=False
         Whether folds are random in any case.  False: without ``groups``, ``in_order`` and ``time``
         it is tested whether rows near in the order, or with the same value in a column, are alike,

@@ -195,14 +195,15 @@ class Comparison(Ranking, PlotMixin):
                 options += ["--set", f"{name}={value}"]
         two, fixed = len(self.classes + self.rare_classes) == 2, isinstance(self.threshold, float)
         guessed = self.positive_by == "guess"
-        # train places the threshold for its metric, too
-        default = default_metric(self.positive_by, self.class_rows) if two else ""
-        if entry.trained_for_metric or (two and self.metric != default):
-            options += ["--metric", self.metric]
         # train reads the name as well, and needs no guess for a metric of both classes
         fixed = fixed or bool(row.members)
         needed = not guessed or fixed or metric_of(self.metric).scope == "class"
-        if two and needed and self.positive_by not in ("name", "majority"):
+        named = two and needed and self.positive_by not in ("name", "majority")
+        # train places the threshold for its metric, too; its default is f1 where a class is named
+        default = default_metric("given" if named else self.positive_by, self.class_rows)
+        if entry.trained_for_metric or (two and self.metric != default):
+            options += ["--metric", self.metric]
+        if named:
             options += ["--positive", str(self.positive)]
         if two and row.members and not math.isnan(row.threshold):
             options += ["--threshold", f"{row.threshold:.4g}"]

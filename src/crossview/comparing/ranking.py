@@ -152,8 +152,11 @@ class ComparisonRow:
         """The name of its entry in the catalog."""
         return self.model.removesuffix(name_of_use("", self.user))
 
-    def by_folds(self, n: int) -> ComparisonRow:
-        """Return the row with its means, medians and lists over its first ``n`` folds."""
+    def by_folds(self, n: int, *, in_order: bool = False) -> ComparisonRow:
+        """Return the row with its means, medians and lists over its first ``n`` folds.
+
+        in_order: whether the last of them is nearest to rows to come; its setting is then shown.
+        """
         row = replace(self, **{name: getattr(self, name)[:n] for name in BY_FOLD})
         row.others = {name: values[:n] for name, values in self.others.items()}
         for name, values in row.others.items():
@@ -164,7 +167,8 @@ class ComparisonRow:
         row.untuned = float(np.mean(row.untuned_scores)) if row.untuned_scores else math.nan
         row.epochs = round(float(np.median(row.passes)))
         # the setting that was chosen most often, the first of equals
-        row.setting = dict(Counter(tuple(one.items()) for one in row.chosen).most_common(1)[0][0])
+        often = dict(Counter(tuple(one.items()) for one in row.chosen).most_common(1)[0][0])
+        row.setting = dict(row.chosen[-1]) if in_order else often
         if n < len(self.scores):
             row.confusion = None  # it was added up over more folds
         return row
@@ -275,6 +279,7 @@ class Ranking(SaysMetric):
     unlabeled: int
     unlabeled_benefit_p: float | None
     gains: list[PersonalGain]
+    in_order: bool
 
     @property
     def predicted_rows(self) -> list[int] | None:
@@ -327,7 +332,7 @@ class Ranking(SaysMetric):
             return None
         least = least_scale(self.metric, self.class_rows, self.folds * self.test_share)
         low, high = correlated_t_posterior(row.scores, self.test_share, least).interval()
-        return (max(0.0, low), min(1.0, high)) if is_bounded(self.metric) else (low, high)
+        return max(0.0, low), min(1.0, high) if is_bounded(self.metric) else high
 
     def gain_of(self, row: ComparisonRow) -> PersonalGain | None:
         """Return what the deviations of users that a row has gain; None of other rows."""

@@ -28,6 +28,7 @@ class Run:
     weighted: whether rows have weights.
     given_metric: whether somebody asks for the metric.
     user: how all models use the column of ``per=``; see `ComparisonRow.user`.
+    in_order: whether rows are learned in their order, as `train` learns them in order.
     """
 
     learners: list[Learner]
@@ -39,6 +40,7 @@ class Run:
     weighted: bool = False
     given_metric: bool = False
     user: str = ""
+    in_order: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -54,6 +56,8 @@ class Run:
         """Return a new estimator with this setting; ``epochs`` in it is the number of passes."""
         parameters = {key: value for key, value in setting.items() if key not in OF_COMPARE}
         passes = learner.passes(setting.get("epochs", self.epochs))
+        if self.in_order and learner.shuffles:
+            parameters["shuffle"] = False
         return learner.make(**parameters, **passes, random_state=self.seed)
 
     def by_label(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

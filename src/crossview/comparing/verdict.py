@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crossview.comparing.ranking import ComparisonRow, Ranking
+from crossview.scoring.metrics import signed_score
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
 
 # the baselines that look at no column
@@ -21,7 +22,7 @@ def verdict(c: Ranking) -> list[str]:
     """
     if len(c.rows) == 1:
         return [f"{c.best.model}: {_value(c, c.best)}"]
-    return [_answer(c), *_about_users(c), *_cheapest(c), *_about_baselines(c)]
+    return [_answer(c), *_about_later(c), *_about_users(c), *_cheapest(c), *_about_baselines(c)]
 
 
 def _answer(c: Ranking) -> str:
@@ -68,6 +69,24 @@ def _value(c: Ranking, row: ComparisonRow) -> str:
         return value
     low, high = (short_value(c, end) for end in interval)
     return f"{value} (95 % interval {low} to {high})"
+
+
+def _about_later(c: Ranking) -> list[str]:
+    """Say that later rows are predicted worse, where folds are in order; by chance one time in ten.
+
+    The mean over the folds promises too much for the rows to come then.
+    """
+    row, n = c.recommended, len(c.recommended.scores)
+    scores = [signed_score(c.metric, score) for score in row.scores]
+    first, last = scores[: n - n // 2], scores[n - n // 2 :]
+    if not c.in_order or n < 2 or max(last) > min(first) - c.rope:
+        return []
+    values = ", ".join(short_value(c, score) for score in row.scores)
+    return [
+        f"later rows are predicted worse: {row.model} by the folds in order: {values}; the last of "
+        "them is nearer to rows to come than their mean; if what the columns mean changes, "
+        "--progressive, in Python progressive=True, compares models that follow it"
+    ]
 
 
 def _beside_baseline(c: Ranking, row: ComparisonRow) -> str:

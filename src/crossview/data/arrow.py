@@ -131,8 +131,9 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
         if isinstance(frame, np.ndarray):
             arrays = [pa.array(frame[:, names.index(c)], from_pandas=True) for c in columns]
             return pa.table(dict(zip(columns, arrays, strict=True)))
-        table = _eager(frame)
-        table = table.select([name for name in table.columns if str(name) in columns])
+        table, wanted = _eager(frame), set(columns)
+        # by position: polars reads a name such as * or ^a$ as a pattern
+        table = table[:, [c for c, name in enumerate(table.columns) if str(name) in wanted]]
         if table.implementation.is_pandas():
             arrow = pa.Table.from_pandas(table.to_native(), preserve_index=False)
         else:

@@ -73,8 +73,8 @@ def with_label(batches: Iterable[tuple]) -> Iterator[tuple]:
 def missing_label() -> str:
     """Return what to do where a label is missing, for learners that need one."""
     names = dict.fromkeys(entry.name for entry in LEARNERS if entry.learns_unlabeled)
-    models = " or ".join(names)
-    return f"leave the row out, label it, or use --model {models}, which learns from unlabeled rows"
+    models = " or ".join(f"model={name!r}" for name in names)
+    return f"leave the row out, label it, or use {models}, which learns from unlabeled rows"
 
 
 def read_classes(y: Any, *, unlabeled: bool = False) -> tuple[np.ndarray, np.ndarray]:

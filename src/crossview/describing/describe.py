@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from crossview.data.table_columns import RECOGNIZED, predictors, recognized, spl
 from crossview.describing.views import ViewDescription, describe_views
 from crossview.errors import InputError
 from crossview.views import ALL, about_unused, check_rows
+
+if TYPE_CHECKING:
+    from crossview.scoring.neighbors import SplitFinding
 
 # what is described before a table is learned
 ROWS_OF_HEAD = 10_000
@@ -351,7 +354,11 @@ def describe_columns(
     about += row_columns.warnings()
     if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
         encoder = {**given, "views": views, "ignore": left_out}
-        about += _about_folds(table, y, encoder, task=task, weight=weight)
+        found_folds = _find_folds(table, y, encoder, task=task, weight=weight)
+        if found_folds is not None:
+            about += found_folds.lines()
+            if found_folds.choice is not None:  # of whose rows compare learns all or none
+                one_pass.of_groups = found_folds.choice.column
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
 
 
@@ -366,10 +373,10 @@ def _about_names(table: Source) -> list[str]:
     return []
 
 
-def _about_folds(
+def _find_folds(
     table: Source, y: Any, encoder: Mapping[str, Any], *, task: str, weight: str | None
-) -> list[str]:
-    """Return how `compare` splits the rows, unless at random; nothing of what it refuses."""
+) -> SplitFinding | None:
+    """Return how `compare` splits the rows; None where it refuses them."""
     from crossview.data.encoding.encode import ViewEncoder
     from crossview.data.labeled_source import open_labeled
     from crossview.scoring.neighbors import find_split
@@ -381,8 +388,8 @@ def _about_folds(
         warnings.simplefilter("ignore")  # what is wrong with columns is said of each
         source = open_labeled(table, y, encoder=ViewEncoder(**encoder), **options)
         problem = make_problem(task, source.classes, Scoring(), class_rows=source.class_rows)
-        return find_split(source, problem).lines()
-    return []
+        return find_split(source, problem)
+    return None
 
 
 class _Pass(TableSummary):
@@ -401,6 +408,8 @@ class _Pass(TableSummary):
         self.label, self.view_of = label, view_of
         # of which columns the values leave the format open
         self.open_formats: dict[str, DateFormat] = {}
+        # the column by which compare makes folds: no leak, as it is in no view there
+        self.of_groups: str | None = None
 
     def read(self, batches: Iterable[Batch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
@@ -423,6 +432,7 @@ class _Pass(TableSummary):
         """Yield what each column holds."""
         relations = self.moments.relations(self.target)
         leaks = find_leaks(self)
+        leaks.pop(self.of_groups or "", None)
         low, high = self.moments.minimum, self.moments.maximum
         for name in self.names:
             about: dict[str, Any] = {"distinct": None, "missing": 0, "examples": []}

@@ -174,7 +174,8 @@ def _about_folds(c: Comparison) -> list[str]:
         notes.append(
             f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}"
         )
-        where = "chosen in each training part; the most frequent choice is shown"
+        shown = "last" if c.in_order else "most frequent"
+        where = f"chosen in each training part; the {shown} choice is shown"
     return [*notes, *([f"{chosen}: {where}"] if chosen else [])]
 
 

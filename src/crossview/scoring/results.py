@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -69,7 +68,7 @@ def positive_note(
 
     >>> from crossview.scoring.results import positive_note
     >>> positive_note("f1", ["bought", "left"], "bought", "rarer")
-    ["positive class: 'bought', the rarer one; --positive left takes the other"]
+    ["positive class: 'bought', the rarer one; scoring=Scoring(positive='left') takes the other"]
     >>> positive_note("f1", ["no", "yes"], "yes", "name")
     []
     """
@@ -77,20 +76,25 @@ def positive_note(
         return []
     if by == "majority":
         what = f"{positive!r} has more than 60 % of the rows, so both classes count the same"
-        takes = f"--positive {shlex.quote(str(positive))} takes f1 of it"
+        takes = f"{_takes(positive)} takes f1 of it"
         return [f"{what}; {takes}"] if metric == SYMMETRIC else []
     first, second = classes
-    other = shlex.quote(str(second if positive == first else first))
+    takes = f"{_takes(second if positive == first else first)} takes"
     if by == "rarer":
-        return [f"positive class: {positive!r}, the rarer one; --positive {other} takes the other"]
+        return [f"positive class: {positive!r}, the rarer one; {takes} the other"]
     if metric_of(metric).scope == "class" or fixed:
-        return [f"positive class: {positive!r}, a guess; --positive {other} takes the other"]
+        return [f"positive class: {positive!r}, a guess; {takes} the other"]
     if metric == SYMMETRIC:
         return [
             f"no name and no count says whether {first!r} or {second!r} is the positive class, so "
-            f"both count the same; --positive {other} takes f1 of that one"
+            f"both count the same; {takes} f1 of that one"
         ]
     return []
+
+
+def _takes(positive: Any) -> str:
+    """Return the argument that names the positive class."""
+    return f"scoring=Scoring(positive={str(positive)!r})"
 
 
 def decision_words(positive: Any, threshold: float, threshold_for: str | None) -> str:
@@ -133,8 +137,8 @@ def one_class_warning(
     at most a tenth as many are predicted as these.
 
     >>> from crossview.scoring.results import one_class_warning
-    >>> one_class_warning(["ja", "nein"], [0, 600], [378, 2622])[0]
-    "all 600 scored rows are predicted as 'nein': change --threshold, --positive or --metric"
+    >>> one_class_warning(["a", "b", "c"], [0, 600, 0], [300, 2622, 78])[0]
+    "all 600 scored rows are predicted as 'b': change the metric or the model"
     """
     counts = np.asarray([] if predicted is None else predicted)
     if not counts.any() or class_rows is None:
@@ -144,8 +148,9 @@ def one_class_warning(
     if others < FEWEST_OTHERS or n - most > LARGEST_SHARE_OF_OTHERS * others:
         return []
     rows = f"all {n:,} {what}" if most == n else f"{most:,} of {n:,} {what}"
-    options = "--threshold, --positive or --metric" if len(classes) == 2 else "--metric or --model"
-    return [f"{rows} are predicted as {classes[code]!r}: change {options}"]
+    two = len(classes) == 2
+    what = "scoring=Scoring(threshold=, positive= or metric=)" if two else "the metric or the model"
+    return [f"{rows} are predicted as {classes[code]!r}: change {what}"]
 
 
 class SaysMetric:
@@ -181,7 +186,7 @@ class SaysMetric:
             return []
         return [
             f"{min(rows)} rows of {self.classes[int(np.argmin(rows))]!r} are few for f1, so {RARE} "
-            "decides; --metric f1 insists"
+            "decides; scoring='f1' insists"
         ]
 
     @property

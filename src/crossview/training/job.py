@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import ENSEMBLE, LEARNERS, find_learner
-from crossview.catalog.members import make_members
+from crossview.catalog.members import default_members, make_members
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
@@ -161,12 +161,15 @@ def new_job(
     if entry.view is not None:
         source = source.select_view(entry.view)
     given = entry.check_settings(settings)
-    if in_order or (in_order is None and source.ordered):
+    ordered = bool(in_order or (in_order is None and source.ordered))
+    if ordered:
         given = {**entry.in_order_params, **given}
     if entry.name == ENSEMBLE:
         words, scored = given.get("members") or (), (problem.metric, problem.positive_label)
+        if ordered and not words:
+            words = default_members(source.layout.names)
         if words and all(isinstance(one, str) for one in words):
-            given |= make_members(words, task, source.layout.names, scored)
+            given |= make_members(words, task, source.layout.names, scored, ordered)
     learner = entry.make(**given, random_state=seed)
     learner.check_params()
     streamed = entry.is_streamed(given)

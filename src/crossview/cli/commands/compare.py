@@ -227,7 +227,7 @@ def _write_report(
         },
         "said": command.get("said", []),
     }
-    report.write(replace(answer, warnings=list(map(as_options, answer.warnings))), about)
+    report.write(answer, about)
 
 
 @contextlib.contextmanager

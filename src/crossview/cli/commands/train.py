@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +177,6 @@ def run(
                 "settings": {"set": settings or []},
                 "commands": _next_steps(output),
             }
-            trained = replace(trained, warnings=list(map(as_options, trained.warnings)))
             page.write(trained, about)
 
 

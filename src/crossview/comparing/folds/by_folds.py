@@ -90,6 +90,7 @@ def _compare_folds(
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
     data, protocol = _load(run, source, options.protocol, leaks)
+    run.in_order = protocol.in_order
     data.splits, data.jobs = split_rows(run, data.y, protocol, len(data.unlabeled)), resources.jobs
     given: dict[str, Any] = {
         "models": options.singles,
@@ -215,7 +216,9 @@ def _answer(
     if comparison.blends and not any(row.members for row in mine):
         known["warnings"] = [*known["warnings"], NO_ENSEMBLE]
     names = {row.model for row in mine}
-    rows = [row.by_folds(n) for row in earlier if row.model not in names] + mine
+    rows = [
+        row.by_folds(n, in_order=run.in_order) for row in earlier if row.model not in names
+    ] + mine
     return make_answer(
         run,
         data.layout,

@@ -355,4 +355,4 @@ def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonR
         passes=[score.passes for score in scores],
         shares=[score.learned for score in scores],
         confusion=np.sum(confusions, axis=0).tolist() if confusions else None,
-    ).by_folds(len(scores))
+    ).by_folds(len(scores), in_order=run.in_order)

@@ -90,7 +90,9 @@ class _TextSource:
                 self._find_bad_row(duck)
                 raise InputError(self.misread, file=where)
             # "NULL": no value in any row; float64 would make one of two numbers of 20 digits
-            kinds = [re.sub('"NULL"|\\b(HUGEINT|BIGNUM)\\b', "VARCHAR", kind) for _, kind in found]
+            # and a time of day without its day is no date: it is a category, as from other sources
+            words = '"NULL"|\\b(HUGEINT|BIGNUM)\\b|^TIME$'
+            kinds = [re.sub(words, "VARCHAR", kind) for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
             if self.words_for_booleans:
                 self._booleans = frozenset(

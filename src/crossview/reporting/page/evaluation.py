@@ -50,11 +50,12 @@ def evaluation_page(
         facts=_facts(e),
         more=[
             *how_often_right(e.metric, e.classes, e.positive, e.confusion),
-            *sentences(e.notes),
+            *sentences(map(made.in_words, e.notes)),
         ],
         pictures=_worth(e),
         doubts=[
-            sentence(line) for line in dict.fromkeys([*e.warnings, *missing_lines(e), *made.said])
+            sentence(made.in_words(line))
+            for line in dict.fromkeys([*e.warnings, *missing_lines(e), *made.said])
         ],
         sections=[
             _metrics(e),
