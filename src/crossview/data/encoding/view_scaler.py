@@ -197,6 +197,7 @@ class ViewScaler(ViewTransformer):
         Returns
         -------
         total, count : ndarray of shape (n_views,)
+            The arrays of the state; they are others after `set_state`.
         """
         if not hasattr(self, "layout_"):
             self.use_layout(layout)
