@@ -190,6 +190,10 @@ def points(X: Any, y: np.ndarray, options: dict, seed: int) -> dict[str, Any]:
     }
 
 
+def _beside(regret: float) -> str:
+    return f"{abs(regret):.2f} points {'behind' if regret > 0.0 else 'ahead of'}"
+
+
 def findings(tables: list[Table]) -> list[str]:
     """Say what the ensemble gains, and what the measures choose."""
     titled, lines = {table.title: table for table in tables}, []
@@ -206,10 +210,11 @@ def findings(tables: list[Table]) -> list[str]:
         )
         if "by halves" in rules.header:
             luck = rules.column("by halves")
+            ours, mean = (_beside(luck[rule]) for rule in (last, RULES[0]))
             lines.append(
                 "Where half of the rows choose the best model and the others score it, it "
-                f"is {luck[last]:+.2f} points behind it, and the model with the best mean "
-                f"{luck[RULES[0]]:+.2f}: the rest is luck of the best of many models on few rows."
+                f"is {ours} it, and the model with the best mean {mean} it: the rest is luck of "
+                "the best of many models on few rows."
             )
     if "Gain" in titled:
         gain = titled["Gain"].column("gain")
