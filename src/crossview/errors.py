@@ -126,7 +126,8 @@ def some_names(names: Sequence[Any], most: int = 20) -> str:
 
     A name that is very long, such as one that a request has made up, is cut.
     """
-    if len(names) <= most:
-        return ", ".join(f"{name!s:.200}" for name in names)
-    shown = [*names[: most - 1], "...", names[-1]]  # a label is often the last column
-    return f"{', '.join(f'{name!s:.200}' for name in shown)} ({len(names)} in all)"
+    shown: Sequence[Any] = names
+    if len(names) > most:
+        shown = [*names[: most - 1], "...", names[-1]]  # a label is often the last column
+    words = ", ".join(name if len(name) <= 200 else f"{name[:200]}..." for name in map(str, shown))
+    return words if len(names) <= most else f"{words} ({len(names)} in all)"

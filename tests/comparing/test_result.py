@@ -155,13 +155,14 @@ def test_later_rows_that_are_predicted_worse_are_said():
     falls = {"view:a": [0.9, 0.8, 0.85, 0.6, 0.5], "arow": [0.7, 0.7, 0.7, 0.6, 0.6]}
     line = made_answer(falls, in_order=True).verdict[1]
     assert line.startswith(
-        "later rows are predicted worse: view:a by the folds in order: 0.9000, 0.8000, 0.8500, "
-        "0.6000, 0.5000; the last of them is nearer to rows to come than their mean"
+        "later rows are predicted worse: view:a has 0.9000, 0.8000, 0.8500, 0.6000, 0.5000 on the "
+        "folds in order; expect the last value, and not the mean, on new rows"
     )
     for scores, known in (
         (falls, {"in_order": False}),
         ({"view:a": falls["view:a"][::-1], "arow": falls["arow"]}, {"in_order": True}),
         ({"view:a": [0.9, 0.5, 0.8, 0.6, 0.5], "arow": falls["arow"]}, {"in_order": True}),
+        ({"view:a": [0.9, 0.5], "arow": [0.7, 0.6]}, {"in_order": True}),  # by chance each second
     ):
         assert "later rows" not in str(made_answer(scores, **known).verdict)
     errors = {"trees": [1.0, 1.1, 1.2, 3.0, 4.0], "linear": [5.0] * 5}

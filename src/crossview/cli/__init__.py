@@ -17,6 +17,8 @@ from crossview.errors import InputError
 from crossview.lazily import load_without_rarely_used
 from crossview.saving.files import naming
 
+__all__ = ["main", "process"]
+
 STANDARD_OUTPUT = "standard output"
 
 
@@ -52,9 +54,6 @@ def check_streams() -> None:
         errors=errors,
         line_buffering=getattr(before, "line_buffering", False),
     )
-
-
-__all__ = ["main", "process"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

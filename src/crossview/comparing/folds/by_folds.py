@@ -38,6 +38,11 @@ from crossview.scoring.weights import ColumnNames
 
 NO_ENSEMBLE = "no ensemble: fewer than two of the models have a weight in a blend of them"
 
+# rows that show an encoder what is usual in a column
+ROWS_TO_ENCODE = 1000
+# log odds of a model that are blended
+PREDICTIONS = 200_000
+
 
 @dataclasses.dataclass
 class CompareOptions:
@@ -280,12 +285,6 @@ def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[Compa
             "all models again, with a larger budget"
         )
     return extend.rows
-
-
-# rows that show an encoder what is usual in a column
-ROWS_TO_ENCODE = 1000
-# log odds of a model that are blended
-PREDICTIONS = 200_000
 
 
 def sample_rows(run: Run, n_rows: int, n_views: int) -> tuple[np.ndarray, np.ndarray]:

@@ -69,9 +69,6 @@ def describe_encoder(rows: RowEncoder, factors: np.ndarray) -> TableEncoder:
     return TableEncoder(described, views, int(rows.slots.n_slots), int(plan.n_bins))
 
 
-__all__ = ["Box", "boxes_of_views"]
-
-
 @dataclass
 class Box:
     """A box of the diagram, with the attributes that scikit-learn reads.

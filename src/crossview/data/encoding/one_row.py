@@ -33,7 +33,7 @@ MOST_KEYS = 256
 # names of columns that are not used, and are told of
 MOST_TOLD = 20
 # types of cells that are taken as they are, and of those that are read all at once
-PLAIN = {float, int, str, bool, type(None)}
+PLAIN = {float, int, str, bool, type(None), np.float64, np.int64}
 PLAIN_NUMBERS, PLAIN_DATES = {float, int, type(None)}, {str, type(None)}
 
 

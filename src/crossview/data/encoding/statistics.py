@@ -19,6 +19,10 @@ from crossview.saving.schema import MAX_COUNT, Array
 # a column whose standard deviation is less, in units of its mean, has one value but for rounding;
 # for each value, as in scikit-learn's StandardScaler, but for this many at most
 NOISE, MOST_NOISE = 2.0**-52, 500.0
+# the knots of a column are placed after this many values, ...
+FIRST_PLACED = 32
+# ... after each doubling, and for the last time after this many; a rank is then right to 1 %
+LAST_PLACED = 4096
 
 
 class Moments:
@@ -234,12 +238,6 @@ def weigh_rows(
             sqnorm += weighed[p] * weighed[p]
         for p in range(lo, hi):
             weighed[p] /= np.sqrt(sqnorm)
-
-
-# the knots of a column are placed after this many values, ...
-FIRST_PLACED = 32
-# ... after each doubling, and for the last time after this many; a rank is then right to 1 %
-LAST_PLACED = 4096
 
 
 class Quantiles:

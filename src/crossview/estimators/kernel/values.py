@@ -15,6 +15,9 @@ from crossview.kernels import gram
 from crossview.kernels.gram import ViewRows
 from crossview.kernels.rows import Rows
 
+# number of rows for the median of the pairwise distances
+ROWS_FOR_MEDIAN = 500
+
 KERNELS = {"linear": gram.LINEAR, "rbf": gram.RBF, "poly": gram.POLY}
 
 
@@ -92,12 +95,6 @@ def without_overflowing_rows(rows: Rows, weight: np.ndarray) -> np.ndarray:
     columns = pairwise(rows.ptr.tolist())
     norms = [gram.sqnorms_of(*both) for both in zip(views_of(rows), columns, strict=True)]
     return np.where(np.isfinite(norms).all(axis=0), weight, 0.0)
-
-
-__all__ = ["later_gammas", "value_of_view", "view_gammas"]
-
-# number of rows for the median of the pairwise distances
-ROWS_FOR_MEDIAN = 500
 
 
 def view_gammas(gamma: Any, rows: Rows, names: Sequence[str]) -> np.ndarray:
