@@ -218,6 +218,21 @@ def test_the_last_ones_in_the_order_are_dropped_and_tuning_gives_before():
     assert make_plan(costs, 1, 3.9 * least).dropped == {"d"}
 
 
+def test_what_takes_next_to_nothing_comes_before_what_brings_most():
+    costs = {"dear": make_cost(1.0), "dearer": make_cost(1.5), "cheap": make_cost(0.03)}
+    least = [min(cost.fold(level) for level in LEVELS) for cost in costs.values()]
+    # the first two would take all of it
+    assert make_plan(costs, 1, least[0] + least[1], most=1.0).dropped == {"dearer"}
+    assert make_plan(costs, 1, sum(least), most=1.0).dropped == set()
+
+
+def test_what_was_kept_may_take_all_of_the_time_that_is_left():
+    costs = {"dear": make_cost(1.0), "cheap": make_cost(0.01)}
+    seconds = 1.2 * min(costs["dear"].fold(level) for level in LEVELS)
+    assert make_plan(costs, 1, seconds).dropped == {"dear"}
+    assert make_plan(costs, 1, seconds, most=1.0).dropped == set()
+
+
 def test_what_a_learner_has_begun_counts_unless_it_is_dropped():
     costs = {"a": make_cost(0.01), "b": make_cost(0.01)}
     whole = 2 * costs["a"].fold(LEVELS[0])

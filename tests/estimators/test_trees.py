@@ -74,6 +74,38 @@ def test_trees_of_numbers_are_those_of_scikit_learn(n_classes):
         np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-12)
 
 
+def test_each_split_chooses_among_a_share_of_the_features_and_six_at_least():
+    """All of six are a fifth of them; of thirty, each split has six to choose from."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    y = X[:, 0] + 0.5 * X[:, 7] > 0.0
+    few, many = {}, {}
+    for share in (0.2, 1.0):
+        model = MultiViewTreesClassifier(max_features=share, **FEW)
+        few[share] = model.fit(X[:, :6], y).decision_function(X[:, :6])
+        many[share] = model.fit(X, y).feature_importances_
+    np.testing.assert_array_equal(few[0.2], few[1.0])
+    # where the best feature is not among the six, another one is taken
+    assert many[0.2][[0, 7]].sum() < many[1.0][[0, 7]].sum()
+    with pytest.raises(ValueError, match="max_features"):
+        MultiViewTreesClassifier(max_features=0.0).fit(X, y)
+
+
+def test_of_many_classes_there_are_fewer_and_smaller_trees():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 6)), np.arange(400) % 5
+    X[np.arange(400), y] += 1.5
+    for n_classes, leaves in ((4, 15), (5, 8)):
+        rows = y < n_classes
+        model = MultiViewTreesClassifier(n_bags=1, validation_fraction=0.0, min_samples_leaf=1)
+        plain = model.fit(X[rows], y[rows])
+        rate, steps = (0.1, 300) if n_classes == 4 else (0.3, 50)
+        given = model.set_params(learning_rate=rate, max_iter=steps, max_leaf_nodes=leaves)
+        same = given.fit(X[rows], y[rows]).decision_function(X)
+        np.testing.assert_array_equal(plain.decision_function(X), same)
+        assert plain.n_iter_ == steps
+
+
 def test_rows_of_weight_zero_are_not_learned():
     table, label, _ = make_table(200)
     X = ViewEncoder(VIEWS, text=["page_text"], hash_bits=10).fit_transform(table)

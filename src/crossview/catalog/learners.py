@@ -61,9 +61,9 @@ MACHINE = (
 )
 INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 TREES = (
-    *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_iter"),
-    *("max_leaf_nodes", "min_samples_leaf", "n_bags", "n_components", "n_iter_no_change"),
-    *("n_jobs", "validation_fraction"),
+    *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_features"),
+    *("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_bags", "n_components"),
+    *("n_iter_no_change", "n_jobs", "validation_fraction"),
 )
 FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
@@ -300,6 +300,7 @@ def _trees(task: str) -> Iterator[Learner]:
         "boosted trees, on all columns or with a score per view",
         task,
         fixed={"additive": False},
+        refined={"max_features": (1.0,)},
         settable=(*TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
         streams=False,
         effort=5,

@@ -29,6 +29,8 @@ FEWER = 1 / 2
 # shares of the time: what one learner may take at most, and what a baseline may without learning
 # from fewer rows
 MOST_OF_ONE, MOST_OF_BASELINE = 0.5, 0.1
+# up to this share of the time is next to nothing
+CHEAP = 0.03
 # seconds of a fit: for each number of a row by the effort, for each row, and of any; what needs all
 # rows in memory takes longer
 BY_EFFORT = {0: 5e-9, 1: 5e-9, 2: 1e-8, 3: 2e-8, 4: 1e-7, 5: 5e-7, 6: 5e-7, 7: 2e-5}
@@ -191,18 +193,20 @@ def make_plan(
     n_folds: int,
     seconds: float,
     begun: Mapping[str, float] | None = None,
+    most: float = MOST_OF_ONE,
 ) -> Plan:
     """Return what fits into the time of all workers together.
 
-    Baselines come in first, of fewer rows if need be, then the other learners in their order: each
-    that fits with the least tuning, beside those before it, and takes no more than half of the
-    time.  A guess leaves out those alone that take far too long.  The time that is left goes to
+    Baselines come in first, of fewer rows if need be, then what takes next to nothing, and then
+    the other learners in their order: each that fits with the least tuning, beside those before it, and takes no more than ``most`` of
+    the time.  A guess leaves out those alone that take far too long.  The time that is left goes to
     tuning: the learner that takes longest gives first.
 
     costs: of each learner, those that are worth most first.
     n_folds: how many folds are still to do.
     seconds: what all workers have together.
     begun: seconds that a learner takes besides, for what it has begun, unless it is dropped.
+    most: share of the time that one learner may take.
     Returns plan: the levels, and the learners that are dropped.
 
     >>> from crossview.comparing.budget.plan import Cost, make_plan
@@ -226,11 +230,14 @@ def make_plan(
     def total(names: Iterable[str]) -> float:
         return sum(spent(name, level[name]) for name in names)
 
+    def late(name: str) -> tuple[bool, bool]:
+        return not costs[name].baseline, spent(name, last[name]) > CHEAP * seconds
+
     kept, used = [], 0.0
-    for name in sorted(costs, key=lambda name: not costs[name].baseline):
+    for name in sorted(costs, key=late):
         guessed = not costs[name].took
         least = spent(name, last[name]) / (DOUBT if guessed else 1.0)
-        if least <= MOST_OF_ONE * seconds and (guessed or used + least <= seconds):
+        if least <= most * seconds and (guessed or used + least <= seconds):
             kept.append(name)
             used += least
     if all(costs[name].baseline or not costs[name].took for name in kept):

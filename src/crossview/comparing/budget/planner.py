@@ -9,7 +9,15 @@ from collections.abc import Mapping
 
 from crossview.catalog.learner import Learner
 from crossview.comparing.budget.clock import Clock, Took
-from crossview.comparing.budget.plan import LEVELS, Cost, Plan, guess_seconds, in_words, make_plan
+from crossview.comparing.budget.plan import (
+    LEVELS,
+    MOST_OF_ONE,
+    Cost,
+    Plan,
+    guess_seconds,
+    in_words,
+    make_plan,
+)
 from crossview.comparing.candidates import most_gain_first
 from crossview.comparing.folds.failures import Failures
 from crossview.comparing.folds.parts import Fold
@@ -206,7 +214,9 @@ class Planner:
         costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
         # however long the first fold took, the answer is not that of a single model
         least = LEAST_OF_LATER * EFFICIENCY * self.n_workers * self.clock.budget
-        plan = make_plan(costs, left, max(least, self._seconds_left(left - 1)), begun)
+        # what was kept after the first fold is not given up because the rest of the time is less
+        most = MOST_OF_ONE if finished < 2 else 1.0
+        plan = make_plan(costs, left, max(least, self._seconds_left(left - 1)), begun, most)
         self._note_what_is_left_out(plan, finished, left)
         plan.dropped |= self.plan.dropped
         self.plan = plan

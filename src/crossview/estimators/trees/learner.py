@@ -59,17 +59,26 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
         """,
     ),
     "learning_rate": (
-        "float",
+        "float or None",
         """
         Factor of the value of each leaf, in (0, inf).  A lower value needs more trees, and is a
-        little better.  Typical values: 0.03 to 0.3.
+        little better.  Typical values: 0.03 to 0.3.  None: 0.1; of more than 4 classes 0.3.
         """,
     ),
     "max_leaf_nodes": (
-        "int",
+        "int or None",
         """
         Most leaves of a tree.  More of them fit interactions of more columns, and overfit few rows.
-        Typical values: 4 to 64.
+        Typical values: 4 to 64.  None: 15; of more than 4 classes 8.
+        """,
+    ),
+    "max_features": (
+        "float",
+        """
+        Share of the features that each split chooses among, drawn anew for each split, in (0, 1];
+        6 of them at least.  A lower share gives trees that differ more, which is better where many
+        columns say much the same, such as words or sensors; a higher one is better where few of
+        many columns matter, and by what they are together.  Typical values: 0.1 to 1.
         """,
     ),
     "min_samples_leaf": (
@@ -179,9 +188,10 @@ class TreesModel(ViewLearner):
 
     _parameter_constraints: ClassVar[dict] = {
         "additive": ["boolean"],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_leaf_nodes": [Interval(Integral, 2, None, closed="left"), None],
+        "max_features": [Interval(Real, 0, 1, closed="right")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), None],
         "l2_regularization": [Interval(Real, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
@@ -195,9 +205,10 @@ class TreesModel(ViewLearner):
 
     views: Any = field(default=None, kw_only=False)
     additive: bool = False
-    learning_rate: float = 0.1
-    max_iter: int = 300
-    max_leaf_nodes: int = 15
+    learning_rate: float | None = None
+    max_iter: int | None = None
+    max_leaf_nodes: int | None = None
+    max_features: float = 0.2
     min_samples_leaf: int | None = None
     l2_regularization: float = 1.0
     validation_fraction: float = 0.1
@@ -345,8 +356,9 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
 
     Parameters
     ----------
-    max_iter : int, default=300
-        Most trees of each bag; of several classes, most trees of each class.
+    max_iter : int or None, default=None
+        Most trees of each bag; of several classes, most trees of each class.  None: 300; of more
+        than 4 classes 50.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, which multiplies the sample weight.  "balanced": inversely
         proportional to the frequency of the class.
@@ -431,8 +443,8 @@ class MultiViewTreesRegressor(TreesModel, ViewRegressor):
 
     Parameters
     ----------
-    max_iter : int, default=300
-        Most trees of each bag.
+    max_iter : int or None, default=None
+        Most trees of each bag.  None: 300.
 
     Attributes
     ----------
