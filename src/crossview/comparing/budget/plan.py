@@ -197,10 +197,10 @@ def make_plan(
 ) -> Plan:
     """Return what fits into the time of all workers together.
 
-    Baselines come in first, of fewer rows if need be, then what takes next to nothing, and then
-    the other learners in their order: each that fits with the least tuning, beside those before it, and takes no more than ``most`` of
-    the time.  A guess leaves out those alone that take far too long.  The time that is left goes to
-    tuning: the learner that takes longest gives first.
+    Baselines come in first, of fewer rows if need be, then what takes next to nothing, and then the
+    other learners in their order: each that fits with the least tuning, beside those before it, and
+    takes no more than ``most`` of the time.  A guess leaves out those alone that take far too long.
+    The time that is left goes to tuning: the learner that takes longest gives first.
 
     costs: of each learner, those that are worth most first.
     n_folds: how many folds are still to do.
