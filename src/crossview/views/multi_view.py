@@ -91,8 +91,8 @@ class MultiView:
 
         Parameters
         ----------
-        matrix : ndarray or CSR of shape (n_samples, layout.n_columns), float64
-            The views as consecutive column blocks.
+        matrix : ndarray or CSR of shape (n_samples, layout.n_columns)
+            The views as consecutive column blocks, of float64; other numbers are learned the same.
         layout : ViewLayout
             Names and widths of the blocks.
         present : array-like of bool of shape (n_samples, n_views), default=None
@@ -359,14 +359,15 @@ def _hstack(blocks: list[Any]) -> Any:
 def canonical_csr(X: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR with sorted columns, each once in a row.
 
-    X: it is not changed; it is returned if it is such a matrix already.
+    X: it is not changed; it is returned if it is such a matrix already, and is float64 otherwise.
     Raises InputError: an index is out of range, or the row pointers do not fit.
     """
     check_indices(X)
-    matrix = X if X.format == "csr" else sp.csr_array(X)
+    # entries of one column are added, which a smaller type may not hold
+    matrix = X if X.format == "csr" else sp.csr_array(X.astype(np.float64))
     # scipy caches the result of this check on the matrix of the caller
     if not matrix.has_canonical_format:
-        matrix = sp.csr_array(matrix, copy=True)
+        matrix = sp.csr_array(matrix, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
     return matrix
 
