@@ -130,6 +130,15 @@ def test_scores_before_learning_are_the_same_bits(stream_learner):
     np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("kind", ["float32", "int8"])
+def test_rows_of_any_type_are_scored_the_same(any_learner, kind):
+    given, whole, y = rows_of(kind)
+    sparse = sp.csr_array(whole)
+    model = any_learner.fit(whole, targets(any_learner, y))
+    for rows, same in zip(given, (whole, sparse, sparse), strict=True):
+        assert_same_predictions(model, model, rows, same)
+
+
 def test_new_classes_and_what_experts_said_are_the_same_bits(stream_classifier):
     (rows, *_), whole, y = rows_of("float32", n_classes=3)
     a, b = (clone(stream_classifier).partial_fit(X, y, new_classes=True) for X in (rows, whole))
@@ -170,6 +179,8 @@ def test_entries_of_one_column_are_added_as_float64():
             model.partial_fit(form, [0, 1], [0, 1])
             np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-12)
     assert X.nnz == 4
+    views = MultiView({"a": X.tocoo(), "b": X})
+    np.testing.assert_array_equal(views.matrix.toarray(), np.tile([[200, 0], [0, 200]], 2))
     # features that came as mappings, with room for more
     x = {"x": 1.0, "y": 2.0, "z": 3.0}
     model, other = (PassiveAggressiveClassifier().learn_one(x, 0) for _ in range(2))
@@ -260,3 +271,24 @@ def test_memory_does_not_grow_with_the_entries(name, form, monkeypatch, tmp_path
     few, many = np.array(peaks)
     # a copy has 4 or 8 bytes per entry
     assert (many - few < 4_000 * 100 * 2).all()
+
+
+def test_views_are_put_side_by_side_without_another_copy():
+    X = np.ones((2_000, 100))
+    for views in (
+        {"a": X[:, :50], "b": X[:, 50:]},
+        {"a": np.asfortranarray(X, np.float32), "b": X},
+    ):
+        n_entries = 2_000 * sum(X.shape[1] for X in views.values())
+        assert peak_of(partial(MultiView, views)) < 1.2 * 8 * n_entries
+
+
+def test_scores_of_views_of_a_stack_do_not_copy_all_rows(monkeypatch):
+    monkeypatch.setattr(batch, "ENTRIES_OF_BLOCK", 1 << 12)
+    rng, peaks = np.random.default_rng(0), []
+    for n_rows in (1_000, 5_000):
+        X = rng.normal(size=(n_rows, 100))
+        model = OnlineStackingClassifier([50, 50], experts=LEARNERS["stacking"].experts)
+        model.fit(X, X[:, 0] > 0)
+        peaks.append(peak_of(partial(model.view_scores, X)))
+    assert peaks[1] - peaks[0] < 4_000 * 100 * 2

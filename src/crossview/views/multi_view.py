@@ -299,15 +299,16 @@ def _assemble(
     if any(sp.issparse(b) for b in blocks):
         matrix = sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float64))
     else:
-        matrix = np.ascontiguousarray(np.hstack(blocks), dtype=np.float64)
+        matrix = np.concatenate(blocks, axis=1, out=np.empty((rows[0], layout.n_columns)))
     return matrix, layout, names, index
 
 
 def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
-    """Return one view as a 2-D array or CSR of float64, and its column names."""
+    """Return one view as a 2-D array of numbers or CSR of float64, and its column names."""
     if sp.issparse(block):
         check_indices(block)  # scipy would move a wrong column into another view
-        return sp.csr_array(block, dtype=np.float64), None
+        # entries of one column are added, which a smaller type may not hold
+        return sp.csr_array(block.astype(np.float64, copy=False)), None
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(block, eager_only=True, pass_through=True)
@@ -316,7 +317,8 @@ def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
         columns = tuple(str(c) for c in frame.columns)
         block = frame.to_numpy()
     try:
-        array = np.asarray(block, dtype=np.float64)
+        array = np.asarray(block)
+        array = array if array.dtype.kind in "biuf" else np.asarray(block, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"view {view!r} has a value that is not a number ({error}); "
