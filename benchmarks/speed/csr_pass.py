@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -50,7 +51,7 @@ def sparse_rows(rows: int = ROWS, columns: int = COLUMNS, per_row: int = PER_ROW
 
 @benchmark(PAGE)
 def csr_pass() -> list[Table]:
-    """Against scikit-learn's PA-I, and two coupled views against one."""
+    """Against scikit-learn's PA-I, two coupled views against one, and other types of values."""
     X, y = sparse_rows()
     half, tables = [COLUMNS // 2, COLUMNS // 2], []
     for shuffle, order in ((False, "rows in file order"), (True, "rows in random order")):
@@ -80,7 +81,28 @@ def csr_pass() -> list[Table]:
                 f"({middle(s['concatenated']):.3f} s)",
             )
         tables.append(table)
-    return tables
+    return [*tables, types_of_values(X, y)]
+
+
+def types_of_values(X: sp.csr_array, y: np.ndarray) -> Table:
+    """Rows whose values and indices are of other types, against float64 and int32."""
+    forms = {"float64": X, "float32": X.astype(np.float32)}
+    forms["float64, indices of int64"] = long = X.copy()
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    table = Table(["values", "order", "seconds", "ratio", "MB"], title="other types")
+    for shuffle, order in ((False, "of the file"), (True, "random")):
+        learner = PassiveAggressiveClassifier(**PLAIN, shuffle=shuffle)
+        tasks = {name: partial(learner.fit, rows, y) for name, rows in forms.items()}
+        s = in_turn(tasks, 11)
+        for name, task in tasks.items():
+            tracemalloc.start()
+            task()
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            against = f"{ratio(s[name], s['float64'])} times the time of float64"
+            against = against if name != "float64" else ""
+            table.add(name, order, f"{middle(s[name]):.3f}", against, f"{most / 1e6:.0f}")
+    return table
 
 
 # --- a covariance -----------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,14 @@ import scipy.sparse as sp
 
 from crossview.errors import InputError
 from crossview.kernels.gram import ViewRows, cut_rows
-from crossview.kernels.rows import Rows
-from crossview.views import ViewLayout, canonical_csr, check_indices
+from crossview.kernels.rows import Rows, gather_rows
+from crossview.views import ViewLayout, canonical_csr
 
 MAX_INT32 = 2**31 - 1
+# entries that are converted at a time: they stay in the cache
+ENTRIES_OF_BLOCK = 1 << 17
+# what a matrix may have for values until they are converted: real numbers of at most 8 bytes
+NUMBERS = frozenset(map(np.dtype, "?bhilqBHILQfd"))
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -37,6 +41,7 @@ def make_rows(
     names: Any = None,
     checked: bool = True,
     canonical: bool = False,
+    as_is: bool = False,
 ) -> Rows:
     """Return the rows of a matrix for the compiled loops.
 
@@ -49,7 +54,9 @@ def make_rows(
     checked: whether to check for NaN and infinity.  False saves a pass over all values if the loop
       of the caller reports nonfinite rows.
     canonical: whether a sparse ``X`` is what `canonical_csr` returned.
-    Returns: the batch; it shares memory with ``X`` if ``X`` is float64 and in order.
+    as_is: whether values and indices may keep their types, for `typed_rows`.
+    Returns: the batch; it shares memory with ``X`` if ``X`` is in order, and float64 with indices
+      of int32 unless ``as_is``.
     Raises InputError: a value is infinite, or NaN in a view that is not missing; the message names
       row and column.  An index of a sparse matrix is out of range.
     """
@@ -63,20 +70,22 @@ def make_rows(
             )
         indptr, shared = matrix.indptr, False
         # scipy allows unused space at the end
-        data = np.ascontiguousarray(matrix.data[: indptr[-1]], dtype=np.float64)
-        indices = matrix.indices[: indptr[-1]]
+        data, indices = matrix.data[: indptr[-1]], matrix.indices[: indptr[-1]]
+        kind = data.dtype if as_is and data.dtype in NUMBERS else np.float64
+        data = np.ascontiguousarray(data, dtype=kind)
     else:
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        data = X.reshape(-1)
+        X = np.asarray(X)
+        kind = X.dtype if as_is and X.dtype in NUMBERS else np.float64
+        data = np.ascontiguousarray(X, dtype=kind).reshape(-1)
         indices = np.arange(X.shape[1], dtype=np.int32)
         indptr = np.arange(X.shape[0] + 1, dtype=np.int64) * X.shape[1]
         shared = True
-    wide = layout.n_columns > MAX_INT32
+    wide = layout.n_columns > MAX_INT32 or (as_is and indices.dtype == np.int64)
     indices = np.ascontiguousarray(indices, dtype=np.int64 if wide else np.int32)
     indptr = np.ascontiguousarray(indptr, dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
         # a sum needs no temporary array; if a finite sum overflows, the exact check below passes
-        finite = not checked or math.isfinite(np.add.reduce(data))
+        finite = not checked or data.dtype.kind != "f" or math.isfinite(np.add.reduce(data))
     if not finite:
         data, present = _missing_views(data, indices, indptr, shared, layout, present, names)
     elif present is not None and not present.all():
@@ -171,12 +180,12 @@ class RowBuffers:
 def _rearrange(X: Any, column_map: np.ndarray, width: int, names: Any) -> tuple[Any, Any]:
     """Return the columns of X at their positions in the layout."""
     if sp.issparse(X):
-        check_indices(X)
+        X = canonical_csr(X)
     used = np.flatnonzero(column_map >= 0)
     order = used[np.argsort(column_map[used], kind="stable")]
     if len(order) == width:
         names = None if names is None else [names[c] for c in order]
-        return (sp.csr_array(X) if sp.issparse(X) else X)[:, order], names
+        return X[:, order], names
     # positions without a column of X stay empty
     coo = sp.coo_array(X)
     keep = column_map[coo.col] >= 0
@@ -205,7 +214,7 @@ def _blank(
 ) -> np.ndarray:
     """Return the values with 0 where the view is missing."""
     row, _, view = _entries(indices, indptr, shared, layout)
-    return np.where(present[row, view], data, 0.0)
+    return np.where(present[row, view], data, np.zeros_like(data, shape=()))
 
 
 def _missing_views(
@@ -238,11 +247,50 @@ def _missing_views(
             row=int(row[first]),
             column=str(label),
         )
-    blanked = np.where(present[row, view], data, 0.0)
+    blanked = np.where(present[row, view], data, np.zeros_like(data, shape=()))
     return blanked, None if present.all() else present
 
 
 # --- parts of a batch -----------------------------------------------------------
+
+
+def has_types(rows: Rows) -> bool:
+    """Return whether values and columns have the types of the compiled loops."""
+    wide = int(rows.ptr[-1]) > MAX_INT32
+    return rows.data.dtype == np.float64 and rows.indices.dtype.itemsize == (8 if wide else 4)
+
+
+def typed_rows(rows: Rows) -> Rows:
+    """Return the rows with the types of the compiled loops; shares what has them."""
+    wide = int(rows.ptr[-1]) > MAX_INT32
+    return rows._replace(
+        data=read_only(rows.data.astype(np.float64, copy=False)),
+        indices=read_only(rows.indices.astype(np.uint64 if wide else np.uint32, copy=False)),
+    )
+
+
+def blocks_of(rows: Rows, order: np.ndarray, most: int) -> Iterator[np.ndarray]:
+    """Yield the order in parts of this number of entries at most, or of a single row."""
+    ends, lo = np.cumsum(np.diff(rows.indptr.view(np.int64))[order]), 0
+    while lo < len(order):
+        before = ends[lo - 1] if lo else 0
+        hi = max(int(np.searchsorted(ends, before + most, side="right")), lo + 1)
+        yield order[lo:hi]
+        lo = hi
+
+
+def typed_blocks(rows: Rows, order: np.ndarray) -> Iterator[tuple[np.ndarray, Rows]]:
+    """Yield the order in blocks, and the rows of each with the types of the compiled loops."""
+    for here in blocks_of(rows, order, ENTRIES_OF_BLOCK):
+        yield here, typed_rows(rows_at(rows, here))
+
+
+def by_blocks(rows: Rows, score: Callable[[Rows], np.ndarray]) -> np.ndarray:
+    """Return the scores of the rows, of which only a block at a time is converted."""
+    if has_types(rows):
+        return score(rows)
+    blocks = typed_blocks(rows, np.arange(len(rows.indptr) - 1))
+    return np.concatenate([score(part) for _, part in blocks])
 
 
 def whole_matrix(rows: Rows) -> Any:
@@ -275,17 +323,22 @@ def rows_at(rows: Rows, positions: np.ndarray) -> Rows:
             indptr=read_only(rows.indptr[lo : hi + 1] - rows.indptr[lo]),
             present=read_only(np.ascontiguousarray(present)),
         )
-    taken = whole_matrix(rows)[positions]
+    indptr = np.zeros(len(positions) + 1, dtype=np.uint64)
+    np.cumsum(rows.indptr[positions + 1] - rows.indptr[positions], out=indptr[1:])
     if rows.shared:
-        data, indices = np.ascontiguousarray(taken).reshape(-1), rows.indices
-        indptr = np.arange(len(positions) + 1, dtype=np.uint64) * np.uint64(taken.shape[1])
+        data = np.take(whole_matrix(rows), positions, axis=0).reshape(-1)
+        indices = rows.indices
     else:
-        kind, signed = rows.indices.dtype, rows.indices.dtype.name.removeprefix("u")
-        data, indptr = taken.data, taken.indptr.astype(np.uint64)
-        indices = read_only(taken.indices.astype(signed, copy=False).view(kind))
+        n_entries = int(indptr[-1])
+        data, indices = (np.empty(n_entries, part.dtype) for part in (rows.data, rows.indices))
+        bits = f"u{data.itemsize}"  # compiled for each size, and not for each type
+        gather_rows(
+            *(rows.data.view(bits), rows.indices, rows.indptr),
+            *(read_only(positions), data.view(bits), indices),
+        )
     return rows._replace(
         data=read_only(data),
-        indices=indices,
+        indices=read_only(indices),
         indptr=read_only(indptr),
         present=read_only(np.ascontiguousarray(present)),
     )

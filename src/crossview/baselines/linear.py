@@ -33,7 +33,7 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.baselines.pool import LogarithmicPool
 from crossview.batch import entries_of, read_only
 from crossview.errors import InputError
-from crossview.estimators.base import ColumnWeights, Schema, State, StatePart
+from crossview.estimators.base import ColumnWeights, Schema, State, StatePart, Takes
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
 from crossview.estimators.validation import Interval
@@ -79,6 +79,7 @@ class LinearState(StatePart):
 class LinearPipeline(PipelineLearner):
     """Base class of what is linear once it is fitted."""
 
+    _takes: ClassVar[Takes] = "blocks"
     views: Any = field(default=None, kw_only=False)
 
     # --- learning ----------------------------------------------------------------

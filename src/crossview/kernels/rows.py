@@ -27,7 +27,7 @@ VALUES_A_LINE, COLUMNS_A_LINE = np.uint64(8), np.uint64(16)
 class Rows(NamedTuple):
     """The arrays of a batch, as the loops take them; all read-only."""
 
-    data: np.ndarray  # float64 (n_entries,): the values
+    data: np.ndarray  # float64 (n_entries,): the values; see `batch.typed_rows`
     indices: np.ndarray  # uint32, or uint64 past 2^31 columns: their columns, ascending in a row
     indptr: np.ndarray  # uint64 (n_rows + 1,): row i has the entries indptr[i] .. indptr[i + 1] - 1
     shared: bool  # dense: one set of indices for all rows
@@ -168,3 +168,14 @@ def prefetch_row(x, j, indptr, shared, order, s):
         prefetch(x, p)
     for p in range(lo, lo if shared else hi, COLUMNS_A_LINE):
         prefetch(j, p)
+
+
+@borrowing
+def gather_rows(x, j, indptr, order, x_out, j_out):
+    """Copy values and columns of sparse rows, one row of the order after the other."""
+    at = ZERO
+    for s in range(order.shape[0]):
+        prefetch_row(x, j, indptr, False, order, s + 8)
+        for p in range(indptr[order[s]], indptr[order[s] + 1]):
+            x_out[at], j_out[at] = x[p], j[p]
+            at += ONE

@@ -91,8 +91,8 @@ class MultiView:
 
         Parameters
         ----------
-        matrix : ndarray or CSR of shape (n_samples, layout.n_columns), float64
-            The views as consecutive column blocks.
+        matrix : ndarray or CSR of shape (n_samples, layout.n_columns)
+            The views as consecutive column blocks, of float64; other numbers are learned the same.
         layout : ViewLayout
             Names and widths of the blocks.
         present : array-like of bool of shape (n_samples, n_views), default=None
@@ -299,15 +299,16 @@ def _assemble(
     if any(sp.issparse(b) for b in blocks):
         matrix = sp.csr_array(sp.hstack(blocks, format="csr", dtype=np.float64))
     else:
-        matrix = np.ascontiguousarray(np.hstack(blocks), dtype=np.float64)
+        matrix = np.concatenate(blocks, axis=1, out=np.empty((rows[0], layout.n_columns)))
     return matrix, layout, names, index
 
 
 def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
-    """Return one view as a 2-D array or CSR of float64, and its column names."""
+    """Return one view as a 2-D array of numbers or CSR of float64, and its column names."""
     if sp.issparse(block):
         check_indices(block)  # scipy would move a wrong column into another view
-        return sp.csr_array(block, dtype=np.float64), None
+        # entries of one column are added, which a smaller type may not hold
+        return sp.csr_array(block.astype(np.float64, copy=False)), None
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(block, eager_only=True, pass_through=True)
@@ -316,7 +317,8 @@ def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
         columns = tuple(str(c) for c in frame.columns)
         block = frame.to_numpy()
     try:
-        array = np.asarray(block, dtype=np.float64)
+        array = np.asarray(block)
+        array = array if array.dtype.kind in "biuf" else np.asarray(block, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"view {view!r} has a value that is not a number ({error}); "
@@ -359,14 +361,15 @@ def _hstack(blocks: list[Any]) -> Any:
 def canonical_csr(X: Any) -> sp.csr_array:
     """Return a sparse matrix as CSR with sorted columns, each once in a row.
 
-    X: it is not changed; it is returned if it is such a matrix already.
+    X: it is not changed; it is returned if it is such a matrix already, and is float64 otherwise.
     Raises InputError: an index is out of range, or the row pointers do not fit.
     """
     check_indices(X)
-    matrix = X if X.format == "csr" else sp.csr_array(X)
+    # entries of one column are added, which a smaller type may not hold
+    matrix = X if X.format == "csr" else sp.csr_array(X.astype(np.float64))
     # scipy caches the result of this check on the matrix of the caller
     if not matrix.has_canonical_format:
-        matrix = sp.csr_array(matrix, copy=True)
+        matrix = sp.csr_array(matrix, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
     return matrix
 

@@ -13,7 +13,7 @@ batch solver (`_fit`).
 from crossview.estimators.base.calibration import Calibrator
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.columns import Columns
-from crossview.estimators.base.learner import ColumnWeights, ViewLearner
+from crossview.estimators.base.learner import ColumnWeights, Takes, ViewLearner
 from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClassifier
 from crossview.estimators.base.online import OnlineClassifier
 from crossview.estimators.base.regressor import OnlineRegressor, ViewRegressor
@@ -31,6 +31,7 @@ __all__ = [
     "Schema",
     "State",
     "StatePart",
+    "Takes",
     "ViewClassifier",
     "ViewLearner",
     "ViewRegressor",

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.algorithms import calibration, merging
-from crossview.batch import rows_at
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import class_codes
 from crossview.labels import known_labels
@@ -119,7 +118,7 @@ def out_of_fold_scores(
     codes = class_codes(known_labels(y[known]), learner.classes_)
     n_folds = min(FOLDS, int(np.bincount(codes, minlength=len(learner.classes_)).min()))
     if n_folds < 2:
-        return learner._joint_scores(rows_at(learner._read(X, reset=False), known))
+        return np.asarray(learner._scores_of(X, known))
     scores = np.empty((len(known), learner._n_scores()))
     from sklearn.model_selection import StratifiedKFold  # it takes long to load
 
@@ -133,6 +132,5 @@ def out_of_fold_scores(
         with warnings.catch_warnings():  # `fit` itself has warned
             warnings.simplefilter("ignore")
             model.fit(X, y, sample_weight=others)
-        rows = rows_at(model._read(X, reset=False), known[test])
-        scores[test] = model._joint_scores(rows)
+        scores[test] = model._scores_of(X, known[test])
     return scores

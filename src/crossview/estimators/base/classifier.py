@@ -78,7 +78,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             highest score decides, and the first class in a tie.
         """
         check_is_fitted(self, "classes_")
-        scores = self._joint_scores(self._read(X, reset=False))
+        scores = self._scores_of(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -237,7 +237,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             which decides by the scores.
         """
         check_is_fitted(self, "classes_")
-        return self.probabilities(self._joint_scores(self._read(X, reset=False)))
+        return self.probabilities(self._scores_of(X))
 
     @available_if(check_probabilities)
     def predict_proba_one(self, x: Any) -> dict[Any, float]:

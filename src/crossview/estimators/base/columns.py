@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from crossview.batch import make_rows
+from crossview.batch import NUMBERS, make_rows
 from crossview.errors import InputError
 from crossview.estimators.base.names import NamedColumns
 from crossview.kernels.rows import Rows
@@ -75,8 +75,8 @@ class Columns:
         """Return whether rows of these views are rows of the state as they are."""
         return self.positions is None and (layout is self.layout or layout == self.layout)
 
-    def rows(self, X: Any, names: Any, *, checked: bool = True) -> Rows:
-        """Return a matrix or a MultiView as rows for the learning loops."""
+    def rows(self, X: Any, names: Any, *, checked: bool = True, as_is: bool = False) -> Rows:
+        """Return a matrix or a MultiView as rows for the learning loops; see `make_rows`."""
         present = None
         if isinstance(X, MultiView):
             if X.layout != self.layout:
@@ -84,8 +84,8 @@ class Columns:
             if len(X) == 0:
                 raise InputError("X has 0 rows; give at least one")
             X, present = X.matrix, X.present
-        given = {"column_map": self.positions, "names": names, "checked": checked}
-        return make_rows(X, self.slots, present, **given)
+        given = {"names": names, "checked": checked, "as_is": as_is}
+        return make_rows(X, self.slots, present, column_map=self.positions, **given)
 
     def with_names(self, names: Any) -> Self:
         """Return the columns of a matrix with the names of its features, which are fixed."""
@@ -167,9 +167,14 @@ def read_matrix(X: Any, learner: Any, *, reset: bool) -> Any:
         return X
     if sp.issparse(X) and X.format != "csr":
         check_indices(X)  # before it is converted; `make_rows` checks CSR
+        if X.dtype in NUMBERS:  # entries of one column are added, which a type may not hold
+            X = X.astype(np.float64)
     _check_numeric(X)
+    # `make_rows` converts what is a matrix already
+    is_matrix = isinstance(X, np.ndarray) or sp.issparse(X)
+    kind = X.dtype if is_matrix and X.dtype in NUMBERS else np.float64
     return validate_data(
-        learner, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset
+        learner, X, accept_sparse="csr", dtype=kind, ensure_all_finite=False, reset=reset
     )
 
 
@@ -183,7 +188,7 @@ def _is_as_fitted(X: Any, learner: Any) -> bool:
     if not dense and not (isinstance(X, CSR) and X.ndim == 2):
         return False
     n_rows, n_columns = X.shape
-    return X.dtype == np.float64 and n_rows > 0 and n_columns == learner.n_features_in_
+    return X.dtype in NUMBERS and n_rows > 0 and n_columns == learner.n_features_in_
 
 
 def _check_numeric(X: Any) -> None:

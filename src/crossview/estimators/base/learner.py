@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_not
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.batch import RowBuffers, entries_of, make_row, read_only, rows_at
+from crossview.batch import (
+    RowBuffers,
+    blocks_of,
+    by_blocks,
+    entries_of,
+    make_row,
+    read_only,
+    rows_at,
+)
 from crossview.errors import InputError
 from crossview.estimators.base.columns import Columns, read_matrix
 from crossview.estimators.base.names import NamedColumns, features_by_view
@@ -29,6 +36,8 @@ from crossview.views import MultiView, OneRow, ViewLayout, as_views, check_rows
 
 # entries times scores that are explained at a time, which bounds the memory
 ENTRIES_AT_ONCE = 1 << 17
+# what passes and scores take: typed rows, all at once or in blocks; or rows of any type
+Takes = Literal["all", "blocks", "any"]
 
 
 class ColumnWeights(NamedTuple):
@@ -57,6 +66,7 @@ class ViewLearner(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = RANGES
     _columns: Columns
     _state: State
+    _takes: ClassVar[Takes] = "all"
     # the parameters that were found right: the next batch comes with the same ones
     _checked: list[Any] | None = None
 
@@ -306,8 +316,11 @@ class ViewLearner(BaseEstimator):
         """Return the columns of the first rows, a matrix or a MultiView."""
         return Columns.of(X, self)
 
-    def _read(self, X: Any, *, reset: bool, checked: bool = True) -> Rows:
-        """Return X as rows for the learning loops; ``reset`` takes over its columns and views."""
+    def _read(self, X: Any, *, reset: bool, checked: bool = True, as_is: bool = False) -> Rows:
+        """Return X as rows for the learning loops; ``reset`` takes over its columns and views.
+
+        ``as_is`` keeps the types of values and columns where `_takes` allows it.
+        """
         if reset:
             self._params_changed = False
         self.check_fits_state()
@@ -325,7 +338,16 @@ class ViewLearner(BaseEstimator):
             columns = self._new_columns(X)
             self._check_columns(columns.slots)
             self._columns, self.n_features_in_ = columns, columns.n_features
-        return self._columns.rows(X, getattr(self, "feature_names_in_", None), checked=checked)
+        names, as_is = getattr(self, "feature_names_in_", None), as_is and self._takes != "all"
+        return self._columns.rows(X, names, checked=checked, as_is=as_is)
+
+    def _scores_of(self, X: Any, at: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores of the rows at these positions of X; None: of all."""
+        rows = self._read(X, reset=False, as_is=True)
+        rows = rows if at is None else rows_at(rows, at)
+        if self._takes == "any":
+            return self._joint_scores(rows)
+        return by_blocks(rows, self._joint_scores)
 
     def _read_one(self, x: Any, *, learn: bool) -> Rows:
         """Return the row of `learn_one` or `predict_one`; ``learn`` adds its new columns."""
@@ -572,8 +594,8 @@ class ViewLearner(BaseEstimator):
             regressor in the units of the target.
         """
         check_is_fitted(self, "_state")
-        rows = self._read(X, reset=False)
-        scores = self._scores_of_views(rows)
+        rows = self._read(X, reset=False, as_is=True)
+        scores = by_blocks(rows, self._scores_of_views)
         if len(rows.present):
             scores[~rows.present] = np.nan
         return scores[:, :, 0] if scores.shape[2] == 1 else scores
@@ -649,7 +671,8 @@ class ViewLearner(BaseEstimator):
         rows = self._read(X, reset=False)
         row, column = entries_of(rows)
         values, at = np.empty(len(row)), 0
-        for positions in _blocks(rows, ENTRIES_AT_ONCE // self._n_scores()):
+        order = np.arange(len(rows.indptr) - 1)
+        for positions in blocks_of(rows, order, ENTRIES_AT_ONCE // self._n_scores()):
             part = rows_at(rows, positions)
             found = self._entry_contributions(part)
             end = at + len(found)
@@ -672,14 +695,3 @@ def rows_with_views(rows: Rows, present: np.ndarray) -> Rows:
     view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
     data = read_only(np.where(present[row, view], rows.data, 0.0))
     return rows._replace(data=data, present=read_only(present))
-
-
-def _blocks(rows: Rows, most: int) -> Iterator[np.ndarray]:
-    """Yield the positions of consecutive rows that have this number of entries, or a single one."""
-    ends = rows.indptr[1:].astype(np.int64)
-    cuts, n = [0], len(ends)
-    while cuts[-1] < n:
-        entries = int(rows.indptr[cuts[-1]]) + max(most, 1)
-        cuts.append(max(int(np.searchsorted(ends, entries, side="right")), cuts[-1] + 1))
-    for lo, hi in pairwise(cuts):
-        yield np.arange(lo, hi)

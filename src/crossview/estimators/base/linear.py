@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.joint_scores import Averaged, joint_scores
 from crossview.batch import RowBuffers, entries_of, read_only
 from crossview.estimators.base.classifier import ViewClassifier
-from crossview.estimators.base.learner import ColumnWeights
+from crossview.estimators.base.learner import ColumnWeights, Takes
 from crossview.estimators.base.online import OnlineClassifier
 from crossview.estimators.base.road import Bound
 from crossview.estimators.base.state import State, StatePart
@@ -23,6 +23,7 @@ from crossview.portable.scoring import ViewSum, split_by_view
 class LinearClassifier(ViewClassifier):
     """Base class of the classifiers with a weight per column."""
 
+    _takes: ClassVar[Takes] = "blocks"
     average = False
 
     # --- to be implemented by subclasses -----------------------------------------

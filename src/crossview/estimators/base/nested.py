@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from crossview.batch import make_rows, rows_of_view, whole_matrix
+from crossview.batch import make_rows, rows_of_view, typed_blocks, whole_matrix
 from crossview.errors import InputError, closest_names, type_of
 from crossview.estimators.base.learner import ViewLearner
 from crossview.kernels.rows import Rows
@@ -149,9 +149,12 @@ class NestedLearners(ViewLearner):
         return [entry for entry in entries if isinstance(entry, list | tuple) and len(entry) > 1]
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
-        return self._scores_alone(
-            rows, lambda rows, alone: make_rows(whole_matrix(rows), self._slots, alone)
-        )
+        def only(rows: Rows, alone: np.ndarray) -> Rows:
+            return make_rows(whole_matrix(rows), self._slots, alone)
+
+        # in blocks, as it makes a copy for each view
+        blocks = typed_blocks(rows, np.arange(len(rows.indptr) - 1))
+        return np.concatenate([self._scores_alone(part, only) for _, part in blocks])
 
     # --- state --------------------------------------------------------------------------
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from crossview.batch import read_only, rows_at
+from crossview.batch import has_types, read_only, rows_at, typed_blocks
 from crossview.errors import InputError
 from crossview.estimators.base import single_rows
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
+from crossview.estimators.base.learner import Takes
 from crossview.estimators.base.road import ClassifierRoad
 from crossview.estimators.base.single_rows import (
     check_learned,
@@ -32,18 +33,39 @@ def pass_over(
 
     ``learner._learn(rows, order, y, weight, scores)`` makes it and writes the scores.  It returns
     the last nonfinite row, which it has left out: the state is as without such rows, and their
-    scores are NaN.
+    scores are NaN.  Rows of other types than the loops take are learned block by block.
     """
     K = learner._n_scores()
     scores = np.zeros((len(rows.indptr) - 1, K))
-    nonfinite_row = learner._learn(
-        rows,
-        read_only(np.ascontiguousarray(order, dtype=np.int64)),
-        read_only(y),
-        read_only(weight),
-        scores if K > 1 else scores.reshape(-1),
-    )
+    if has_types(rows) or learner._takes == "any":
+        return scores, _learn(learner, rows, order, y, weight, scores)
+    nonfinite_row = -1
+    for here, part in typed_blocks(rows, order):
+        found = np.zeros((len(here), K))
+        wrong = _learn(learner, part, np.arange(len(here)), y[here], weight[here], found)
+        scores[here] = found
+        nonfinite_row = nonfinite_row if wrong < 0 else int(here[wrong])
     return scores, nonfinite_row
+
+
+def _learn(
+    learner: Any,
+    rows: Rows,
+    order: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+) -> int:
+    """Make a pass over rows of the right types; see `pass_over`."""
+    return int(
+        learner._learn(
+            rows,
+            read_only(np.ascontiguousarray(order, dtype=np.int64)),
+            read_only(y),
+            read_only(weight),
+            scores if scores.shape[1] > 1 else scores.reshape(-1),
+        )
+    )
 
 
 def fit_in_passes(
@@ -51,7 +73,7 @@ def fit_in_passes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make the passes of `fit`; return the scores of the last one, and its order of the rows."""
     # the values are not checked in advance: the first pass reports a nonfinite row
-    rows = learner._read(X, reset=True, checked=False)
+    rows = learner._read(X, reset=True, checked=False, as_is=True)
     target, weight = learner._first_targets(y, sample_weight, rows)
     random_state = check_random_state(learner.random_state)
     n = len(rows.indptr) - 1
@@ -60,7 +82,7 @@ def fit_in_passes(
         scores, nonfinite_row = pass_over(learner, rows, order, target, weight)
         if epoch == 0 and nonfinite_row >= 0:
             # the row has a missing view, and the pass is repeated; or reading raises an error
-            rows = learner._read(X, reset=False)
+            rows = learner._read(X, reset=False, as_is=True)
             learner._start_state()
             scores, nonfinite_row = pass_over(learner, rows, order, target, weight)
         check_learned(nonfinite_row)
@@ -73,6 +95,7 @@ class OnlineClassifier(ViewClassifier):
     The calibration learns from the score of each row before the row is learned.
     """
 
+    _takes: ClassVar[Takes] = "blocks"
     _road_kind = ClassifierRoad
     _advice_on_new_classes = (
         "; name all labels that may occur in classes= of the first partial_fit, or let "
@@ -167,7 +190,7 @@ class OnlineClassifier(ViewClassifier):
         self._check_classes(False, None if first else classes)
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
-            rows = self._read(X, reset=first)
+            rows = self._read(X, reset=first, as_is=True)
             y = self._labels(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
             if first and classes is not None:
@@ -234,7 +257,7 @@ class OnlineClassifier(ViewClassifier):
         self._check_classes(first, classes)
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
-            rows = self._read(X, reset=first)
+            rows = self._read(X, reset=first, as_is=True)
             y = self._labels(y, len(rows.indptr) - 1)
             if first:
                 self._set_classes(np.unique(np.asarray(classes)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.estimators.base import single_rows
-from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.learner import Takes, ViewLearner
 from crossview.estimators.base.online import fit_in_passes, pass_over
 from crossview.estimators.base.road import NumberRoad
 from crossview.estimators.base.single_rows import (
@@ -44,7 +44,7 @@ class ViewRegressor(RegressorMixin, ViewLearner):
             In the units of the training targets.
         """
         check_is_fitted(self, "_state")
-        return self._in_units(self._joint_scores(self._read(X, reset=False))[:, 0])
+        return self._in_units(self._scores_of(X)[:, 0])
 
     def predict_one(self, x: Any) -> float | None:
         """Return the predicted target of one row; None before the first row was learned.
@@ -120,6 +120,7 @@ class OnlineRegressor(ViewRegressor):
     to and including the current one, so that the result does not depend on the batch size.
     """
 
+    _takes: ClassVar[Takes] = "blocks"
     _road_kind = NumberRoad
     check_streams = single_rows.check_streams
     learn_one = single_rows.learn_one
@@ -181,7 +182,7 @@ class OnlineRegressor(ViewRegressor):
         first = not hasattr(self, "_state")
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
-            rows = self._read(X, reset=first)
+            rows = self._read(X, reset=first, as_is=True)
             y = self._numbers(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
             if first:

@@ -18,7 +18,7 @@ from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
-from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, ViewLearner
+from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, Takes, ViewLearner
 from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.features import FeatureWeights
@@ -50,6 +50,7 @@ class KernelLearner(ViewLearner):
     ``squared``: whether it predicts numbers.
     """
 
+    _takes: ClassVar[Takes] = "all"  # γ is of the first rows
     learns_unlabeled: ClassVar[bool]
     squared: ClassVar[bool] = False
 

@@ -47,7 +47,7 @@ class RandomColumns(Columns):
         """Number of columns of X."""
         return self.width
 
-    def rows(self, X: Any, names: Any, *, checked: bool = True) -> Rows:
+    def rows(self, X: Any, names: Any, *, checked: bool = True, as_is: bool = False) -> Rows:
         """Return a matrix as rows for the learning loops."""
         if isinstance(X, MultiView):
             raise InputError(

@@ -16,9 +16,9 @@ from crossview.algorithms import stream_memory
 from crossview.algorithms.stacking import history
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
-from crossview.batch import RowBuffers, entries_of, read_only, rows_at
+from crossview.batch import RowBuffers, entries_of, read_only, rows_at, typed_rows
 from crossview.errors import InputError
-from crossview.estimators.base import ColumnWeights, State, StatePart, ViewLearner
+from crossview.estimators.base import ColumnWeights, State, StatePart, Takes, ViewLearner
 from crossview.estimators.base.calibration import portable_calibration
 from crossview.estimators.base.nested import NestedLearners, named_entries, own_layout
 from crossview.estimators.base.road import Bound, OneExample, Road
@@ -59,6 +59,7 @@ class Stacking(NestedLearners):
 
     # one pass: a row that an expert has learned says nothing about its weight
     n_epochs, learns_combination = 1, True  # False in further passes, which teach the experts
+    _takes: ClassVar[Takes] = "any"
     _follows = False  # whether predictions are of the next row of the stream
     most_delay: ClassVar[int] = stream_memory.PAST  # see `set_delay`
     # of the rows of the next batch; None: the same for all
@@ -196,6 +197,7 @@ class Stacking(NestedLearners):
     ) -> int:
         nonfinite_row = -1
         if not _squares_are_finite(rows.data):
+            rows = typed_rows(rows)
             skipped = np.flatnonzero(without_overflowing_rows(rows, weight) != weight)
             nonfinite_row, order = int(skipped.max(initial=-1)), order[~np.isin(order, skipped)]
         without = None if self._memory(self._state) is None else np.empty_like(scores)
@@ -207,7 +209,7 @@ class Stacking(NestedLearners):
             shape = len(here), *scores.shape[1:]
             given = y[here], weight[here], delay[here]
             then = None if said is None else [said[i] for i in here]
-            out, alone = self._learn_block(rows_at(rows, here), *given, then)
+            out, alone = self._learn_block(typed_rows(rows_at(rows, here)), *given, then)
             scores[here] = out.reshape(shape)
             if without is not None:
                 without[here] = alone.reshape(shape)
@@ -346,7 +348,7 @@ class Stacking(NestedLearners):
         out = np.empty((n, self._n_inner_scores()))
         for lo in range(0, n, ROWS_AT_ONCE):
             here = positions[lo : lo + ROWS_AT_ONCE]
-            out[here] = self._scores_of_block(rows_at(rows, here))
+            out[here] = self._scores_of_block(typed_rows(rows_at(rows, here)))
         if n > ROWS_AT_ONCE:  # those of all would take much memory
             self._experts.said = None
         return out
