@@ -385,7 +385,7 @@ def _scikit_learn(task: str) -> Iterator[Learner]:
 
 
 def _kernels(task: str) -> Iterator[Learner]:
-    """Rows of `compare` where some have no label: they differ in what they make of those."""
+    """Kernels, for views of few columns, and where some rows have no label."""
     regression = task == "regression"
     only_classes = ("calibration", "class_weight", "include_self")
     supervised = Learner(
@@ -401,7 +401,7 @@ def _kernels(task: str) -> Iterator[Learner]:
         effort=7,
         draws_rows=True,
         explained_by="support rows",
-        compared="unlabeled",
+        compared="narrow",
         stream_params={"schedule": "stream"},
         memory_params={"budget": 500},
         bounded_by={
@@ -416,6 +416,7 @@ def _kernels(task: str) -> Iterator[Learner]:
         title="KeCo",
         path=f"{_KERNEL}.keco:KeCo{'Regressor' if regression else 'Classifier'}",
         fixed={},
+        compared="unlabeled",
         learns_unlabeled=True,
         measured_against=supervised.name,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from crossview.baselines import baselines as usual_baselines
@@ -20,9 +21,14 @@ from crossview.views import ViewLayout
 # the budget, as there are many fits; data that need more are compared with diagonal ones
 MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
 
+# columns of tables that are compared with kernels, and what is tried there: of words and values of
+# categories a linear kernel is as good
+FEW_COLUMNS = 2000
+OF_FEW_COLUMNS: dict[str, tuple] = {"lam": (0.0001, 0.001)}
 # by what they bring to the ensemble; views alone stand before what follows the dots
 MOST_GAIN = (
-    *("trees", "logistic-regression", "ridge", "linear", "mvm", "fm", "stacking"),
+    *("trees", "logistic-regression", "ridge", "linear", "mvm", "pegasos", "keco:supervised"),
+    *("fm", "stacking"),
     *(..., "arow", "arow:diagonal", "late-fusion"),
 )
 
@@ -88,6 +94,7 @@ def compared_learners(
     """
     most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
     included = {"always": True, "metric": given_metric, "unlabeled": unlabeled, "never": False}
+    included["narrow"] = unlabeled or (metric is not None and layout.n_columns <= FEW_COLUMNS)
     found = []
     for learner in known_learners(task, layout.names):
         if not included[learner.compared]:
@@ -96,6 +103,8 @@ def compared_learners(
             continue
         if not learner.streams and not _suits(learner, metric):
             continue
+        if learner.compared == "narrow" and not unlabeled:
+            learner = replace(learner, grid=OF_FEW_COLUMNS)
         if learner.cheaper and quadratic_cost(layout.n_columns, n_rows) > most:
             learner = find_learner(learner.cheaper, task, layout.names)
         found.append(learner)

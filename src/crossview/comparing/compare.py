@@ -94,6 +94,7 @@ def compare(
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
     - boosted trees (`MultiViewTreesClassifier`) on all columns, and with one score per view, which
       need all rows in memory;
+    - where there are at most 2,000 columns, `PegasosClassifier` with a Gaussian kernel per view;
     - `OnlineStackingClassifier`, which weighs several of these;
     - what somebody would do with scikit-learn alone: logistic regression, late fusion, gradient
       boosting and one class for all rows.
@@ -103,7 +104,8 @@ def compare(
     without unlabeled rows, is its baseline.
 
     With ``task="regression"`` the models are linear models of each view and of all views,
-    factorization and multi-view machines, boosted trees, and `OnlineStackingRegressor`.
+    factorization and multi-view machines, boosted trees, kernel ridge regression of few columns
+    (`KeCoRegressor`), and `OnlineStackingRegressor`.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ def compare(
         as long as they are better.
     models : sequence of str, default=None
         Names of models to compare, as in ``crossview train --model``.  None: all models above;
-        KeCo and Pegasos only if some rows are unlabeled.
+        KeCo only if some rows are unlabeled.
     baselines : sequence of str, default=None
         Further models to measure the others by, as ``"package.module:Class"``: any scikit-learn
         classifier (regressor).  Where ``models`` is None, logistic (ridge) regression, gradient
