@@ -44,7 +44,7 @@ def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
     >>> from crossview.comparing.candidates import most_gain_first
     >>> entries = most_gain_first(known_learners("regression", ["a", "b"]))
     >>> [entry.name for entry in entries][:5]
-    ['trees', 'ridge', 'linear', 'mvm', 'fm']
+    ['trees', 'ridge', 'linear', 'mvm', 'keco:supervised']
     """
 
     def place(learner: Learner) -> int:
