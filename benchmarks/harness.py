@@ -190,7 +190,7 @@ def ratio(a: Sequence[float], b: Sequence[float]) -> str:
 
 
 def machine() -> str:
-    """Return processor, cores, system, and versions of Python and packages."""
+    """Return processor, cores, system, and the version of Python."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     model = models[0] if models else platform.processor()

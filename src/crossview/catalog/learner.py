@@ -54,9 +54,9 @@ class Learner:
       what ``crossview inspect`` shows of it.
     quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper: the entry that `compare` uses instead if the cost is too high.
-    compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it:
-      always, if a metric is given, if there are few columns or some rows are unlabeled, if some
-      are, or only by name.
+    compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it.
+      metric: if one is given.  unlabeled: if some rows are.  narrow: likewise, and if there are few
+      columns.  never: only by name.
     measured_against: the entry to compare with: the same without the distinctive feature of this
       one.
     stream_params: parameters that make a learner that draws rows learn a stream instead.

@@ -385,7 +385,7 @@ def _scikit_learn(task: str) -> Iterator[Learner]:
 
 
 def _kernels(task: str) -> Iterator[Learner]:
-    """Kernels, for views of few columns, and where some rows have no label."""
+    """Kernels, for few columns and for rows without a label, from which `keco` learns."""
     regression = task == "regression"
     only_classes = ("calibration", "class_weight", "include_self")
     supervised = Learner(

@@ -21,10 +21,9 @@ from crossview.views import ViewLayout
 # the budget, as there are many fits; data that need more are compared with diagonal ones
 MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
 
-# columns of tables that are compared with kernels, and what is tried there: of words and values of
-# categories a linear kernel is as good
+# most columns of tables that are compared with kernels, and what is tried there
 FEW_COLUMNS = 2000
-OF_FEW_COLUMNS: dict[str, tuple] = {"lam": (0.0001, 0.001)}
+OF_FEW_COLUMNS: dict[str, tuple] = {"kernel": ("rbf",), "lam": (0.0001, 0.001)}
 # by what they bring to the ensemble; views alone stand before what follows the dots
 MOST_GAIN = (
     *("trees", "logistic-regression", "ridge", "linear", "mvm", "pegasos", "keco:supervised"),

@@ -48,7 +48,7 @@ MOST_CODES = 63
 MOST_TARGETS = 10
 # numbers of the dense matrix: of more rows, fewer columns of wide views are chosen
 MAX_ENTRIES = 50_000_000
-# a column of a sparse view that is in more than this share of the rows is no word, but a number
+# a column that is not 0 in more than this share of the rows is no word, but a number
 SHARE_OF_A_NUMBER = 0.5
 
 
@@ -398,7 +398,7 @@ def _choose_columns(
     """Return the columns to take as they are, and all columns of each view with too many.
 
     Of such a view they are those with the highest F statistic of a regression or an analysis of
-    variance, and those that most rows have.
+    variance, and those that most rows have, unless these are too many as well.
     """
     found, wide = [np.empty(0, dtype=np.int64)], {}
     most = min(wanted.max_columns, max(10, MAX_ENTRIES // matrix.shape[0] // (len(ptr) - 1)))
@@ -411,8 +411,8 @@ def _choose_columns(
                 warnings.simplefilter("ignore", UserWarning)  # of constant columns
                 scores = np.nan_to_num(score(matrix[:, columns], targets.y)[0], posinf=np.inf)
             best = np.argsort(-scores, kind="stable")[:most]
-            often = sp.issparse(matrix) * counts[columns] > SHARE_OF_A_NUMBER * matrix.shape[0]
-            columns = columns[np.union1d(best, np.flatnonzero(often))]
+            often = np.flatnonzero(counts[columns] > SHARE_OF_A_NUMBER * matrix.shape[0])
+            columns = columns[np.union1d(best, often if len(often) <= most else best)]
         found.append(columns)
     return np.concatenate(found), wide
 
