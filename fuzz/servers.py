@@ -381,6 +381,10 @@ def kill_and_check(
             for client in clients:
                 client.start()
             time.sleep(chance.uniform(0.02, 0.5))
+            for own in children(server.pid) if number % 2 else []:  # which commit
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(own, signal.SIGKILL)
+                time.sleep(chance.uniform(0.0, 0.5))
         if number < kills:
             if number % 4 == 3:  # as a machine that is asleep
                 server.kill(signal.SIGSTOP)
@@ -662,6 +666,12 @@ def fill_and_check(
     log.close()
     assert not replay(folder / "data").different
     return took, n_labels
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that a process has started."""
+    found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True)
+    return [int(one) for one in found.stdout.split()]
 
 
 def _status(port: int, path: str) -> int:

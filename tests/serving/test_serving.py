@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import json
+import os
 import random
+import signal
 import sqlite3
 import sys
+import threading
 import time
 
 import pyarrow as pa
@@ -411,7 +414,7 @@ def fill(folder, model_file, n=40, **settings):
         server.learned()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process")
 def test_a_full_disk_loses_nothing_and_recovers(tmp_path, model_file):
     import resource
 
@@ -421,8 +424,9 @@ def test_a_full_disk_loses_nothing_and_recovers(tmp_path, model_file):
         server.post("/learn", sent[:20])
         before = server.learned()
         size = (tmp_path / "log.sqlite-wal").stat().st_size
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (max(size, 1 << 16), hard))
+        limited = server.serving.writer.process, resource.RLIMIT_FSIZE
+        soft, hard = resource.prlimit(*limited)
+        resource.prlimit(*limited, (max(size, 1 << 16), hard))
         try:
             acknowledged = None
             big = {"user": {"city": "x" * (1 << 18)}}  # more than what is left
@@ -440,13 +444,41 @@ def test_a_full_disk_loses_nothing_and_recovers(tmp_path, model_file):
             numbers = server.get("/stats")
             assert numbers["labels"] == before["labels"]
         finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            resource.prlimit(*limited, (soft, hard))
         while server.http.get("/readyz").status_code != 200:
             pass
         # what was answered before the disk was full is there
         server.post("/label", {"id": acknowledged, "label": "skip"})
         server.post("/learn", sent[20:])
         assert server.learned()["labels"] == 41
+    assert replay(tmp_path).different == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9")
+def test_the_process_that_commits_may_be_killed(tmp_path, model_file):
+    """Another one is asked the same, and nobody who waits is told of it."""
+    rows, labels = make_rows(120)
+    sent = [{"row": r, "label": y} for r, y in zip(rows, labels, strict=True)]
+    with serving(tmp_path, model_file) as server:
+        writer = server.serving.writer
+        for n, one in enumerate(sent):
+            if n % 10 == 0:
+                id_ = server.post("/predict", {"row": one["row"]})["id"]
+                killed = writer.process
+                if n % 20 == 0:  # it is in the middle of a commit, for all that we know
+                    os.kill(killed, signal.SIGSTOP)
+                    threading.Timer(0.02, os.kill, (killed, signal.SIGKILL)).start()
+                else:
+                    os.kill(killed, signal.SIGKILL)
+                assert server.post("/label", {"id": id_, "label": one["label"]})["label"] in (
+                    "new",
+                    "known",  # the commit was there, and its answer was not
+                )
+                assert writer.process != killed
+            else:
+                server.post("/learn", one)
+        assert server.learned()["labels"] == 120
+        assert writer.failure is None
     assert replay(tmp_path).different == []
 
 

@@ -38,8 +38,8 @@ WRITING, LEADING = 1, 2
 # seconds after which PostgreSQL ends a session that stands still: within a transaction, in which
 # it keeps others from writing, and as the leader
 MOST_IDLE, MOST_IDLE_LEADING = 5, 5
-# of one statement
-MOST_VALUES = 65_535
+# of one statement, in either database
+MOST_VALUES = 32_766
 # bytes of a file in one row of a table
 PART = 1 << 24
 
@@ -80,10 +80,25 @@ class Database:
 
     def execute(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement; return its rows."""
-        raise NotImplementedError
+        return self._run(query, values)[0]
 
     def execute_many(self, query: str, rows: Iterable[Sequence[Any]]) -> int:
-        """Run a statement for each row of values; return how many rows it changed."""
+        """Run a statement for each row of values; return how many rows it changed.
+
+        An INSERT writes many rows at a time.  Where another thread computes, one after the other
+        would wait for it at each row.
+        """
+        rows, n = list(rows), 0
+        head, marks, rest = _cut_values(query)
+        at_once = MOST_VALUES // max(1, marks.count("?")) if marks else 1
+        for lo in range(0, len(rows), at_once):
+            some = rows[lo : lo + at_once]
+            statement = head + ",".join([marks] * len(some)) + rest
+            n += self._run(statement, [value for row in some for value in row])[1]
+        return n
+
+    def _run(self, query: str, values: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
+        """Run a statement; return its rows, and how many it changed."""
         raise NotImplementedError
 
     @contextmanager
@@ -191,11 +206,9 @@ class Sqlite(Database):
                 self.execute("PRAGMA journal_mode = WAL")
                 self.execute("PRAGMA synchronous = FULL")
 
-    def execute(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(query, values).fetchall()
-
-    def execute_many(self, query: str, rows: Iterable[Sequence[Any]]) -> int:
-        return self._connection.executemany(query, rows).rowcount
+    def _run(self, query: str, values: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
+        cursor = self._connection.execute(query, values)
+        return cursor.fetchall(), cursor.rowcount
 
     @contextmanager
     def transaction(self, *, alone: bool = True) -> Iterator[None]:
@@ -346,22 +359,11 @@ class Postgres(Database):
         )
         return connection
 
-    def execute(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _run(self, query: str, values: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
+        # no executemany: that of psycopg would use a pipeline, which ends with a message that
+        # switches the timeout of a transaction off in which a server stands still
         cursor = self._connected().execute(_marked(query), values)
-        return cursor.fetchall() if cursor.description else []
-
-    def execute_many(self, query: str, rows: Iterable[Sequence[Any]]) -> int:
-        # executemany of psycopg would use a pipeline, which ends with a message that switches the
-        # timeout of a transaction off in which a server stands still
-        rows, n = list(rows), 0
-        head, marks, rest = _cut_values(query)
-        at_once = MOST_VALUES // max(1, marks.count("?")) if marks else 1
-        for lo in range(0, len(rows), at_once):
-            some = rows[lo : lo + at_once]
-            statement = _marked(head) + ",".join([_marked(marks)] * len(some)) + _marked(rest)
-            values = [value for row in some for value in row]
-            n += int(self._connected().execute(statement, values).rowcount)
-        return n
+        return cursor.fetchall() if cursor.description else [], int(cursor.rowcount)
 
     @contextmanager
     def transaction(self, *, alone: bool = True) -> Iterator[None]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -28,6 +28,7 @@ from crossview.errors import InputError
 __all__ = [
     "ASSUMED",
     "CAME",
+    "FIRST_NAME",
     "JOIN",
     "LATE",
     "LEAVE",
@@ -40,6 +41,7 @@ __all__ = [
     "Log",
     "Prediction",
     "Snapshot",
+    "contestants",
     "own_id",
 ]
 
@@ -167,6 +169,8 @@ class Snapshot(NamedTuple):
     sha256: str
 
 
+# the model that is served at first
+FIRST_NAME = "first"
 # kinds of events
 JOIN, LEAVE, PROMOTE = "join", "leave", "promote"
 
@@ -193,6 +197,33 @@ class Event(NamedTuple):
     name: str
     sha256: str = ""
     frozen: bool = False
+
+
+def contestants(events: Iterable[Event]) -> tuple[str, Mapping[str, Event | None]]:
+    """Return the name of the model that is served after some events, and the challengers.
+
+    Parameters
+    ----------
+    events : iterable of Event
+        In their order.
+
+    Returns
+    -------
+    served : str
+        Its name.
+    challengers : mapping of str to Event or None
+        By name, with the event by which each has joined; None: the model that was served first.
+    """
+    served = FIRST_NAME
+    known: dict[str, Event | None] = {FIRST_NAME: None}
+    for event in events:
+        if event.kind == JOIN:
+            known[event.name] = event
+        elif event.kind == LEAVE:
+            del known[event.name]
+        elif event.kind == PROMOTE:
+            served = event.name
+    return served, {name: event for name, event in known.items() if name != served}
 
 
 class Newest(NamedTuple):
@@ -352,16 +383,29 @@ class Log:
         """Note the server that leads, within a transaction."""
         self._set_about({"leader": name})
 
-    def add_event(self, kind: str, name: str, sha256: str = "", *, frozen: bool = False) -> Event:
+    def add_event(
+        self, kind: str, name: str, sha256: str = "", frozen: bool = False
+    ) -> tuple[Event, int] | None:
         """Note an event after the labels so far, within a transaction.
 
         Labels that are written later follow it; so who has read one of these, and reads the events
         afterwards, knows of it.
+
+        Returns
+        -------
+        (Event, int) or None
+            With the number of events that there are then.  None if one joins that is there, or
+            another one is not.
         """
+        before = self.events()
+        served, others = contestants(before)
+        is_known = name in others or name == served
+        if is_known if kind == JOIN else name not in others:
+            return None
         event = Event(self.newest().labels, kind, name, sha256, frozen)
-        text = msgspec.json.encode([*self.events(), event]).decode()
+        text = msgspec.json.encode([*before, event]).decode()
         self._set_about({"events": f"{_checksum([text])} {text}"})
-        return event
+        return event, len(before) + 1
 
     def events(self) -> list[Event]:
         """Return all events, in their order."""

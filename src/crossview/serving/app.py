@@ -1,8 +1,8 @@
 """The endpoints, and the task that learns.
 
 All of the model happens in one thread, that of the event loop: requests are answered between short
-micro-batches, so that no prediction sees a model that is half learned.  The thread of the `Writer`
-commits.
+micro-batches, so that no prediction sees a model that is half learned.  The `Writer` has another
+process commit.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ from crossview.data.server_log import (
 )
 from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
-from crossview.serving.challengers import check_name, contestants
+from crossview.serving.challengers import check_name
+from crossview.serving.commits import CONFLICT, EXPIRED, KNOWN, NEW, UNKNOWN, Entry
 from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.folder import Folder, catch_up, next_of
 from crossview.serving.live import Answer, LiveModel, class_name
@@ -74,16 +75,7 @@ from crossview.serving.requests import (
     rows_of,
 )
 from crossview.serving.scores import Point
-from crossview.serving.writer import (
-    CONFLICT,
-    EXPIRED,
-    KNOWN,
-    NEW,
-    UNKNOWN,
-    Entry,
-    NotWrittenError,
-    Writer,
-)
+from crossview.serving.writer import NotWrittenError, Writer
 
 __all__ = ["Serving", "Settings"]
 
@@ -163,7 +155,7 @@ class Serving:
     folder : Folder
         Its files, and the lock of the server that leads.
     log : Log
-        For reading; the writer has a connection of its own.
+        For reading; another process writes.
     live : LiveModel
         It has learned all labels of the log.
     say : callable
@@ -248,10 +240,9 @@ class Serving:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        written = Log(self.folder.where)
         most = self.settings.most_waiting
         wait = None if self.settings.no_label is not None else self.settings.wait
-        self.writer = Writer(written, self._on_commit, most, wait)
+        self.writer = Writer(self.folder.where, self._on_commit, most, wait)
         await self._lead()
         await self._snapshot_if_due()  # or a server that is killed again and again learns ever more
         jobs = [self._learn_forever()]
@@ -452,7 +443,7 @@ class Serving:
 
     async def _work(self, what: Callable[..., Any], *arguments: Any) -> Any:
         """Change the log in a transaction of the writer."""
-        entry = Entry(work=lambda log: what(log, *arguments))
+        entry = Entry(work=(what, arguments))
         await self.writer.write(entry)
         return entry.result
 
@@ -939,16 +930,7 @@ class Serving:
         self, kind: str, name: str, sha256: str = "", *, frozen: bool = False
     ) -> Response:
         """Write an event into the log, and wait until it has happened."""
-
-        def change(log: Log) -> tuple[Event, int] | None:
-            before = log.events()
-            served, others = contestants(before)
-            is_known = name in others or name == served
-            if is_known if kind == JOIN else name not in others:
-                return None
-            return log.add_event(kind, name, sha256, frozen=frozen), len(before) + 1
-
-        found = await self._work(change)
+        found = await self._work(Log.add_event, kind, name, sha256, frozen)
         if found is None and kind == JOIN:
             raise RefusedError(409, f"a challenger {name!r} is there already")
         if found is None:

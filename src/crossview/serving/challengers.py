@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crossview.data.server_log import JOIN, LEAVE, PROMOTE, Event
+from crossview.data.server_log import FIRST_NAME, JOIN, Event
 from crossview.errors import InputError
 from crossview.saving.schema import check_header
 from crossview.scoring.significance import ConfidenceSequence
 
-__all__ = ["FIRST_NAME", "Challenger", "Compared", "check_name", "contestants", "number_of"]
+__all__ = ["Challenger", "Compared", "check_name", "number_of"]
 
-# the model that is served at first
-FIRST_NAME = "first"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 # differences of log loss are clipped to so much, which is e times another probability; those of
 # errors are never larger
@@ -189,30 +187,3 @@ def number_of(name: str, events: Sequence[Event]) -> int:
     """Return the number of the event by which a model has joined last; 0 for the first one."""
     joined = (n for n, one in enumerate(events, 1) if one.kind == JOIN and one.name == name)
     return max(joined, default=0)
-
-
-def contestants(events: Iterable[Event]) -> tuple[str, Mapping[str, Event | None]]:
-    """Return the name of the model that is served after some events, and the challengers.
-
-    Parameters
-    ----------
-    events : iterable of Event
-        In their order.
-
-    Returns
-    -------
-    served : str
-        Its name.
-    challengers : mapping of str to Event or None
-        By name, with the event by which each has joined; None: the model that was served first.
-    """
-    served = FIRST_NAME
-    known: dict[str, Event | None] = {FIRST_NAME: None}
-    for event in events:
-        if event.kind == JOIN:
-            known[event.name] = event
-        elif event.kind == LEAVE:
-            del known[event.name]
-        elif event.kind == PROMOTE:
-            served = event.name
-    return served, {name: event for name, event in known.items() if name != served}

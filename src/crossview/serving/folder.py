@@ -21,7 +21,15 @@ from typing import Any, NamedTuple
 
 from crossview.data.addresses import LOG, is_address
 from crossview.data.databases import AwayError, sha256_of
-from crossview.data.server_log import JOIN, PROMOTE, Event, Labeled, Log, Snapshot
+from crossview.data.server_log import (
+    JOIN,
+    PROMOTE,
+    Event,
+    Labeled,
+    Log,
+    Snapshot,
+    contestants,
+)
 from crossview.errors import InputError
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_files import read_info
@@ -32,7 +40,6 @@ from crossview.serving.challengers import (
     Challenger,
     Compared,
     check_name,
-    contestants,
     number_of,
 )
 from crossview.serving.files import open_files
@@ -250,9 +257,7 @@ class Folder:
             raise InputError(error.message, file=str(path)) from None
         checksum = self.keep_challenger(name, path)
         with log.db.reading(), log.transaction():  # another server may let it join, too
-            served, others = contestants(log.events())
-            if name not in others and name != served:
-                log.add_event(JOIN, name, checksum, frozen=frozen)
+            if log.add_event(JOIN, name, checksum, frozen) is not None:
                 return
             joined = [one for one in log.events() if one.kind == JOIN and one.name == name][-1]
         if (joined.sha256, joined.frozen) != (checksum, frozen):

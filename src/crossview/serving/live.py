@@ -16,14 +16,14 @@ import msgspec
 import numpy as np
 
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.server_log import Event, Label, Labeled, Prediction
+from crossview.data.server_log import FIRST_NAME, Event, Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
 from crossview.scoring.weights import ColumnNames
 from crossview.serving.beginning import FEWEST_LABELS, Beginning
-from crossview.serving.challengers import FIRST_NAME, Challenger, Compared
+from crossview.serving.challengers import Challenger, Compared
 from crossview.serving.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import ipaddress
 import os
 import signal
@@ -202,6 +203,7 @@ def _work(
             folder.let_join(log, live, file, frozen=frozen)
         catch_up(live, log, n_labels)
         live.warm_up()
+        gc.freeze()  # what is loaded stays; to look through it takes a tenth of a second each time
         if options["no_label"] is not None:
             live.find_class(options["no_label"])
         settings = Settings(**options, name=name if number is None else f"{name}/{number}")

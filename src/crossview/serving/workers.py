@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from crossview.errors import InputError
 
-__all__ = ["supervise"]
+__all__ = ["reason_of", "supervise"]
 
 # a worker that ends sooner than that is started again after that time
 SECONDS_BETWEEN_STARTS = 1.0
@@ -106,7 +106,9 @@ def supervise(
                     del workers[pipe]
                     if is_ending:
                         continue
-                    say(f"worker {number} has ended ({_reason(process.exitcode)}); another starts")
+                    say(
+                        f"worker {number} has ended ({reason_of(process.exitcode)}); another starts"
+                    )
                     time.sleep(max(0.0, began + SECONDS_BETWEEN_STARTS - time.monotonic()))
                     if not is_ending:
                         start(number)
@@ -126,7 +128,8 @@ def supervise(
         raise failure
 
 
-def _reason(status: int | None) -> str:
+def reason_of(status: int | None) -> str:
+    """Return why a process has ended, by its status."""
     if status is not None and status < 0:
         return signal.Signals(-status).name
     return f"status {status}"

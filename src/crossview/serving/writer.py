@@ -1,99 +1,65 @@
-"""The thread that writes the log: many records, one commit."""
+"""The thread that has the log written: many records, one commit."""
 
 from __future__ import annotations
 
 import asyncio
-import queue
+import os
+import pickle
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any, NamedTuple, cast
 
-import msgspec
+from crossview.data.server_log import Newest
+from crossview.serving.commits import Committed, Entry, Group
+from crossview.serving.workers import reason_of
 
-from crossview.data.server_log import (
-    ASSUMED,
-    CAME,
-    LATE,
-    OWN_ID,
-    Found,
-    Label,
-    Log,
-    Newest,
-    Prediction,
-    Snapshot,
-)
-
-__all__ = ["CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN", "Entry", "NotWrittenError", "Writer"]
+__all__ = ["NotWrittenError", "Writer"]
 
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
-SECONDS_TO_RETRY, SECONDS_TO_GATHER = 0.25, 0.001
+SECONDS_TO_RETRY = 0.25
 # after which a database that does not answer is one that cannot be written
 MOST_SECONDS_OF_COMMIT = 5.0
-# what became of a label: of this prediction, the same as before, another one, of no prediction, of
-# one that has waited too long
-NEW, KNOWN, CONFLICT, UNKNOWN, EXPIRED = "new", "known", "conflict", "unknown", "expired"
+# what runs `commits.main`, with the paths of this process and nothing of the current folder
+PROGRAM = (
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
+    "from crossview.serving.commits import main; main()"
+)
 
 
 class NotWrittenError(Exception):
     """The log could not be written, and what was to be written is not in it."""
 
 
-@dataclass(eq=False)
-class Entry:
-    """What is written in one transaction.
+class Waiting(NamedTuple):
+    """An entry, and who waits for its commit.
 
-    Attributes
-    ----------
-    predictions : sequence of Prediction
-        Those with an id of the caller need ``done``: there may be one with this id.
-    labels : sequence of (str, str)
-        Ids and labels as JSON.
-    snapshot : Snapshot or None
-    assumed : sequence of (str, str)
-        Ids and labels as JSON of predictions for which no label came in time.
-    work : callable or None
-        Gets the log, within the transaction, before anything else is written; what it returns is
-        the result of ``done``.
-    done : asyncio.Future or None
-        Done after the commit.  Without it nobody waits: the caller was answered, so the entry is
-        kept until the log can be written.
-    earlier : dict of str to Prediction
-        Afterwards: by id, predictions that were in the log already and are not written again.
-    outcome : list of str
-        Afterwards: what became of each label.
+    Without somebody who waits the caller was answered, so the entry is kept until the log can be
+    written, if it has predictions.
     """
 
-    predictions: Sequence[Prediction] = ()
-    labels: Sequence[tuple[str, str]] = ()
-    snapshot: Snapshot | None = None
-    assumed: Sequence[tuple[str, str]] = ()
-    work: Callable[[Log], Any] | None = None
-    done: asyncio.Future | None = None
-    earlier: dict[str, Prediction] = field(default_factory=dict)
-    outcome: list[str] = field(default_factory=list)
-    result: Any = None
-
-    def __len__(self) -> int:
-        return len(self.predictions) + len(self.labels) + len(self.assumed) + 1
+    entry: Entry
+    done: asyncio.Future | None
 
     @property
     def is_dropped(self) -> bool:
         """Whether it is dropped if it cannot be written: somebody is told, or nobody needs it."""
-        return self.done is not None or not self.predictions
+        return self.done is not None or not self.entry.predictions
 
 
 class Writer:
-    """Writes entries in the order in which they came, in groups.
+    """Has entries written in the order in which they came, in groups, by a process of its own.
 
     Parameters
     ----------
-    log : Log
-        Only the thread of the writer uses it from now on.
+    where : path-like
+        The folder or the address of the log.
     committed : callable
-        Called in the event loop after a commit, with the number of the last label and how many
-        predictions there are.
+        Called in the event loop after a commit, with how far the log is.
     most_waiting : int
         More records than that are not taken.
     wait : float or None
@@ -102,19 +68,21 @@ class Writer:
 
     def __init__(
         self,
-        log: Log,
+        where: str | os.PathLike[str],
         committed: Callable[[Newest], None],
         most_waiting: int,
         wait: float | None = None,
     ) -> None:
-        self._wait = wait
+        self._where, self._wait = where, wait
         self._failure: str | None = None
         self._since: float | None = None  # a commit waits for the database
         self.n_commits = 0
-        self._log, self._committed, self._most = log, committed, most_waiting
-        self._queue: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
-        self._kept: list[Entry] = []
-        self._waiting, self._count = 0, threading.Lock()
+        self._committed, self._most = committed, most_waiting
+        self._process: subprocess.Popen[bytes] | None = None
+        self._new, self._n_new, self._waiting = deque[Waiting | None](), 0, 0
+        self._kept: list[Waiting] = []
+        self._lock = threading.Lock()  # of these numbers, and of what is new
+        self._any, self._now = threading.Event(), threading.Event()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="crossview-log", daemon=True)
         self._thread.start()
@@ -132,6 +100,11 @@ class Writer:
         """How many records are not committed yet."""
         return self._waiting
 
+    @property
+    def process(self) -> int | None:
+        """The number of the process that commits, if it runs."""
+        return None if self._process is None else self._process.pid
+
     def is_full(self, more: int) -> bool:
         """Return whether more records would be too many."""
         return self._waiting + more > self._most
@@ -140,21 +113,30 @@ class Writer:
         """Return whether records are too many, however few wait."""
         return more > self._most
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Entry, done: asyncio.Future | None = None) -> None:
         """Write an entry soon."""
-        with self._count:
+        with self._lock:
             self._waiting += len(entry)
-        self._queue.put(entry)
+            self._n_new += len(entry)
+            self._new.append(Waiting(entry, done))
+            is_first, is_enough = len(self._new) == 1, self._n_new >= MOST_RECORDS
+        if is_first:
+            self._any.set()
+        if done is not None or is_enough:
+            self._now.set()
 
     async def write(self, entry: Entry) -> None:
         """Write an entry, and wait for the commit."""
-        entry.done = self._loop.create_future()
-        self.add(entry)
-        await entry.done
+        done = self._loop.create_future()
+        self.add(entry, done)
+        await done
 
     async def close(self) -> None:
         """Write what waits, and end the thread."""
-        self._queue.put(None)
+        with self._lock:
+            self._new.append(None)
+        self._any.set()
+        self._now.set()
         await asyncio.to_thread(self._thread.join)
 
     # --- the thread ----------------------------------------------------------------------------
@@ -167,113 +149,55 @@ class Writer:
                 self._since = time.monotonic()
                 self._commit()
                 self._since = None
-        self._log.close()
+        self._end()
 
     def _gather(self) -> bool:
-        """Collect entries for one commit; return whether more may come."""
-        until, n = 0.0, 0
-        timeout = SECONDS_TO_RETRY if self._failure else None
-        while n < MOST_RECORDS or self._failure:
-            if timeout and n and self._queue.empty():
-                time.sleep(SECONDS_TO_GATHER)  # to be woken by each would take longer
-            try:
-                entry = self._queue.get(timeout is None or timeout > 0.0, timeout)
-            except queue.Empty:
-                return True
-            if entry is None:
-                return False
-            self._kept.append(entry)
-            n += len(entry)
-            if not until:
-                until = time.monotonic() + MOST_SECONDS
-            # who waits gets those that came meanwhile with it, and no more
-            timeout = 0.0 if entry.done else max(0.0, until - time.monotonic())
-        return True
+        """Collect entries for one commit; return whether more may come.
+
+        It waits until somebody waits for the commit, there are enough records, or a moment has
+        gone by, and is woken once: each time takes longer than a row.
+        """
+        if self._any.wait(SECONDS_TO_RETRY if self._failure else None):
+            self._now.wait(MOST_SECONDS)
+        n, more = 0, True
+        with self._lock:
+            while self._new and more and (n < MOST_RECORDS or self._failure):
+                one = self._new.popleft()
+                more = one is not None
+                if one is not None:
+                    self._kept.append(one)
+                    n += len(one.entry)
+            self._n_new -= n
+            if not self._new:
+                self._any.clear()
+                self._now.clear()
+        return more
 
     def _commit(self) -> None:
-        try:
-            ids = {id_ for entry in self._kept for id_ in _looked_up(entry)}
-            works = any(entry.work for entry in self._kept)
-            with self._log.transaction(alone=bool(ids) or works):
-                if self._failure:
-                    self._log.touch()
-                newest = self._write(list(ids))
-        except self._log.errors as error:
-            self._failure = " ".join(str(error).split())
-            dropped = [entry for entry in self._kept if entry.is_dropped]
-            self._kept = [entry for entry in self._kept if not entry.is_dropped]
-            self._tell(dropped, NotWrittenError(self._failure))
+        entries = [one.entry for one in self._kept]
+        now, touches = time.time_ns() // 1000, self._failure is not None
+        found = self._ask(Group(now, self._wait, touches, entries))
+        if isinstance(found, str):
+            self._failure = found
+            dropped = [one for one in self._kept if one.is_dropped]
+            self._kept = [one for one in self._kept if not one.is_dropped]
+            self._tell(dropped, NotWrittenError(found))
             return
+        for entry, known in zip(entries, found.known, strict=True):
+            entry.earlier, entry.outcome, entry.result = known
         done, self._kept, self._failure = self._kept, [], None
         self.n_commits += 1
-        self._tell(done, None, newest)
-
-    def _write(self, ids: list[str]) -> Newest:
-        """Write all entries; return how far the log is then."""
-        log = self._log
-        for entry in self._kept:
-            if entry.work:
-                entry.result = entry.work(log)
-        newest, known = log.newest(), log.find(ids)
-        predictions: list[Prediction] = []
-        labels: list[Label] = []
-        for entry in self._kept:
-            predictions += _new_predictions(entry, known)
-            self._label(entry, known, newest.labels, labels)
-        n = log.add_predictions(predictions)
-        log.add_labels(labels)
-        for entry in self._kept:
-            if entry.snapshot:
-                log.add_snapshot(entry.snapshot)
-        return newest._replace(
-            labels=newest.labels + len(labels), predictions=newest.predictions + n
-        )
-
-    def _label(self, entry: Entry, known: dict[str, Found], last: int, labels: list[Label]) -> None:
-        """Append the labels of an entry to those that follow the last one of the log."""
-        now = time.time_ns() // 1000
-
-        def append(id_: str, label: str, kind: int, *more: str) -> None:
-            prediction = known[id_][0]
-            number = last + len(labels) + 1
-            labels.append(Label(number, prediction.sequence, now, label, kind, *more))
-            known[id_] = prediction, labels[-1]
-
-        others = {p.id for p in entry.predictions if entry.earlier.get(p.id, p).row != p.row}
-        entry.outcome = []
-        for id_, label in entry.labels:
-            outcome = CONFLICT if id_ in others else self._outcome(known.get(id_), label)
-            entry.outcome.append(outcome)
-            if outcome == NEW:
-                before = known[id_][1]
-                append(id_, label, *((CAME,) if before is None else (LATE, before.label)))
-        for id_, label in entry.assumed:
-            if id_ in known and known[id_][1] is None:
-                append(id_, label, ASSUMED)
-
-    def _outcome(self, found: Found | None, label: str) -> str:
-        """Return what becomes of a label."""
-        if found is None:
-            return UNKNOWN
-        prediction, known = found
-        if known is not None and known.kind != ASSUMED:
-            same = msgspec.json.decode(known.label) == msgspec.json.decode(label)
-            return KNOWN if same else CONFLICT
-        waited = time.time() - prediction.time / 1e6
-        if known is None and self._wait is not None and waited > self._wait:
-            return EXPIRED
-        return NEW
+        self._tell(done, None, found.newest)
 
     def _tell(
-        self, entries: list[Entry], error: Exception | None, newest: Newest | None = None
+        self, entries: list[Waiting], error: Exception | None, newest: Newest | None = None
     ) -> None:
         """Wake those who wait, in the event loop."""
-        with self._count:
-            self._waiting -= sum(map(len, entries))
+        with self._lock:
+            self._waiting -= sum(len(one.entry) for one in entries)
 
         def wake() -> None:
-            for entry in entries:
-                future: Any = entry.done
+            for _, future in entries:
                 if future is not None and not future.done():
                     if error is None:
                         future.set_result(None)
@@ -284,24 +208,48 @@ class Writer:
 
         self._loop.call_soon_threadsafe(wake)
 
+    # --- the process ---------------------------------------------------------------------------
 
-def _looked_up(entry: Entry) -> Iterator[str]:
-    """Yield the ids of which the log may know something."""
-    for prediction in entry.predictions:
-        if not OWN_ID.match(prediction.id):
-            yield prediction.id
-    for id_, _ in (*entry.labels, *entry.assumed):
-        yield id_
+    def _ask(self, group: Group) -> Committed | str:
+        """Return what became of a group, or why it could not be written.
+
+        If the process ends meanwhile, nobody knows, and another one is asked the same: what is in
+        the log already is not written again.
+        """
+        status = None
+        for _ in range(2):
+            try:
+                process = self._process = self._process or self._start()
+                return cast(Committed | str, _asked(process, group))
+            except (OSError, EOFError, pickle.UnpicklingError):
+                status = self._end()
+        return f"the process that writes it has ended ({reason_of(status)})"
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # a terminal sends its signals to us, and we end it
+        )
+        for value in (sys.path, self._where):
+            pickle.dump(value, cast(IO[bytes], process.stdin))
+        return process
+
+    def _end(self) -> int | None:
+        """End the process, and return its status."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                cast(IO[bytes], pipe).close()
+        return process.wait()
 
 
-def _new_predictions(entry: Entry, known: dict[str, Found]) -> list[Prediction]:
-    """Return the predictions of an entry that are not in the log; from now on they are known."""
-    entry.earlier, new = {}, []
-    for prediction in entry.predictions:
-        found = known.get(prediction.id)
-        if found is None:
-            new.append(prediction)
-            known[prediction.id] = prediction, None
-        else:
-            entry.earlier[prediction.id] = found[0]
-    return new
+def _asked(process: subprocess.Popen[bytes], group: Group) -> Any:
+    """Send a group, and return the answer."""
+    given, told = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
+    pickle.dump(group, given, pickle.HIGHEST_PROTOCOL)
+    given.flush()
+    return pickle.load(told)
