@@ -1,5 +1,6 @@
 """Each loop is compiled for few types, and does the same without the compiler."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from compiled_loops import LOOPS, signatures
 from contract.instances import REPRESENTATIVES, calls_of_every_loop
+from package_source import modules
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +47,16 @@ def test_a_selection_passes_as_plain_python_and_with_bounds_checked(setting, tmp
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout
+
+
+def test_no_two_named_tuples_of_loops_look_alike():
+    """Numba tells them by the names of class and fields, and looks at each field of one of two."""
+    found = [
+        (node.name, *(own.target.id for own in node.body if isinstance(own, ast.AnnAssign)))
+        for name, tree in modules().items()
+        if name.startswith(("crossview.kernels", "crossview.algorithms", "crossview.data"))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and [ast.unparse(b) for b in node.bases] == ["NamedTuple"]
+    ]
+    assert len(found) > 20
+    assert len({*found}) == len(found), sorted(found)

@@ -70,6 +70,23 @@ def test_an_edit_of_an_inlined_function_makes_the_cached_loop_stale(toy):
     assert sum(edited.stats.cache_hits.values()) == 0
 
 
+def test_a_type_that_has_moved_makes_the_cached_loop_stale(toy):
+    """Its code says for which types it is, and cannot be read where one is gone."""
+    record = "from typing import NamedTuple\n\nclass Record(NamedTuple):\n    x: float\n"
+    loop = "from toy._jit import njit\n{}\n\n@njit\ndef loop(record):\n    return record.x\n"
+    inside = toy.package / "algorithms" / "rules" / "piece.py"
+    write(inside, record)
+    write(
+        toy.package / "algorithms" / "loop.py",
+        loop.format("from toy.algorithms.rules.piece import Record\n\n\n\n"),
+    )
+    toy()
+    assert sys.modules["toy.algorithms.loop"].loop(sys.modules["toy.algorithms.loop"].Record(2.0))
+    write(inside, "")
+    write(toy.package / "algorithms" / "loop.py", loop.format(record))
+    assert toy()(sys.modules["toy.algorithms.loop"].Record(3.0)) == 3.0
+
+
 def test_what_a_loop_calls_is_compiled_for_python_only_when_python_calls_it(toy):
     loop = toy()
     assert loop(1.0) == 20.0

@@ -20,8 +20,9 @@ from benchmarks.speed.clicks import FIRST, VIEWS, draw, to_views
 from crossview import MultiView
 from crossview.algorithms import losses, optimizers
 from crossview.algorithms.machines import init, online
-from crossview.algorithms.machines.state import MULTI_VIEW, Examples, Machine, Objective
+from crossview.algorithms.machines.state import MULTI_VIEW, Machine, Objective
 from crossview.batch import make_rows, read_only
+from crossview.kernels.rows import Examples
 
 ROWS, LESS = size((500_000, 200_000), (4_000, 2_000))
 # rows for the fastest of the peers, for the slower ones, and for the slowest

@@ -107,7 +107,7 @@ class _CodeFiles(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         """Write the code for these types."""
-        parts = self._version, (self._source_stamp, key), data
+        parts = (self._version, self._source_stamp), key, data
         with self._open_for_write(self._path(key)) as file:
             file.writelines(map(self._dump, parts))
 
@@ -115,10 +115,9 @@ class _CodeFiles(IndexDataCacheFile):
         """Return the code for these types; None if there is none, or it is stale or damaged."""
         try:
             with open(self._path(key), "rb") as file:
-                if pickle.load(file) != self._version:  # whose types may be unknown
-                    return None
-                fresh = pickle.load(file) == (self._source_stamp, key)
-                return pickle.load(file) if fresh else None
+                if pickle.load(file) != (self._version, self._source_stamp):
+                    return None  # the types of its key may be gone
+                return pickle.load(file) if pickle.load(file) == key else None
         except (OSError, EOFError, pickle.UnpicklingError):
             return None
 

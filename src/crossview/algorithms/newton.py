@@ -34,7 +34,7 @@ import numpy as np
 from crossview._jit import borrowing, inlined_borrowing, passes
 from crossview.algorithms.losses import LOGISTIC, SQUARED, loss_slopes
 from crossview.kernels.dense import add_to
-from crossview.kernels.rows import ZERO, Rows, prefetch_row
+from crossview.kernels.rows import ZERO, Examples, Rows, prefetch_row
 
 # the columns of numbers that Fourier features are made of at most, and the rows that find them
 MAX_INPUTS, ROWS_BEFORE_FOURIER = 50, 64
@@ -83,14 +83,6 @@ class Settings(NamedTuple):
     variance: float
     bias: float  # 1, or 0 without an intercept
     numbers: bool  # whether columns of numbers alone are learned, once they are known
-
-
-class Examples(NamedTuple):
-    """The rows to learn, in this order, with targets and sample weights."""
-
-    order: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
 
 
 class Work(NamedTuple):

@@ -31,7 +31,7 @@ from crossview.estimators.base.weights import LinearWeights, weights_with_class
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE
 from crossview.estimators.validation import Interval, StrOptions
-from crossview.kernels.rows import Rows
+from crossview.kernels.rows import Examples, Rows
 from crossview.portable.scoring import Cosines, Table, ViewSum, split_by_view
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
@@ -363,10 +363,10 @@ class NewtonLearner(ViewLearner):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         y = read_only(np.asarray(y, dtype=np.float64))
-        return int(newton.learn(*self._pass(rows, newton.Examples(order, y, weight), scores)))
+        return int(newton.learn(*self._pass(rows, Examples(order, y, weight), scores)))
 
     def _bind_learning(self, row: OneExample) -> Bound:
-        examples = newton.Examples(row.order, row.number, row.weight)
+        examples = Examples(row.order, row.number, row.weight)
         return newton.learn.bind(*self._pass(row.row.rows, examples, row.scores))
 
     def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
@@ -374,7 +374,7 @@ class NewtonLearner(ViewLearner):
             row.rows, self._newton(self._state).model(frozen=True), scores
         )
 
-    def _pass(self, rows: Rows, examples: newton.Examples, scores: np.ndarray) -> tuple:
+    def _pass(self, rows: Rows, examples: Examples, scores: np.ndarray) -> tuple:
         """Return the arguments of a pass over these rows."""
         settings = newton.Settings(
             self._loss(),

@@ -35,6 +35,14 @@ class Rows(NamedTuple):
     present: np.ndarray  # bool (n_rows, n_views), or (0, n_views) where no view is missing
 
 
+class Examples(NamedTuple):
+    """Which rows a pass learns; y and weight are those of every row."""
+
+    order: np.ndarray  # int64: the rows to learn from, in this order
+    y: np.ndarray  # -1 or +1, a number, or the number of the class
+    weight: np.ndarray
+
+
 class Row(NamedTuple):
     """One row, or one view of it: the entries from ``lo`` to ``hi``, and the constant feature."""
 

@@ -28,8 +28,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from crossview.algorithms.losses import LOGISTIC, SOFTMAX
 from crossview.algorithms.machines.batch import count_touches, sum_slopes
-from crossview.algorithms.machines.state import MULTI_VIEW, Examples, Machine, Objective
-from crossview.kernels.rows import Rows
+from crossview.algorithms.machines.state import MULTI_VIEW, Machine, Objective
+from crossview.kernels.rows import Examples, Rows
 
 # accuracy and steps of one ridge regression; the next sweep continues from it
 TOLERANCE, MAX_STEPS = 1e-8, 100

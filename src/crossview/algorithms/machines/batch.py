@@ -11,14 +11,13 @@ from crossview.algorithms.machines.state import (
     ALL_ORDERS,
     ALL_PAIRS,
     MULTI_VIEW,
-    Examples,
     Machine,
     find_views,
     has_view,
     row_buffers,
 )
 from crossview.algorithms.machines.update import row_slopes
-from crossview.kernels.rows import ONE, Rows
+from crossview.kernels.rows import ONE, Examples, Rows
 
 
 class Gradient(NamedTuple):

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from crossview.algorithms.machines import online
-from crossview.algorithms.machines.state import Examples
-from crossview.kernels.rows import Rows
+from crossview.kernels.rows import Examples, Rows
 
 # fewer rows take less time than a thread to start
 LEAST_ROWS = 1_000

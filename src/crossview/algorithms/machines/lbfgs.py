@@ -17,9 +17,9 @@ import numpy as np
 
 from crossview.algorithms.losses import row_losses
 from crossview.algorithms.machines.batch import Gradient, add_gradient, count_touches
-from crossview.algorithms.machines.state import MULTI_VIEW, Examples, Machine, Objective
+from crossview.algorithms.machines.state import MULTI_VIEW, Machine, Objective
 from crossview.algorithms.optimizers import L2, SMOOTHING
-from crossview.kernels.rows import Rows
+from crossview.kernels.rows import Examples, Rows
 
 
 def fit(

@@ -7,7 +7,7 @@ import numpy as np
 from crossview._jit import borrowing, passes
 from crossview.algorithms.losses import loss_slopes
 from crossview.algorithms.machines.scores import row_score
-from crossview.algorithms.machines.state import Examples, Machine, Objective, row_buffers
+from crossview.algorithms.machines.state import Machine, Objective, row_buffers
 from crossview.algorithms.machines.update import (
     MAX_SQNORM,
     MAX_SQNORM_SINGLE,
@@ -18,7 +18,7 @@ from crossview.algorithms.machines.update import (
     view_lengths,
 )
 from crossview.algorithms.optimizers import FORGETTING_FLOOR, Step
-from crossview.kernels.rows import Rows, prefetch_row
+from crossview.kernels.rows import Examples, Rows, prefetch_row
 
 
 class Pace(NamedTuple):

@@ -37,14 +37,6 @@ class Machine(NamedTuple):
     order: int = 2  # of CROSS_ORDERS and ALL_ORDERS: the most columns that interact
 
 
-class Examples(NamedTuple):
-    """The rows of a pass; y and weight are those of every row."""
-
-    order: np.ndarray  # int64: the rows to learn from, in this order
-    y: np.ndarray  # -1 or +1, a number, or the number of the class
-    weight: np.ndarray
-
-
 class Objective(NamedTuple):
     """The objective of a step: loss of the row, and penalty on the parameters that it touches."""
 

@@ -30,7 +30,6 @@ from crossview.algorithms.machines.state import (
     FACTORIZED,
     MULTI_VIEW,
     TENSOR,
-    Examples,
     Machine,
     Objective,
 )
@@ -58,7 +57,7 @@ from crossview.estimators.machines.state import (
 )
 from crossview.estimators.targets import row_weights
 from crossview.estimators.validation import Interval, StrOptions, available_if
-from crossview.kernels.rows import Rows
+from crossview.kernels.rows import Examples, Rows
 from crossview.portable.scoring import Machine as PortableMachine
 from crossview.portable.scoring import MachinePart, Table
 from crossview.views import ViewLayout
