@@ -22,10 +22,12 @@ from crossview.scoring.metrics import (
     ErrorTally,
     Tally,
     decide,
+    error_of_shares,
     hinge_losses,
     least_rows,
     measure,
     signed_score,
+    values_of_confusions,
 )
 from crossview.scoring.problems import Classification
 from crossview.scoring.progressive import ProgressiveValidation, progressive
@@ -496,3 +498,15 @@ def test_the_positive_class_may_be_given_as_text():
     assert [r.metric for r in as_text] == [r.metric for r in as_label]
     other = list(progressive(PassiveAggressiveClassifier(), chunks, [0, 1], scoring="f1"))
     assert other[-1].metric != as_label[-1].metric
+
+
+@pytest.mark.parametrize("name", ["f1", "accuracy", "precision", "f2", "balanced_accuracy"])
+def test_the_error_by_the_shares_of_the_classes_is_that_of_tables_with_other_shares(name):
+    """The classes of new tables are drawn, and each is predicted as before."""
+    rng = np.random.default_rng(0)
+    for rates in ([[0.8, 0.2], [0.3, 0.7]], [[0.0, 1.0], [0.0, 1.0]]):
+        confusion = np.array([[300], [100]]) * np.array(rates)
+        drawn = rng.multinomial(400, [0.75, 0.25], size=4000)
+        values = values_of_confusions(name, drawn[:, :, None] * np.array(rates), 1)
+        found = error_of_shares(name, confusion, 1)
+        assert found == pytest.approx(values.std(), rel=0.06, abs=1e-6)

@@ -12,8 +12,9 @@ import numpy as np
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
+from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
-from crossview.scoring.metrics import is_bounded
+from crossview.scoring.metrics import error_of_shares, is_bounded
 from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
@@ -271,6 +272,8 @@ class Ranking(SaysMetric):
 
     metric: str
     task: str
+    positive: Any
+    classes: list[Any]
     views: dict[str, int]
     rows: list[ComparisonRow]
     rope: float
@@ -326,12 +329,19 @@ class Ranking(SaysMetric):
     def interval(self, row: ComparisonRow) -> tuple[float, float] | None:
         """Return the interval in which the mean of a row lies with a probability of 0.95.
 
+        It counts that other rows have the classes in other shares, which folds do not show.
+
         Returns interval: None for fewer than two folds.
         """
         if len(row.scores) < 2:
             return None
         least = least_scale(self.metric, self.class_rows, self.folds * self.test_share)
-        low, high = correlated_t_posterior(row.scores, self.test_share, least).interval()
+        found = correlated_t_posterior(row.scores, self.test_share, least)
+        if row.confusion and not self.in_order and metric_of(self.metric).kind == "decision":
+            positive = self.classes.index(self.positive) if self.positive in self.classes else 1
+            shares = error_of_shares(self.metric, np.array(row.confusion), positive)
+            found = replace(found, scale=math.hypot(found.scale, shares))
+        low, high = found.interval()
         return max(0.0, low), min(1.0, high) if is_bounded(self.metric) else high
 
     def gain_of(self, row: ComparisonRow) -> PersonalGain | None:

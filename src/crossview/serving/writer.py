@@ -143,6 +143,8 @@ class Writer:
 
     def _run(self) -> None:
         more = True
+        with suppress(OSError):  # or it is tried again
+            self._process = self._start()
         while more:
             more = self._gather()
             if self._kept or self._failure:

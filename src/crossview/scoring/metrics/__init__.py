@@ -16,6 +16,7 @@ from crossview.scoring.metrics.blocks import BlockTally
 from crossview.scoring.metrics.measure import (
     confusion_matrix,
     decide,
+    error_of_shares,
     hinge_losses,
     is_bounded,
     least_rows,
@@ -35,6 +36,7 @@ __all__ = [
     "best_threshold",
     "confusion_matrix",
     "decide",
+    "error_of_shares",
     "hinge_losses",
     "is_bounded",
     "least_rows",
