@@ -175,25 +175,13 @@ def served(peer: Peer, folder: Path) -> Iterator[tuple[int, int]]:
                 process.wait(20)
 
 
-def family(process: int) -> list[int]:
-    """Return a process, and those that it has started."""
-    parents = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-    found = [process]
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
-    return found
-
-
-def measure(port: int, processes: list[int], path: str, bodies: list) -> tuple[float, float, float]:
+def measure(port: int, process: int, path: str, bodies: list) -> tuple[float, float, float]:
     """Return requests a second, the median of their milliseconds, and microseconds of each."""
-    before = sum(map(ours.processor_seconds, processes))
+    before = ours.processor_seconds(process)
     began = time.perf_counter()
     took = ours.load(port, "POST", path, bodies)
     seconds = time.perf_counter() - began
-    spent = sum(map(ours.processor_seconds, processes)) - before
+    spent = ours.processor_seconds(process) - before
     return len(took) / seconds, 1e3 * took[len(took) // 2], 1e6 * spent / len(took)
 
 
@@ -208,7 +196,7 @@ def serving_peers() -> list[Table]:
             folder = Path(made)
             with ours.server(folder, ours.model_file(folder, name)) as (port, pid):
                 for words, path in (("", "/predict"), (", durable", "/predict?durable=1")):
-                    found = measure(port, [pid], path, [{"row": x} for x in rows])
+                    found = measure(port, pid, path, [{"row": x} for x in rows])
                     base = base or found[2]
                     add(table, f"Crossview, {name}{words}", found, base)
     for name, peer in PEERS.items():
@@ -218,7 +206,7 @@ def serving_peers() -> list[Table]:
             continue
         with tempfile.TemporaryDirectory() as made, served(peer, Path(made)) as (port, leader):
             bodies = [{peer.body: [x] if peer.body.endswith("s") else x} for x in rows]
-            add(table, name, measure(port, family(leader), peer.path, bodies), base)
+            add(table, name, measure(port, leader, peer.path, bodies), base)
     return [table]
 
 

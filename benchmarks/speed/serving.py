@@ -59,9 +59,11 @@ def server(folder: Path, model: Path) -> Iterator[tuple[int, int]]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Return what a process has used of a processor."""
+    """Return what a process, and those that it has started, have used of a processor."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    started = [one.read_text().split() for one in Path(f"/proc/{pid}/task").glob("*/children")]
+    return own + sum(processor_seconds(int(child)) for children in started for child in children)
 
 
 def load(port: int, method: str, path: str, bodies: list[Any]) -> list[float]:
