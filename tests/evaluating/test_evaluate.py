@@ -237,7 +237,7 @@ def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsy
     file, answer = tmp_path / "new.csv", tmp_path / "answer.json"
     pa_csv.write_csv(table, file)
     status, out, err = run(
-        *(capsys, "evaluate", model, file, "--by", "country", "--time", "when"),
+        *(capsys, "evaluate", model, file, "--by", "country,when", "--time", "when"),
         *("--metric", "roc_auc", "--json", answer),
     )
     assert (status, err) == (0, [])
@@ -249,7 +249,8 @@ def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsy
     assert {"q", "NO", "2026-01-05", "expected_calibration_error"} <= {
         word for line in out for word in line.split()
     }
-    found = evaluate(model, file, by="country", time="when")
+    found = evaluate(model, file, by=["country", "when"], time="when")
+    assert {one["column"] for one in content["by"]} == {"country", "when"}
     text = io.StringIO()
     console = Console(file=text, width=40)
     for part in evaluation_tables(found):
