@@ -364,9 +364,11 @@ class Matches:
         some = self._examples(f"SELECT {columns} {twice} {order}")
         more = f" ({n_twice:,} such ids)" if n_twice > 1 else ""
         if i == self._rows and table.view is None:
+            only = f"; compare never learns and scores the same one by groups={self._on[0]!r}"
+            apart = only if len(self._on) == 1 else ""
             self.lines.append(
                 f"{table.title} has {name} {some} in several rows{more}, which get the same values "
-                "of the other tables"
+                f"of the other tables{apart}"
             )
             return
         own = "; or give it as SOURCE, in which rows may share an id" if i == self._rows else ""
