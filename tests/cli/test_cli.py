@@ -588,9 +588,12 @@ def test_a_number_is_compared_trained_predicted_and_inspected(ratings, capsys):
     assert info["metric"]["value"] == pytest.approx(np.sqrt(info["loss"]))
     assert info["accuracy"] is None
 
-    assert run(capsys, "predict", "x.st", "r.parquet", "-o", "p.csv", "--keep", "rating")[0] == 0
+    assert (
+        run(capsys, "predict", "x.st", "r.parquet", "-o", "p.csv", "--keep", "rating,user__a")[0]
+        == 0
+    )
     rows = read_csv("p.csv")
-    assert list(rows[0]) == ["rating", "prediction", "view_user", "view_item"]
+    assert list(rows[0]) == ["rating", "user__a", "prediction", "view_user", "view_item"]
     predicted = [float(row["prediction"]) for row in rows]
     error = np.subtract(predicted, [float(row["rating"]) for row in rows])
     assert np.sqrt(np.mean(error**2)) < 3

@@ -233,3 +233,19 @@ def test_columns_that_are_missing_tomorrow_are_null(here, capsys):
     assert err[0] == "crossview: column 'mean__area' is missing in less.parquet: null"
     _, _, err = run(capsys, *predict, "--missing-columns", "drop")
     assert "--missing-columns drop; give error or null" in err[0]
+
+
+@pytest.mark.parametrize("source", ["n.csv", "FROM 'n.csv' WHERE price > 0"])
+def test_the_task_of_a_query_is_guessed_as_that_of_a_file(source, here, capsys):
+    Path("n.csv").write_text("price,size\n" + "".join(f"{i % 31 + 9},{i}\n" for i in range(90)))
+    status, _, err = run(
+        capsys, "train", source, "--label", "price", "--model", "linear", "-o", "n.st"
+    )
+    assert (status, err[0]) == (
+        0,
+        "crossview: predicting a number: 'price' takes 31 whole numbers from 9 to 39; if that is "
+        "wrong, give --task classification",
+    )
+    argv = ["compare", source, "--label", "price", "--cv", "2"]
+    status, _, err = run(capsys, *argv, "--model", "linear", "--model", "fm")
+    assert (status, err[0][:33]) == (0, "crossview: predicting a number: '")

@@ -110,7 +110,16 @@ def test_the_ensemble_is_not_first_where_a_model_leads_it_in_all_metrics(auc, fi
         others = {"accuracy": [0.7, 0.7], "roc_auc": [area, area]}
         members = MEMBERS if name == "ensemble" else []
         rows.append(made_row(name, scores, others=others, roc_auc=area, members=members))
-    assert made_answer(rows).recommended.model == first
+    answer = made_answer(rows)
+    assert answer.recommended.model == first
+    better = answer.rows[1].difference.areas(answer.rope).better
+    said = (
+        "view:a has the better mean, 0.8050, but that it is better by more than 0.01 has "
+        f"probability {better:.2f}, below 0.95, and it is behind in roc_auc: "
+        "the best of 2 means is partly luck"
+    )
+    assert (said in answer.verdict) == (first == "ensemble")
+    assert sum("the better mean" in line for line in answer.verdict) == (first == "ensemble")
 
 
 @pytest.mark.parametrize(

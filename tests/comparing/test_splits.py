@@ -139,7 +139,8 @@ def test_rows_in_the_order_of_time_are_scored_by_models_of_the_rows_before():
         shares.append(len(test) / (n + len(test)))
     assert answer.test_share == pytest.approx(np.mean(shares))
     order = np.argsort(y, kind="stable")
-    with pytest.raises(InputError, match="class 'yes' is missing in the training rows of a fold"):
+    words = "class 'yes' is missing in the training rows of a fold; .* comes: progressive=True"
+    with pytest.raises(InputError, match=words):
         thorough(X[order], y[order], in_order=True, cv=3, grid=ONE, models=models)
 
 

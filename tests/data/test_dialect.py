@@ -85,6 +85,38 @@ def test_a_decimal_comma_is_a_guess_that_is_said(rows, comma, tmp_path, recwarn)
     assert len(recwarn) == comma
 
 
+THOUSANDS = [f"{100 + 7 * i}.{100 * (i % 10):03}" for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("values", "mark", "read"),
+    [
+        (THOUSANDS, ".", "100"),  # more than half end in 0
+        ([*[one[:-1] + "7" for one in THOUSANDS], "950"], ".", "100.007"),
+        ([one.replace(".", ",") for one in THOUSANDS], ",", "100"),
+        ([*THOUSANDS, "0.500"], ".", None),
+        ([*THOUSANDS, "12.34"], ".", None),
+        ([one[:-1] + "7" for one in THOUSANDS], ".", None),  # as of %.3f
+        (THOUSANDS[:12], ".", None),
+        ([*THOUSANDS, "1.250.000"], ".", None),  # text
+    ],
+)
+def test_numbers_whose_point_may_separate_thousands_are_named(
+    values, mark, read, tmp_path, recwarn
+):
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"{one};x\n" for one in ["Preis", *values]))
+    source = open_table(path, decimal=mark)
+    said = [str(one.message) for one in recwarn]
+    words = f"{path}: Preis: {values[0]} is read as {read}; if its mark separates thousands, write"
+    assert [one.startswith(words) for one in said] == [True] * (read is not None)
+    assert (source.schema.field("Preis").type == "double") == (values[-1] != "1.250.000")
+    path.write_text("".join(f"{one};x\n" for one in values))
+    assert len(recwarn) == len(said)
+    open_table(path, decimal=mark, delimiter=";", header=False)
+    assert [": x0: " in str(one.message) for one in recwarn][len(said) :] == [True] * len(said)
+
+
 @pytest.mark.parametrize(
     ("text", "how", "message"),
     [

@@ -50,7 +50,7 @@ def test_words_stay_words_and_categories_of_digits_too(tmp_path):
 @pytest.mark.parametrize(
     ("right", "on", "message"),
     [
-        ({"id": [7, 7], "y": [1, 2]}, "id", "has id 7 twice; give each row once"),
+        ({"id": [7, 7], "y": [1, 2]}, "id", "has id 7 twice; give each id once, such as by"),
         ({"id": ["7"], "y": [1]}, None, "column 'id': is whole numbers .such as 7. in the table"),
         ({"ids": [7], "y": [1]}, "id", "no column 'id' to join by; did you mean 'ids'"),
         ({"ids": [7], "y": [1]}, None, "have no column in common"),
@@ -150,6 +150,19 @@ def test_ids_that_do_not_fit_are_one_line(files, change, message):
         join_tables("labels.csv", SOURCES, "id")
 
 
+@pytest.mark.filterwarnings("error")
+def test_ids_in_another_case_are_named(tmp_path):
+    (tmp_path / "a.csv").write_text("id,y\nPat1,p\nPat2,q\nPat3,p\n")
+    for ids, message in (
+        (["PAT1", "pat2 ", "x"], r"no id of .* written alike in both\?; 2 would be if case and"),
+        (["PAT1", "Pat2", "x"], r"2 of 3 rows of .* are not used; 1 would be if case and spaces"),
+        (["Pat1", "Pat2", "x"], r"1 of 3 rows of .* are not used$"),
+    ):
+        other = pa.table({"id": ids, "x": [1, 2, 3]})
+        with pytest.raises((InputError, UserWarning), match=message):
+            join_tables(tmp_path / "a.csv", {"t": other}, "id")
+
+
 def test_digits_in_text_files_are_what_the_other_tables_have(tmp_path):
     (tmp_path / "n.csv").write_text("id,y\n1,p\n2,q\n3,p\n")
     (tmp_path / "t.csv").write_text("id,x\nX,7\n3,9\n1,8\n")
@@ -176,10 +189,10 @@ def test_ids_of_many_digits_stay_apart(tmp_path):
 def test_several_rows_of_one_id_are_said():
     visits = pa.table({"id": [1, 2, 1], "y": ["p", "q", "q"]})
     users = pa.table({"id": [2, 1], "age": [30, 40]})
-    with pytest.warns(UserWarning, match="the table has id 1 in several rows, which get the same"):
+    with pytest.warns(UserWarning, match="the table has id 1 in several rows, .* by groups='id'"):
         joined = join_tables(visits, {"user": users}, "id")
     assert rows(joined)["user__age"].to_pylist() == [40, 30, 40]
-    with pytest.raises(InputError, match="has id 1 twice; give each row once"):
+    with pytest.raises(InputError, match="has id 1 twice; give each id once"):
         join_sources([("a", users), ("b", visits)], "id", main=False, label="y")
 
 

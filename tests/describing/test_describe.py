@@ -123,9 +123,22 @@ def test_more_values_than_are_counted(monkeypatch):
     [
         (["1,5", "2,75", "3,1", "4,0"] * 100, "look like numbers with a decimal comma: decimal="),
         (["1.5", "2", "NA", "4"] * 100, "75 % look like numbers, the others are 'NA' (25 %): null"),
+        (
+            ["448.600", "1.250.000", "0", "950"] * 100,
+            "look like numbers, and some are written as '1",
+        ),
+        (
+            ["448,600", "1,250,000", "0", "950"] * 100,
+            "look like numbers, and some are written as '1",
+        ),
+        (["448.600 €", "€ 7", "12 %", "NA"] * 100, "75 % look like numbers, and some are written"),
         (["1", "2", "3", "1e4"] * 100, "text, but all look like numbers: numeric='a__x'"),
         ([f"each sentence here is as long: k{i}" for i in range(N)], "6 words on average"),
         ([f"a sentence of seven words, number {i % 60}" for i in range(N)], "of 60 values, with 5"),
+        (
+            [f"ask k{i * 3 // 4} now" for i in range(N)],
+            "of 300 values, with 2 words on average; free",
+        ),
         ([f"k{i}" for i in range(N)], "different in nearly every row"),
         (
             [f"Ann Lee k{i}" for i in range(N)],

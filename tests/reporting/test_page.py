@@ -206,6 +206,17 @@ def test_a_single_model_that_is_shown_to_be_equal_is_offered_with_its_command():
     assert "No check has found anything." in words
 
 
+def test_a_baseline_with_a_higher_mean_than_the_ensemble_is_not_called_equal():
+    rows = []
+    for name, scores, auc in ((LINEAR, [0.73, 0.88], 0.7), ("ensemble", [0.70, 0.73], 0.8)):
+        members = ENSEMBLE.members if name == "ensemble" else []
+        others = {"roc_auc": [auc, auc]}
+        rows.append(made_row(name, scores, others=others, roc_auc=auc, members=members))
+    rows += [made_row(name, [0.5, 0.52]) for name in ("arow", "view:a")]
+    words = first_screen(report_html(made_answer(rows)))
+    assert "logistic regression reaches 0.805, which is not surely better" in words
+
+
 def test_without_an_ensemble_a_model_is_told_by_name_and_code():
     words = first_screen(report_html(of_models()))
     assert "Adaptive regularization of weights (arow) is recommended: f1 of 'yes' = 0.813" in words

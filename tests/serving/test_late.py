@@ -274,7 +274,8 @@ def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
         status, printed, err = run(capsys, *argv)
         assert status == 0, err
         assert any("80" in line for line in [*printed, *err])
-    assert printed[-1] == f"crossview replay {folder} --challenger MODEL"
+    assert printed[-1] == f"crossview replay {folder} --challenger EARLIER"
+    assert "one that has learned this log seems better than it is" in printed[-2]
     with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
         server.post("/learn", sent[:3])
     for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):

@@ -325,7 +325,7 @@ def task_of(task: str | None, rows: Opened) -> str:
     """Return the task; None: what the first labels of the rows say, in a line on stderr."""
     table = rows.table
     if task is None and isinstance(table, str):
-        table = open_source(table, rows.arguments)
+        table = open_table(table, **rows.arguments.reading)
     if task is not None or not isinstance(table, Source):
         return task or "classification"
     with guesses_as_lines():

@@ -24,7 +24,8 @@ def verdict(c: Ranking) -> list[str]:
     """
     if len(c.rows) == 1:
         return [f"{c.best.model}: {_value(c, c.best)}"]
-    return [_answer(c), *_about_later(c), *_about_users(c), *_cheapest(c), *_about_baselines(c)]
+    about = (_about_higher, _about_later, _about_users, _cheapest, _about_baselines)
+    return [_answer(c), *(one for part in about for one in part(c))]
 
 
 def _answer(c: Ranking) -> str:
@@ -101,6 +102,25 @@ def _beside_baseline(c: Ranking, row: ComparisonRow) -> str:
     worse = theirs.difference.areas(0.0).worse
     sure = "" if worse != worse else f", worse with probability {worse:.2f}"
     return f"; scikit-learn alone ({theirs.title}): {short_value(c, theirs.value)}{sure}"
+
+
+def _about_higher(c: Ranking) -> list[str]:
+    """Say why a model with a higher mean than the ensemble is not the answer."""
+    higher = c.rows[1] if c.best.members and len(c.rows) > 1 else None
+    if higher is None or higher.difference is None or higher.difference.location <= c.rope:
+        return []
+    behind = [
+        name
+        for name in higher.others
+        if signed_score(name, getattr(higher, name)) < signed_score(name, getattr(c.best, name))
+    ]
+    lower = f", and it is behind in {', '.join(behind)}" if behind else ""
+    better = higher.difference.areas(c.rope).better
+    return [
+        f"{higher.model} has the better mean, {short_value(c, higher.value)}, but that it is "
+        f"better by more than {c.rope:.3g} has probability {better:.2f}, below {CLEAR}{lower}: the "
+        f"best of {len(c.rows)} means is partly luck"
+    ]
 
 
 def _cheapest(c: Ranking) -> list[str]:

@@ -207,10 +207,22 @@ def first_bad_number(numbers: np.ndarray) -> int | None:
 def explain_target(value: Any) -> str:
     """Return why a value is no number to predict."""
     if value is None or value != value:
-        return "the number to predict is missing; leave the row out, or fill it in"
+        return (
+            "the number to predict is missing; leave the row out (WHERE ... IS NOT NULL in a "
+            "query), or fill it in"
+        )
     return (
         f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); leave the row out, "
         "correct it, or predict classes (task='classification')"
+    )
+
+
+def _explain_unknown(label: Any, classes: np.ndarray) -> str:
+    """Return what is wrong with a label that is none of the classes, and what to do."""
+    names = some_names(classes.tolist())
+    return (
+        f"label {label!r} is not among the classes {names}; leave its rows out, or name all that "
+        "may come when training begins: classes="
     )
 
 
@@ -223,8 +235,7 @@ def check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndar
     unknown[known] = ~np.isin(known_labels(y), classes)
     if unknown.any():
         row = int(unknown.argmax())
-        names, label = some_names(classes.tolist()), y[row : row + 1].tolist()[0]
-        raise InputError(f"label {label!r} is not among the classes {names}", row=row)
+        raise InputError(_explain_unknown(y[row : row + 1].tolist()[0], classes), row=row)
     return y
 
 
@@ -258,7 +269,7 @@ def labels_of(column: Any, label: str, classes: np.ndarray, unlabeled: bool) -> 
         what = (
             f"the label is missing; {missing_label()}"
             if value is None or value != value
-            else f"label {value!r} is not among the classes {some_names(classes.tolist())}"
+            else _explain_unknown(value, classes)
         )
         raise InputError(what, row=row, column=label)
     if codes.null_count:

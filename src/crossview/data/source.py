@@ -570,7 +570,8 @@ def open_table(
     Warns
     -----
     GuessWarning
-        A file is not UTF-8, and which encoding it has is a guess, or a comma is the decimal point.
+        A file is not UTF-8, and which encoding it has is a guess, a comma is the decimal point, or
+        the decimal points of a column may separate thousands.
 
     Notes
     -----

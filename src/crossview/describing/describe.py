@@ -65,7 +65,8 @@ N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
 # words of sentences of which too few differ to be read as text, and how many do
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
-SEVERAL_WORDS = 2.0
+# or fewer words, if so large a share of the values are different
+SEVERAL_WORDS, MOST_DIFFERENT = 2.0, 0.5
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
 
@@ -536,7 +537,7 @@ class _Pass(TableSummary):
         if one.kind != "categorical" or one.name in self.declared:
             return
         like = summary.like
-        numbers = like.number + like.decimal_comma
+        numbers = like.number + like.decimal_comma + like.amount
         if numbers and not like.leading_zero and numbers >= MANY_NUMBERS * (present - like.missing):
             yield self._like_numbers(summary, present)
             return
@@ -547,7 +548,12 @@ class _Pass(TableSummary):
             return
         words = like.words / max(1, like.present)
         different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
-        if words >= WORDS_OF_SENTENCE and (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES:
+        many = (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES
+        short = words >= SEVERAL_WORDS and (one.distinct or 0) >= MOST_DIFFERENT * present
+        sentences = words >= WORDS_OF_SENTENCE or (
+            short and (one.distinct or 0) < NEARLY_ALL * present
+        )
+        if many and sentences:
             yield (
                 f"a category of {different} values, with {words:.0f} words on average; free text? "
                 f"text={one.name!r}"
@@ -581,8 +587,13 @@ class _Pass(TableSummary):
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
         """Return the warning about text that looks like numbers."""
         like = summary.like
-        numbers = like.number + like.decimal_comma
+        numbers = like.number + like.decimal_comma + like.amount
         words = f"text, but {percent(numbers, present)} look like numbers"
+        if (amount := summary.first_amount()) is not None:
+            return (
+                f"{words}, and some are written as {_short(amount)!r}, which is read as none; "
+                "write them without separators of thousands and signs"
+            )
         fixes = []
         if like.decimal_comma:
             words += " with a decimal comma"

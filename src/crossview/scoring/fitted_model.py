@@ -261,7 +261,8 @@ class ClassLabels:
             row = int(unknown[index].argmax())
             names = some_names(self._classes)
             raise InputError(
-                f"label {values[index[row]]!r} is not among the classes of the model ({names})",
+                f"label {values[index[row]]!r} is not among the classes of the model ({names}); "
+                "leave its rows out, or train a model that has it",
                 row=row,
                 column=self._column,
             )

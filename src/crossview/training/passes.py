@@ -33,13 +33,16 @@ class Order:
     """The order in which the rows of a source are learned; the source is shuffled if need be.
 
     seed: of the order.
+    before: the order of the rows that the model has learned before; None: it is new.
     """
 
-    def __init__(self, source: LabeledSource, in_order: bool | None, seed: int) -> None:
+    def __init__(
+        self, source: LabeledSource, in_order: bool | None, seed: int, before: str | None = None
+    ) -> None:
         by_query = in_order is None and source.ordered
         self._of_source = LabelOrder(source.classes)
         self._asked = in_order is not None
-        self._dates = source.dates
+        self._dates, self._before = source.dates, before or ""
         self._shuffled = None
         if not (in_order or by_query):
             self._shuffled = source.shuffle(seed, self._of_source.update)
@@ -78,6 +81,8 @@ class Order:
             )
         if self._dates:
             why.append(f"{self._dates[0]!r} is a date")
+        if self._before.startswith("in "):
+            why.append(f"the model has learned its rows {self._before} so far")
         if not why:
             return []
         choice = "in_order=True"

@@ -184,7 +184,8 @@ def train(
             job = continued_job(start, X, y, of_rows, seed)
         # 2. learn
         if job.streamed:
-            order = Order(job.source, in_order, seed)
+            before = None if job.start is None else job.start.info["order"]
+            order = Order(job.source, in_order, seed, before)
             most = getattr(job.encoder, "max_users", None)
             if most is not None and (order.state is not None or epochs > 1):
                 raise InputError(

@@ -332,8 +332,12 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
             # one line however narrow the terminal, to be copied
             print(f"\nTrain {name} on {which}:\n{command}")
     if is_log(log := rows.arguments.source):  # folds know all labels
-        ask = f"crossview replay {shlex.quote(str(log))} --challenger MODEL"
-        print(f"\nWould it have been better than what was served, as the labels came?\n{ask}")
+        ask = f"crossview replay {shlex.quote(str(log))} --challenger EARLIER"
+        print(
+            "\nWould it have been better than what was served, as the labels came? EARLIER is such "
+            "a model of earlier rows; one that has learned this log seems better than it is:\n"
+            f"{ask}"
+        )
 
 
 def _command(

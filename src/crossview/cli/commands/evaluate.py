@@ -15,7 +15,7 @@ from crossview.cli.options import (
     SourceArguments,
 )
 from crossview.cli.output import Report, compiling_as_line, make_console, to_stdout, write_text
-from crossview.cli.words import as_options
+from crossview.cli.words import as_options, split_list
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 OPTIONS = """
 --label COLUMN: The labels. Default: the label of the model.
---by COLUMN: The metric for each value of this column of SOURCE, such as country: the 20 most
-    frequent ones, or ten ranges of numbers. Once for each.
+--by COLUMNS: The metric for each value of these columns of SOURCE, such as country: the 20 most
+    frequent ones, or ten ranges of numbers. Names with commas between.
 --time COLUMN: Loss, metric and drift over time, by this column of times or numbers.
 --window TIME|ROWS: The width of a window of --time, such as 1d, 6h or 30min; a bare number is a
     number of rows in the order of SOURCE. Default: about ten windows.
@@ -63,12 +63,13 @@ def run(
     scored = scoring.make()
     if window is not None:
         parse_window(window)
-    named = [label, time, *(by or [])]
+    slices = [name for one in by or [] for name in split_list(one)]
+    named = [label, time, *slices]
     with opened(source, model=model, named=named, label=label) as rows:
         check_columns_of_model(str(rows.model), rows.table, missing_columns)
         page = Report.parse(report, words, rows.inputs, [json])
         load_heavy()
-        options = {"by": by or [], "time": time, "window": window}
+        options = {"by": slices, "time": time, "window": window}
         more = {"scoring": scored, "views": views, "missing_columns": missing_columns}
         _evaluate(rows, label, cluster, json, page, options, more)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
+from crossview.cli.words import split_list
 
 if TYPE_CHECKING:
     from crossview.exporting.checking import Difference
@@ -22,7 +23,8 @@ OPTIONS = """
 --label COLUMN: The labels of --rows. Default: the label of the model.
 --dialect NAME: Of .sql: duckdb (default), postgres, sqlite, bigquery or snowflake.
 --table NAME: Of .sql: the table with the columns of the model. Default: rows_to_score.
---keep COLUMN: Of .sql: a column of the table that the query returns too, such as an id.
+--keep COLUMNS: Of .sql: columns of the table that the query returns too, such as an id: names, with
+    commas between.
 --categories SOURCE: Of .sql and .onnx: rows, such as those of training, whose categories are
     looked up too. Default: of each slot the category that training had first.
 """
@@ -62,7 +64,11 @@ def run(
         from crossview.exporting.export import export
 
         options: dict[str, Any] = {"rows": rows, "label": label, "prune": prune}
-        options |= {"dialect": dialect, "table": table, "keep": keep or []}
+        options |= {
+            "dialect": dialect,
+            "table": table,
+            "keep": [name for one in keep or [] for name in split_list(one)],
+        }
         options["categories"] = categories
         with compiling_as_line():
             exported = export(str(file), output, **options)

@@ -13,10 +13,12 @@ from crossview.cli.options import (
     SourceArguments,
 )
 from crossview.cli.output import compiling_as_line
+from crossview.cli.words import split_list
 
 OPTIONS = """
 --output, -o FILE: Ends in .csv, .parquet or .jsonl. Without it, or with -, CSV on stdout.
---keep COLUMN: Copy a column of SOURCE, such as an id; of Vowpal Wabbit files tag.
+--keep COLUMNS: Copy columns of SOURCE, such as an id: names, with commas between; of Vowpal Wabbit
+    files tag.
 --explain N: Also name the N columns, such as 3, that contribute most to the score of each row,
     with their contributions: explain_1_column, explain_1_contribution, ...
 """
@@ -50,10 +52,11 @@ def run(
     if threshold is not None:
         own["threshold"] = literal_value(threshold)
     with opened(source, model=model) as rows:
-        check_columns(rows.table, keep or [])
+        kept = [name for one in keep or [] for name in split_list(one)]
+        check_columns(rows.table, kept)
         check_columns_of_model(str(rows.model), rows.table, missing_columns)
         load_heavy()
-        _predict(rows, output, keep or [], positive=positive, **own)
+        _predict(rows, output, kept, positive=positive, **own)
 
 
 def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> None:

@@ -14,7 +14,8 @@ OPTIONS = """
 data DIR: The folder of `serve`.
 --output, -o FILE: Write the model at the end of the log.
 --challenger FILE: Another model: would it have been better? It learns the same labels, each after
-    it was scored. Once for each.
+    it was scored. One that has learned rows of this log before seems better than it is. Once
+    for each.
 --frozen-challenger FILE: The same, of a model that learns nothing more.
 """
 

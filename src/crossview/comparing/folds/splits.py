@@ -95,7 +95,7 @@ def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) 
     folds = []
     for repeat in range(protocol.repeats):
         for train, test in _outer(run, y, protocol, run.seed + repeat):
-            _check_classes(run, y[train], y)
+            _check_classes(run, y[train], y, in_order=protocol.in_order)
             groups = None if protocol.groups is None else protocol.groups[train]
             folds.append(FoldRows(train, test, _inner(run, y[train], groups, protocol.in_order)))
     smallest = min(len(part) for fold in folds for part in (fold.test, *(b for _, b in fold.inner)))
@@ -133,15 +133,20 @@ def _check_groups(groups: np.ndarray, cv: int) -> None:
         raise InputError(f"{n} groups are too few for {cv} folds; take fewer folds")
 
 
-def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray) -> None:
+def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray, *, in_order: bool) -> None:
     """Refuse a training part that lacks a class, as parts by time or groups may."""
     if not isinstance(run.problem, Classification):
         return
     lacking = np.setdiff1d(y, y_train)
     if len(lacking):
+        fewer = (
+            "compare models that meet it when it comes: progressive=True"
+            if in_order
+            else "take fewer folds"
+        )
         raise InputError(
-            f"class {lacking.tolist()[0]!r} is missing in the training rows of a fold; take fewer "
-            "folds, or leave the class out"
+            f"class {lacking.tolist()[0]!r} is missing in the training rows of a fold; {fewer}, or "
+            "leave the class out"
         )
 
 

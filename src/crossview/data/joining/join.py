@@ -339,7 +339,7 @@ class Matches:
         self, tables: Sequence[JoinedTable], types: Mapping[str, str | None], rows: int | None
     ) -> None:
         self._tables, self._on, self._rows = tables, list(types), rows
-        self._first = "rows" if rows is None else f"t{rows}"
+        self._first, self._types = "rows" if rows is None else f"t{rows}", types
         self._keys, self._raw = ", ".join(_keys(types)), ", ".join(map(identifier, types))
         self.lines: list[str] = []
         with _database() as (self._duck, raised):
@@ -364,12 +364,19 @@ class Matches:
         some = self._examples(f"SELECT {columns} {twice} {order}")
         more = f" ({n_twice:,} such ids)" if n_twice > 1 else ""
         if i == self._rows and table.view is None:
+            only = f"; compare never learns and scores the same one by groups={self._on[0]!r}"
+            apart = only if len(self._on) == 1 else ""
             self.lines.append(
                 f"{table.title} has {name} {some} in several rows{more}, which get the same values "
-                "of the other tables"
+                f"of the other tables{apart}"
             )
             return
-        raise InputError(f"has {name} {some} twice{more}; give each row once", file=table.title)
+        own = "; or give it as SOURCE, in which rows may share an id" if i == self._rows else ""
+        raise InputError(
+            f"has {name} {some} twice{more}; give each id once, such as by a query: SELECT "
+            f"DISTINCT ON ({name}) * FROM ...{own}",
+            file=table.title,
+        )
 
     def _make_rows(self) -> None:
         """Make the table of the ids of the join."""
@@ -406,7 +413,7 @@ class Matches:
             theirs, ours = self._first_ids(f"t{i}"), self._first_ids(f"t{other}")
             raise InputError(
                 f"no {name} of {table.title} ({theirs}, ...) is in {rows} ({ours}, ...); is it "
-                "written alike in both?"
+                f"written alike in both?{self._written_otherwise(i, f't{other}')}"
             )
         said: list[str] = []
         if n_there < n:
@@ -418,10 +425,26 @@ class Matches:
             some = self._first_ids(f"t{i} ANTI JOIN {first} USING ({self._keys})")
             said.append(
                 f"{n_own - n_used:,} of {n_own:,} rows of {table.title} are not in {rows}, such "
-                f"as {name} {some}, and are not used"
+                f"as {name} {some}, and are not used{self._written_otherwise(i, first)}"
             )
         if said:
             self.lines.append("; ".join(said))
+
+    def _written_otherwise(self, i: int, other: str) -> str:
+        """Return how many ids of a table others have in another case or with spaces, in words."""
+        if "VARCHAR" not in self._types.values():
+            return ""
+        names = _keys(self._types)
+        alike = ", ".join(
+            f"lower(trim({name})) AS {name}" if kind == "VARCHAR" else name
+            for name, kind in zip(names, self._types.values(), strict=True)
+        )
+        own = f"(SELECT {alike} FROM t{i} ANTI JOIN {other} USING ({self._keys}))"
+        n = self._count(f"{own} SEMI JOIN (SELECT {alike} FROM {other}) USING ({self._keys})")
+        if not n:
+            return ""
+        one = " and ".join(f"lower(trim({name}))" for name in self._on)
+        return f"; {n:,} would be if case and spaces around them did not count: {one} in a query"
 
     def _count(self, sql: str) -> int:
         ((n,),) = self._duck.sql(f"SELECT count(*) FROM {sql}").fetchall()

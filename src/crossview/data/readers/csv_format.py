@@ -16,6 +16,9 @@ from crossview.errors import InputError
 # DuckDB's words
 _NO_NUMBER = re.compile(r"Could not convert string \"(.*)\" to '(?:DOUBLE|BIGINT|HUGEINT)'")
 _BY_COMMA, _BY_POINT = re.compile(r"[-+]?\d+(,\d+)?"), re.compile(r"[-+]?\d+(\.\d+)?")
+# and like one of which the mark may separate thousands: 448.600, and with it 950 or 0
+_THOUSANDS = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}\{mark}\d{{3}}") for mark in ".,"}
+_BELOW_THOUSAND, MANY_THOUSANDS = re.compile(r"[-+]?\d{1,3}"), 20
 _COMMA, _POINT = re.compile(r"\s*[-+]?[\d.]*,\d+\s*"), re.compile(r"\s*[-+]?[\d,]*\.\d+\s*")
 
 
@@ -86,10 +89,7 @@ class CsvFormat(NamedTuple):
         if delimiter == ",":
             return "."
         with contextlib.suppress(csv.Error):
-            first, *others = self._rows(lines, delimiter)
-            rows = [row for row in others if len(row) == len(first)]
-            fields = [[one.strip() for one in column] for column in zip(*rows, strict=False)]
-            columns = [[one for one in column if one not in ("", *self.null)] for column in fields]
+            columns = list(self._columns(lines, delimiter))
             by_comma, by_point = (
                 any(
                     all(number.fullmatch(one) for one in column)
@@ -100,6 +100,29 @@ class CsvFormat(NamedTuple):
             )
             return "," if by_comma and not by_point else "."
         return "."
+
+    def like_thousands(self, lines: list[str], delimiter: str) -> Iterator[tuple[int, str]]:
+        """Yield columns of numbers whose decimal points may separate thousands, and a value.
+
+        All of their decimals are three, and as of no measured number: some have no point, or more
+        than half end in 0.
+        """
+        with contextlib.suppress(csv.Error):
+            for column, values in enumerate(self._columns(lines, delimiter)):
+                pointed = [one for one in values if _THOUSANDS[self.decimal or "."].fullmatch(one)]
+                others = [one for one in values if _BELOW_THOUSAND.fullmatch(one)]
+                if len(pointed) < MANY_THOUSANDS or len(pointed) + len(others) < len(values):
+                    continue
+                if others or 2 * sum(one.endswith("0") for one in pointed) > len(pointed):
+                    yield column, pointed[0]
+
+    def _columns(self, lines: list[str], delimiter: str) -> Iterator[list[str]]:
+        """Yield the values in these lines of each column, without its name."""
+        first, *others = self._rows(lines, delimiter)
+        rows = [row for row in others if len(row) == len(first)]
+        for column in zip(*rows, strict=False):
+            fields = [one.strip() for one in column]
+            yield [one for one in fields if one not in ("", *self.null)]
 
     def split(self, lines: list[str], delimiter: str) -> list[str]:
         """Return the fields of the first row of these lines."""

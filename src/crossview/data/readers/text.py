@@ -285,7 +285,7 @@ class CsvSource(_TextSource):
             encoding = expected if expected in others else encoding
         first = self.files[0]
         likely = said_delimiter(first, self._encodings[first]) or self._expected.get("delimiter")
-        names, delimiter, decimal = self._header_of(first, likely)
+        names, delimiter, decimal, self._thousands = self._header_of(first, likely)
         if decimal == "," and self._format.decimal is None:
             warnings.warn(
                 f"{first}: read with a decimal comma; if that looks wrong, give decimal='.'",
@@ -311,6 +311,19 @@ class CsvSource(_TextSource):
         )
 
     def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
+        found = self._find_all_types(duck, paths, options)
+        for column, value in self._thousands.items():
+            if column < len(found) and found[column][1] == "DOUBLE":
+                few = float(value.replace(",", "."))
+                warnings.warn(
+                    f"{self.files[0]}: {self._header[column]}: {value} is read as {few:g}; if its "
+                    "mark separates thousands, write the numbers without it",
+                    GuessWarning,
+                    stacklevel=2,
+                )
+        return found
+
+    def _find_all_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
         if len(self.files) == 1:  # which takes less time per column
             wide, path = len(self._header) > WIDE, quoted_path(self._readable(self.files[0]))
             return sniff_csv(duck, path, options, wide=wide)
@@ -364,8 +377,10 @@ class CsvSource(_TextSource):
                     f"{self._options}, auto_detect=false, columns={{{columns}}})"
                 ).fetchall()
 
-    def _header_of(self, file: str, likely: str | None = None) -> tuple[list[str], str, str]:
-        """The names of the columns of a file, the character between them, the decimal point."""
+    def _header_of(
+        self, file: str, likely: str | None = None
+    ) -> tuple[list[str], str, str, dict[int, str]]:
+        """What `_header` finds in a file."""
         return _header(file, self._readable(file), self._format, likely)
 
 
@@ -394,10 +409,11 @@ class JsonSource(_TextSource):
 
 def _header(
     file: str, path: str, format: CsvFormat, likely: str | None = None
-) -> tuple[list[str], str, str]:
+) -> tuple[list[str], str, str, dict[int, str]]:
     """The column names of a CSV file, the character between them, and the decimal point.
 
-    ``path`` is the file in UTF-8.
+    The last of four has the columns whose decimal points may separate thousands, and a value of
+    each.  ``path`` is the file in UTF-8.
     """
     with one_line(file), pyarrow().input_stream(path) as stream:
         start = bytes(stream.read(1 << 20))
@@ -415,8 +431,10 @@ def _header(
     except csv.Error as error:
         raise InputError(f"its first line names no columns ({error})", file=file) from None
     decimal = format.decimal or format.likely_decimal(lines[:_LINES], delimiter)
+    format = format._replace(decimal=decimal)
+    thousands = dict(format.like_thousands(lines[:_LINES], delimiter))
     if not format.header:
-        return [f"x{i}" for i in range(len(fields))], delimiter, decimal
+        return [f"x{i}" for i in range(len(fields))], delimiter, decimal, thousands
     for name in fields:
         if not name.strip():
             raise InputError(
@@ -424,7 +442,7 @@ def _header(
                 file=file,
             )
     check_unique([name.lower() for name in fields], file)  # DuckDB takes A for a
-    return fields, delimiter, decimal
+    return fields, delimiter, decimal, thousands
 
 
 def _is_delimiter(likely: str, first: str, format: CsvFormat) -> bool:

@@ -22,6 +22,11 @@ _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z]
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _DECIMAL_COMMA = r"^\s*[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+\s*$"
+# numbers with separators of thousands, which are none of those above, or with a sign such as € or %
+_AMOUNT = (
+    r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+)"
+    r"|\p{Sc}\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[\p{Sc}%])\s*$"
+)
 _LEADING_ZERO = r"^\s*[-+]?0\d"
 _MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
 
@@ -99,6 +104,7 @@ class Likeness(NamedTuple):
     present: int = 0  # values that are not missing
     number: int = 0
     decimal_comma: int = 0  # numbers if a comma is the decimal point
+    amount: int = 0  # numbers but for separators of thousands or a sign such as €
     leading_zero: int = 0  # numbers that start with 0
     missing: int = 0  # words for a missing value, such as NA
     words: int = 0  # of two letters or more, in all values
@@ -181,10 +187,17 @@ class ValueSummary:
         def rows_like(pattern: str) -> int:
             return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
-        patterns = (_NUMBER, _DECIMAL_COMMA, _LEADING_ZERO, _MISSING)
+        patterns = (_NUMBER, _DECIMAL_COMMA, _AMOUNT, _LEADING_ZERO, _MISSING)
         words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\pL{2,}")))
         found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
+
+    def first_amount(self) -> str | None:
+        """Return the first value that is a number but for separators of thousands or a sign."""
+        import pyarrow.compute as pc
+
+        found = self.values.filter(pc.match_substring_regex(self.values, _AMOUNT))
+        return found[0].as_py() if len(found) else None
 
     def counts(self, target: Target) -> np.ndarray:
         """Return in how many rows each value is."""

@@ -129,6 +129,8 @@ def _rival(c: Comparison) -> str:
     worse = rival.difference.areas(0.0).worse
     if is_clear(c, rival):
         return f"{reaches}, clearly worse"
+    if rival.difference.location > c.rope and chosen is c.best:
+        return f"{reaches}, which is not surely better"
     if rival.equal and chosen is c.best:
         return f"{reaches}, which is shown to be equal"
     return reaches if math.isnan(worse) else f"{reaches}, worse with probability {worse:.2f}"
