@@ -397,6 +397,9 @@ def _string(column: Column, value: Any) -> str | None:
     is_category = column.declared and column.kind != "text"
     if type(value) is int and is_category and -LARGEST_INT <= value < LARGEST_INT:
         return str(value)
+    if type(value) in (int, float) and not is_category:
+        words = f"{value!r:.60} is a number, and the column holds text: give it in quotes"
+        raise InputError(words, column=column.name)
     coded = as_codes(column, _as_array(column, value))
     text: str = coded.dictionary[int(coded.codes[0])].as_py()
     return text
@@ -439,4 +442,9 @@ def _number(column: Column, value: Any) -> float:
     """Return a cell of another type than Python's numbers as one."""
     if isinstance(value, float | np.floating):
         return float(value)
-    return float(as_numbers(column, _as_array(column, value))[0])
+    try:
+        return float(as_numbers(column, _as_array(column, value))[0])
+    except InputError:
+        if not isinstance(value, str):
+            raise
+    raise InputError(f"{value!r:.60} is not a number", column=column.name)
