@@ -139,7 +139,7 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
         else:
             arrow = table.to_arrow()
         return arrow.select(columns)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, TypeError) as error:  # Arrow's TypeError is of sparse columns
         raise InputError(f"cannot read the data frame: {first_line(error)}") from None
 
 
