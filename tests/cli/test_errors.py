@@ -218,6 +218,14 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(command, here, capsys, monkeypatc
     assert list(Path("out").iterdir()) == []
 
 
+def test_ctrl_c_while_the_command_line_loads_is_one_line(capsys, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("crossview.cli.load_without_rarely_used", interrupted)
+    assert run(capsys, "--version") == (130, [], ["crossview: interrupted"])
+
+
 def test_a_bug_keeps_its_traceback(here, monkeypatch):
     monkeypatch.setattr("crossview.comparing.compare.compare", lambda *a, **k: {}["bug"])
     with pytest.raises(KeyError):

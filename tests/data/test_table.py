@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -581,6 +582,33 @@ def test_a_missing_file_and_an_empty_glob_are_named(tmp_path):
         open_table(tmp_path)
     with pytest.raises(InputError, match="empty list"):
         open_table([])
+    with pytest.raises(InputError, match="the name of the source is empty"):
+        open_table("")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_name_that_is_not_utf8_is_refused(suffix, tmp_path):
+    table = pl.DataFrame({"a": [1, 2]})
+    write = {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}
+    write[suffix](tmp_path / f"t.{suffix}")
+    name = os.fsdecode(b"K\xf6ln.") + suffix
+    (tmp_path / f"t.{suffix}").rename(tmp_path / name)
+    for source in (tmp_path / name, f"{tmp_path}/*.{suffix}"):
+        with pytest.raises(InputError, match=r"name holds bytes that are not UTF-8.*; rename it"):
+            open_table(source)
+    with pytest.raises(InputError, match="the query holds bytes that are not UTF-8"):
+        open_table(f"FROM '{tmp_path / name}'")
+
+
+def test_a_query_reads_files_whose_columns_are_in_another_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("0.csv").write_text("a,b\n1,2\n")
+    Path("1.csv").write_text("b,a\n4,3\n")
+    with pytest.raises(InputError, match="a query reads them by name: ") as caught:
+        open_table("*.csv")
+    query = str(caught.value).split('"')[1]
+    assert sorted(rows(open_table(query)), key=str) == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     crossview 0...
     0
     """
-    load_without_rarely_used()
     try:
+        load_without_rarely_used()
         import typer
 
         from crossview.cli.app import app
+    except KeyboardInterrupt:
+        return _interrupted()
     except ImportError as error:
         return _refuse(f"the command line needs {error.name}: pip install {error.name}")
     command = typer.main.get_command(app)
@@ -100,7 +102,7 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
             status = status()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        status = 130
+        return _interrupted()
     except _Terminated:
         print("crossview: terminated", file=sys.stderr)
         return 143
@@ -120,7 +122,7 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
             return _refuse(str(error))
         raise  # a bug
     if status == 130:
-        print("crossview: interrupted", file=sys.stderr)
+        return _interrupted()
     return status if isinstance(status, int) else 0
 
 
@@ -152,6 +154,11 @@ def _drop_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupted() -> int:
+    print("crossview: interrupted", file=sys.stderr)
+    return 130
 
 
 def _refuse(message: str) -> int:
