@@ -708,3 +708,24 @@ def test_importing_the_module_loads_no_optional_package():
     heavy = "{'pyarrow', 'duckdb', 'numba', 'sklearn', 'pandas', 'polars'}"
     code = f"import sys, crossview.data.source; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise ModuleNotFoundError", "SQL needs duckdb: pip install duckdb"),
+        (
+            "raise ImportError('libduckdb.so: failed to map segment')",
+            r"duckdb, which is there and cannot be loaded \(libduckdb.so: failed to map segment\)",
+        ),
+    ],
+)
+def test_a_package_that_cannot_be_loaded_is_not_to_be_installed(
+    code, message, tmp_path, monkeypatch
+):
+    (tmp_path / "duckdb.py").write_text(code)
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "duckdb", raising=False)
+    with pytest.raises(InputError, match=message):
+        open_table(tmp_path / "t.csv")

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from crossview.cli.loading import as_process
 from crossview.cli.words import as_options, never_fail_to_print
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.lazily import load_without_rarely_used
 from crossview.saving.files import naming
 
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _interrupted()
     except ImportError as error:
-        return _refuse(f"the command line needs {error.name}: pip install {error.name}")
+        return _refuse(str(cannot_import("the command line", str(error.name), error)))
     command = typer.main.get_command(app)
     never_fail_to_print()
     with _ending_cleanly():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.views import flat_columns
 
 
@@ -19,8 +19,8 @@ def pyarrow() -> Any:
     """Return the module pyarrow, or raise an error that says how to install it."""
     try:
         import pyarrow
-    except ImportError:
-        raise InputError("reading tables needs pyarrow: pip install pyarrow") from None
+    except ImportError as error:
+        raise cannot_import("reading tables", "pyarrow", error) from None
     return pyarrow
 
 
