@@ -118,8 +118,13 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
         if hasattr(error, "format_message"):  # typer's own, whichever click it carries
             path = getattr(getattr(error, "ctx", None), "command_path", "crossview")
             return _refuse(f"{error.format_message().rstrip('.')} (see {path} --help)")
-        if type(error).__name__ == "InvalidParameterError":  # scikit-learn's, without importing it
+        # scikit-learn's, without importing it
+        if type(error).__name__ == "InvalidParameterError":
             return _refuse(str(error))
+        # of Python, NumPy and Arrow, and DuckDB's, without importing it
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+            reason = f" ({error})" if str(error) else ""
+            return _refuse(f"out of memory{reason}; let the process have more, or give fewer rows")
         raise  # a bug
     if status == 130:
         return _interrupted()

@@ -236,6 +236,8 @@ def _explain(error: Exception, file: str | None, header_lines: int) -> InputErro
     if "httpfs" in text:
         return InputError(f"a remote file needs DuckDB's extension httpfs; install it: {HTTPFS}")
     line = re.search(r"CSV Error on Line: (\d+)", text)
+    if text.startswith("Out of Memory"):
+        return InputError(f"out of memory ({first_line(error)}); let the process have more")
     if "Invalid unicode" in text:  # in a query: files are converted
         return InputError(
             "reads text that is not UTF-8; name the file itself, with encoding=", file=file
