@@ -48,6 +48,8 @@ def has_label(y: Any) -> np.ndarray:
         y = np.asarray(y, dtype=object)
     if y.dtype.kind in "fc":
         return np.asarray(~np.isnan(y))
+    if y.dtype.kind in "mM":
+        return np.asarray(~np.isnat(y))
     if y.dtype.kind != "O":
         return np.ones(len(y), dtype=bool)
     if y.ndim > 1:

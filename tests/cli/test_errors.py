@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -216,6 +217,33 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(command, here, capsys, monkeypatc
     status, out, err = run(capsys, *argv)
     assert (status, out, err) == (130, [], ["crossview: interrupted"])
     assert list(Path("out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), ""),
+        (np._core._exceptions._ArrayMemoryError((2**60,), np.dtype(float)), " (Unable to allocate"),
+        (duckdb.OutOfMemoryException("Out of Memory Error: full"), " (Out of Memory Error: full)"),
+    ],
+)
+def test_a_lack_of_memory_is_one_line(error, reason, here, capsys, monkeypatch):
+    def exhausted(self, X):
+        raise error
+
+    monkeypatch.setattr(crossview.ViewEncoder, "transform", exhausted)
+    status, out, err = run(capsys, "predict", "m.safetensors", "bc.parquet", "-o", "p.csv")
+    assert (status, out, len(err), Path("p.csv").exists()) == (2, [], 1, False)
+    assert err[0].startswith(f"crossview: error: out of memory{reason}")
+    assert err[0].endswith("; let the process have more, or give fewer rows")
+
+
+def test_ctrl_c_while_the_command_line_loads_is_one_line(capsys, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("crossview.cli.load_without_rarely_used", interrupted)
+    assert run(capsys, "--version") == (130, [], ["crossview: interrupted"])
 
 
 def test_a_bug_keeps_its_traceback(here, monkeypatch):

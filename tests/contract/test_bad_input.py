@@ -6,7 +6,14 @@ import pytest
 import scipy.sparse as sp
 
 from contract.instances import COLUMN_NAMES, has_kernel, make_rows, new, params, targets
-from crossview import InputError, MultiView, PassiveAggressiveClassifier, ViewScaler
+from crossview import (
+    InputError,
+    MultiView,
+    MultiViewPAClassifier,
+    OnlineNewtonRegressor,
+    PassiveAggressiveClassifier,
+    ViewScaler,
+)
 from grids import parametrize_pairwise
 
 CONTAINERS = {
@@ -117,3 +124,31 @@ def test_every_sparse_format_is_checked(kind):
     for call in (scaler.fit, scaler.fit(MultiView({"a": good})).transform):
         with pytest.raises(InputError, match="column index 1073741824"):
             call(views)
+
+
+@pytest.mark.parametrize("kind", ["datetime64[s]", "timedelta64[s]"])
+def test_dates_and_durations_are_no_numbers(kind):
+    X, y = np.full((4, 2), "NaT", kind), [0, 1, 0, 1]
+    with pytest.raises(InputError, match=r"X holds \w+64\[s\], which is not numeric"):
+        PassiveAggressiveClassifier().fit(X, y)
+    with pytest.raises(InputError, match="the target is not a number"):
+        OnlineNewtonRegressor().fit(np.eye(4), np.arange(4).astype(kind))
+    with pytest.raises(InputError, match="row 2: the label is missing"):
+        PassiveAggressiveClassifier().fit(np.eye(4), np.array([0, 1, "NaT", 1], kind))
+
+
+def test_complex_targets_are_refused():
+    with pytest.raises(InputError, match="the target is not a number"):
+        OnlineNewtonRegressor().fit(np.eye(4), np.arange(4) + 1j)
+
+
+@pytest.mark.parametrize("container", [list, tuple])
+def test_tables_without_the_names_of_their_views_are_refused(container):
+    X = container([np.eye(4), np.ones((4, 2))])
+    with pytest.raises(InputError, match=r"a (list|tuple) of 2 tables; give their views names"):
+        PassiveAggressiveClassifier().fit(X, [0, 1, 0, 1])
+
+
+def test_a_view_without_columns_to_choose_is_refused():
+    with pytest.raises(InputError, match="view 'a': columns are a slice, positions or names"):
+        MultiViewPAClassifier({"a": None}).fit(np.eye(4), [0, 1, 0, 1])

@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
@@ -19,6 +20,24 @@ from contract.instances import (
     targets,
 )
 from crossview import InputError, Perceptron
+
+
+def test_a_learner_whose_arrays_joblib_maps_into_memory_goes_on(stream_learner_of_loop, tmp_path):
+    X, y = make_rows()
+    learner = learn(stream_learner_of_loop, X[:50], y[:50], classes=y)
+    joblib.dump(learner, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    np.testing.assert_array_equal(scores_of(mapped, X), scores_of(learner, X))
+    for one in (learner, mapped):
+        learn(one, X[50:], y[50:], classes=y)
+        one.learn_one(X[0], targets(one, y)[0])
+    assert_same_state(learner, mapped)
+
+
+def test_a_learner_that_has_learned_nothing_is_not_saved(learner_of_loop, tmp_path):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        crossview.save(learner_of_loop, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
 
 
 def test_predicting_never_learns(any_learner, table):

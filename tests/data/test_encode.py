@@ -8,6 +8,7 @@ import re
 from decimal import Decimal
 from functools import partial
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -25,7 +26,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import crossview
 from crossview import (
+    AROWClassifier,
     InputError,
     MultiView,
     MultiViewPAClassifier,
@@ -942,6 +945,32 @@ def test_an_encoder_that_traveled_goes_on_like_the_one_that_stayed(travel):
     assert gone.get_header() == stayed.get_header()
     assert gone.feature_names_in_.tolist() == stayed.feature_names_in_.tolist()
     assert gone.get_feature_names_out().tolist() == stayed.get_feature_names_out().tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"text": ["a__text"], "bins": 4}, {"per": "a__user"}, {"per": "a__user", "max_users": 5}],
+)
+def test_an_encoder_whose_arrays_joblib_maps_into_memory_goes_on(options, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "a__user": rng.integers(9, size=90).astype(str),
+            "a__text": rng.choice(["red wine", "white wine", "beer"], 90),
+            "b__number": rng.normal(size=90),
+        }
+    )
+    y = np.arange(90) % 2
+    model = crossview.make_pipeline(ViewEncoder(**options), AROWClassifier(covariance="diagonal"))
+    model.partial_fit(frame[:60], y[:60], classes=[0, 1])
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    for one in (model, mapped):
+        one.partial_fit(frame[60:], y[60:])
+        for row, label in zip(frame[:3].to_dict("records"), y[:3], strict=True):
+            one.learn_one(row, label)
+    expected, scores = (one.decision_function(frame) for one in (model, mapped))
+    np.testing.assert_array_equal(scores, expected)
 
 
 def test_a_pickle_carries_no_batch():

@@ -248,3 +248,10 @@ def test_labels_that_differ_in_blanks_or_capitals_are_said():
     table = pa.table({"v__x": range(8), "y": ["ja", "nein", "Ja ", "nein"] * 2})
     with pytest.warns(GuessWarning, match="y: 'Ja ' and 'ja' are two classes, and differ in blank"):
         train(table, "y", model="perceptron")
+
+
+def test_categories_that_are_no_text_are_refused_with_what_makes_text_of_them():
+    frame = pd.DataFrame({"a": pd.cut([1, 2, 3, 4], 2), "b": 1.0})
+    with pytest.raises(InputError, match=r"column 'a': holds categories of .*\.astype\(str\)"):
+        ViewEncoder().fit(frame)
+    ViewEncoder().fit(frame.astype({"a": str}))

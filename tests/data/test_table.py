@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -581,6 +582,33 @@ def test_a_missing_file_and_an_empty_glob_are_named(tmp_path):
         open_table(tmp_path)
     with pytest.raises(InputError, match="empty list"):
         open_table([])
+    with pytest.raises(InputError, match="the name of the source is empty"):
+        open_table("")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_name_that_is_not_utf8_is_refused(suffix, tmp_path):
+    table = pl.DataFrame({"a": [1, 2]})
+    write = {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}
+    write[suffix](tmp_path / f"t.{suffix}")
+    name = os.fsdecode(b"K\xf6ln.") + suffix
+    (tmp_path / f"t.{suffix}").rename(tmp_path / name)
+    for source in (tmp_path / name, f"{tmp_path}/*.{suffix}"):
+        with pytest.raises(InputError, match=r"name holds bytes that are not UTF-8.*; rename it"):
+            open_table(source)
+    with pytest.raises(InputError, match="the query holds bytes that are not UTF-8"):
+        open_table(f"FROM '{tmp_path / name}'")
+
+
+def test_a_query_reads_files_whose_columns_are_in_another_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("0.csv").write_text("a,b\n1,2\n")
+    Path("1.csv").write_text("b,a\n4,3\n")
+    with pytest.raises(InputError, match="a query reads them by name: ") as caught:
+        open_table("*.csv")
+    query = str(caught.value).split('"')[1]
+    assert sorted(rows(open_table(query)), key=str) == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
 
 
 @pytest.mark.parametrize(
@@ -645,10 +673,11 @@ def test_a_bad_query_gets_the_first_line_of_the_answer(query, message):
         (7, "from int"),
         (pl.LazyFrame({"a": [1]}), "collect"),
         (pd.DataFrame({"a": [1, "x"]}), "cannot read the data frame"),
+        (pd.DataFrame({"a": pd.arrays.SparseArray([0, 1])}), "cannot read the data frame"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
         (pa.table([[1], [2]], names=["a", "a"]), "two columns are called 'a'"),
     ],
-    ids=["number", "lazy", "mixed", "pandas twice", "arrow twice"],
+    ids=["number", "lazy", "mixed", "sparse", "pandas twice", "arrow twice"],
 )
 def test_what_is_no_table_in_memory(frame, message):
     with pytest.raises(InputError, match=message):
@@ -679,3 +708,24 @@ def test_importing_the_module_loads_no_optional_package():
     heavy = "{'pyarrow', 'duckdb', 'numba', 'sklearn', 'pandas', 'polars'}"
     code = f"import sys, crossview.data.source; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise ModuleNotFoundError", "SQL needs duckdb: pip install duckdb"),
+        (
+            "raise ImportError('libduckdb.so: failed to map segment')",
+            r"duckdb, which is there and cannot be loaded \(libduckdb.so: failed to map segment\)",
+        ),
+    ],
+)
+def test_a_package_that_cannot_be_loaded_is_not_to_be_installed(
+    code, message, tmp_path, monkeypatch
+):
+    (tmp_path / "duckdb.py").write_text(code)
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "duckdb", raising=False)
+    with pytest.raises(InputError, match=message):
+        open_table(tmp_path / "t.csv")

@@ -7,7 +7,16 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import f1_score
 
-from crossview import InputError, MultiView, Scoring, ViewEncoder, compare, describe, train
+from crossview import (
+    InputError,
+    MultiView,
+    Perceptron,
+    Scoring,
+    ViewEncoder,
+    compare,
+    describe,
+    train,
+)
 from crossview.saving.model_files import load
 from training_runs import make_table
 
@@ -96,6 +105,15 @@ def test_what_is_no_encoder_or_scoring_is_refused(options, message, table):
     for call in (train, compare):
         with pytest.raises(InputError, match=message):
             call(table, "y", **options)
+
+
+def test_an_estimator_is_no_name_of_a_model(table):
+    for call in (
+        lambda: train(table, "y", model=Perceptron()),
+        lambda: compare(table, "y", models=[Perceptron()]),
+    ):
+        with pytest.raises(InputError, match=r"a model is given by its name, .* a Perceptron;"):
+            call()
 
 
 def test_scoring_is_checked_where_it_is_made():

@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
 
 from crossview import InputError, MultiView, ViewLayout
@@ -75,3 +76,21 @@ def test_views_are_read_and_selected_by_name():
 def test_impossible_containers_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("kind", ["complex128", "datetime64[s]", "timedelta64[s]"])
+def test_numbers_with_an_imaginary_part_or_a_unit_are_refused(kind):
+    X = np.ones((3, 2), kind)
+    with pytest.raises(InputError, match=f"view 'b' holds {kind}".replace("[", r"\[")):
+        MultiView({"a": np.ones((3, 1)), "b": X})
+    if kind == "complex128":
+        with pytest.raises(InputError, match="view 'b' holds complex128"):
+            MultiView({"a": np.ones((3, 1)), "b": sp.csr_array(X)})
+
+
+def test_an_estimator_that_knows_no_views_is_told_where_the_columns_are():
+    X = MultiView({"a": np.eye(4), "b": np.ones((4, 1))})
+    for call in (np.asarray, lambda X: LogisticRegression().fit(X, [0, 1, 0, 1])):
+        with pytest.raises(InputError, match=r"X\.matrix, the columns of all views side by side"):
+            call(X)
+    LogisticRegression().fit(X.matrix, [0, 1, 0, 1])

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 
 from crossview.catalog.learner import BASELINE, LEARNS_NOTHING, Learner
 from crossview.catalog.learners import LEARNERS, find_learner
-from crossview.catalog.names import check_task, load_object, unknown_name
+from crossview.catalog.names import check_is_name, check_task, load_object, unknown_name
 from crossview.errors import InputError
 
 PREFIX = BASELINE
@@ -134,6 +134,7 @@ def find_model(name: str, task: str, views: Sequence[str]) -> Learner:
     name: as for `find_learner`, or for `find_baseline` with ``baseline:`` in front.
     task {"classification", "regression"}: what is predicted.
     """
+    check_is_name(name)
     if name.startswith(PREFIX):
         return find_baseline(name, task)
     return find_learner(name, task, views)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, closest_names, type_of
 
 # task -> the default metric, and the metrics that every table of a comparison shows
 TASKS: dict[str, tuple[str, ...]] = {
@@ -52,6 +52,15 @@ def check_task(name: str) -> str:
     if name not in TASKS:
         raise unknown_name("task", name, TASKS)
     return name
+
+
+def check_is_name(model: Any) -> None:
+    """Raise an `InputError` for an estimator in place of the name of a model."""
+    if not isinstance(model, str):
+        raise InputError(
+            f"a model is given by its name, such as 'pa:squared', and not as {type_of(model)}; "
+            "train takes its parameters as settings=, and an estimator has fit"
+        )
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from crossview.cli.loading import as_process
 from crossview.cli.words import as_options, never_fail_to_print
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.lazily import load_without_rarely_used
 from crossview.saving.files import naming
 
@@ -68,13 +68,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     crossview 0...
     0
     """
-    load_without_rarely_used()
     try:
+        load_without_rarely_used()
         import typer
 
         from crossview.cli.app import app
+    except KeyboardInterrupt:
+        return _interrupted()
     except ImportError as error:
-        return _refuse(f"the command line needs {error.name}: pip install {error.name}")
+        return _refuse(str(cannot_import("the command line", str(error.name), error)))
     command = typer.main.get_command(app)
     never_fail_to_print()
     with _ending_cleanly():
@@ -100,7 +102,7 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
             status = status()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        status = 130
+        return _interrupted()
     except _Terminated:
         print("crossview: terminated", file=sys.stderr)
         return 143
@@ -116,11 +118,16 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
         if hasattr(error, "format_message"):  # typer's own, whichever click it carries
             path = getattr(getattr(error, "ctx", None), "command_path", "crossview")
             return _refuse(f"{error.format_message().rstrip('.')} (see {path} --help)")
-        if type(error).__name__ == "InvalidParameterError":  # scikit-learn's, without importing it
+        # scikit-learn's, without importing it
+        if type(error).__name__ == "InvalidParameterError":
             return _refuse(str(error))
+        # of Python, NumPy and Arrow, and DuckDB's, without importing it
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+            reason = f" ({error})" if str(error) else ""
+            return _refuse(f"out of memory{reason}; let the process have more, or give fewer rows")
         raise  # a bug
     if status == 130:
-        print("crossview: interrupted", file=sys.stderr)
+        return _interrupted()
     return status if isinstance(status, int) else 0
 
 
@@ -152,6 +159,11 @@ def _drop_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupted() -> int:
+    print("crossview: interrupted", file=sys.stderr)
+    return 130
 
 
 def _refuse(message: str) -> int:

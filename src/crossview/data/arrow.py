@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.views import flat_columns
 
 
@@ -19,8 +19,8 @@ def pyarrow() -> Any:
     """Return the module pyarrow, or raise an error that says how to install it."""
     try:
         import pyarrow
-    except ImportError:
-        raise InputError("reading tables needs pyarrow: pip install pyarrow") from None
+    except ImportError as error:
+        raise cannot_import("reading tables", "pyarrow", error) from None
     return pyarrow
 
 
@@ -139,7 +139,7 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
         else:
             arrow = table.to_arrow()
         return arrow.select(columns)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, TypeError) as error:  # Arrow's TypeError is of sparse columns
         raise InputError(f"cannot read the data frame: {first_line(error)}") from None
 
 
@@ -236,6 +236,8 @@ def _explain(error: Exception, file: str | None, header_lines: int) -> InputErro
     if "httpfs" in text:
         return InputError(f"a remote file needs DuckDB's extension httpfs; install it: {HTTPFS}")
     line = re.search(r"CSV Error on Line: (\d+)", text)
+    if text.startswith("Out of Memory"):
+        return InputError(f"out of memory ({first_line(error)}); let the process have more")
     if "Invalid unicode" in text:  # in a query: files are converted
         return InputError(
             "reads text that is not UTF-8; name the file itself, with encoding=", file=file

@@ -61,6 +61,8 @@ def read_numbers(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
     """Return the targets as finite numbers; `InputError` if one is not, or the length is wrong."""
     y = one_per_row(y, None, learner)
     try:
+        if y.dtype.kind in "cmM":  # NumPy would drop the imaginary part, or the unit
+            raise TypeError
         y = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(

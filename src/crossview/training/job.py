@@ -14,6 +14,7 @@ from sklearn.base import clone
 from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import ENSEMBLE, LEARNERS, find_learner
 from crossview.catalog.members import default_members, make_members
+from crossview.catalog.names import check_is_name
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
@@ -148,6 +149,7 @@ def new_job(
     """
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         encoder.set_params(scale_views=False)
+    check_is_name(model)
     unlabeled = model.startswith(BASELINE)
     unlabeled = unlabeled or any(one.name == model and one.in_memory for one in LEARNERS)
     source = open_labeled(X, y, encoder=encoder, task=task, unlabeled=unlabeled, **of_rows)

@@ -215,7 +215,7 @@ def _choose(
     """Return the positions of the columns of one view."""
     if isinstance(spec, slice):
         return np.arange(n_features)[spec]
-    items = [spec] if isinstance(spec, str | int | np.integer) else list(spec)
+    items = list(spec) if isinstance(spec, Iterable) and not isinstance(spec, str) else [spec]
     patterns = [item for item in items if isinstance(item, str)]
     if items and len(patterns) == len(items):
         if feature_names is None:

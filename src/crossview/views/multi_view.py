@@ -159,6 +159,12 @@ class MultiView:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise InputError(
+            "a MultiView is no array; where one is wanted, as by an estimator of scikit-learn, "
+            "give it X.matrix, the columns of all views side by side"
+        )
+
     def __getitem__(self, key: Any) -> Any:
         """Return a view by its name, or rows by a slice, mask or list of positions."""
         if isinstance(key, str):
@@ -306,6 +312,7 @@ def _assemble(
 def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
     """Return one view as a 2-D array of numbers or CSR of float64, and its column names."""
     if sp.issparse(block):
+        _check_real(block, view)
         check_indices(block)  # scipy would move a wrong column into another view
         # entries of one column are added, which a smaller type may not hold
         return sp.csr_array(block.astype(np.float64, copy=False)), None
@@ -318,6 +325,7 @@ def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
         block = frame.to_numpy()
     try:
         array = np.asarray(block)
+        _check_real(array, view)
         array = array if array.dtype.kind in "biuf" else np.asarray(block, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
@@ -327,6 +335,12 @@ def _as_matrix(block: Any, view: str) -> tuple[Any, tuple[str, ...] | None]:
     if array.ndim != 2:
         raise InputError(f"view {view!r} has {array.ndim} dimension(s); a view must be a 2-D table")
     return array, columns
+
+
+def _check_real(block: Any, view: str) -> None:
+    """Raise an error for numbers of which NumPy would drop the imaginary part, or the unit."""
+    if block.dtype.kind in "cmM":
+        raise InputError(f"view {view!r} holds {block.dtype}; make real numbers of it first")
 
 
 def _as_names(feature_names: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:

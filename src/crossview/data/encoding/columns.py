@@ -102,6 +102,8 @@ def about_unusable(kind: pa.DataType) -> str:
 
     if types.is_list(kind) or types.is_large_list(kind):
         fix = "array_to_string(..., ' ') makes text of it, array_length(...) a number"
+    elif types.is_dictionary(kind):
+        return f"holds categories of {kind.value_type}; make text of them, .astype(str) in pandas"
     else:
         fix = "convert it, for example with epoch(...) or CAST(... AS VARCHAR)"
     return f"holds {kind}, which is neither number, category, text nor date; in SQL, {fix}"
@@ -136,9 +138,13 @@ def _is_number(kind: pa.DataType) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _is_category(kind: pa.DataType) -> bool:
+    import pyarrow as pa
     from pyarrow import types
 
-    return is_text(kind) or bool(types.is_boolean(kind) or types.is_dictionary(kind))
+    if types.is_dictionary(kind):  # of intervals of pandas there is no text
+        inside = kind.value_type
+        return not (types.is_nested(inside) or isinstance(inside, pa.BaseExtensionType))
+    return is_text(kind) or bool(types.is_boolean(kind))
 
 
 def one_array(column: Any) -> pa.Array:

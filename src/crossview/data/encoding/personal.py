@@ -26,6 +26,7 @@ from crossview.data.encoding.cross import (
 )
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
 from crossview.data.encoding.recent_users import RecentUsers
+from crossview.data.encoding.statistics import OwnsArrays
 from crossview.errors import InputError
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
@@ -43,7 +44,7 @@ class _Hashes(NamedTuple):
     prints: np.ndarray
 
 
-class PersonalView:
+class PersonalView(OwnsArrays):
     """The last view of a layout: slots for pairs of a user and a feature of the other views.
 
     shared: the other views.

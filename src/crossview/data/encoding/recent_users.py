@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
+from crossview.data.encoding.statistics import OwnsArrays
 from crossview.errors import InputError
 from crossview.kernels.rows import ONE, ZERO
 from crossview.kernels.text.names import GOLDEN, SHIFT
@@ -18,7 +19,7 @@ from crossview.saving.touched import zeros
 DROPPED = 8
 
 
-class RecentUsers:
+class RecentUsers(OwnsArrays):
     """Places of users, of which the least recently seen ones are dropped, and who has which slot.
 
     most: users with a place.

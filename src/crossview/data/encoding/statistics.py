@@ -6,8 +6,10 @@ many texts count less (tf-idf).
 
 from __future__ import annotations
 
+import copy
 from array import array
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +27,18 @@ FIRST_PLACED = 32
 LAST_PLACED = 4096
 
 
-class Moments:
+class OwnsArrays:
+    """Base class of what is pickled with arrays in which loops write, or that they share."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parts = [v if isinstance(v, tuple) else (v,) for v in state.values()]
+        arrays = [one for part in parts for one in part if isinstance(one, np.ndarray)]
+        if not all(one.flags.writeable for one in arrays):  # joblib has mapped them into memory
+            state = copy.deepcopy(state)
+        self.__dict__.update(state)
+
+
+class Moments(OwnsArrays):
     """Count, mean and sum of squared deviations of each column.
 
     Parameters
@@ -128,7 +141,7 @@ def standardize_rows(
                 standardized[i, c] = values[i, c] / scale
 
 
-class DocumentFrequencies:
+class DocumentFrequencies(OwnsArrays):
     """Number of texts so far that have a word of each slot, column by column.
 
     Parameters
@@ -240,7 +253,7 @@ def weigh_rows(
             weighed[p] /= np.sqrt(sqnorm)
 
 
-class Quantiles:
+class Quantiles(OwnsArrays):
     """Knots of each column, at equally spaced quantiles of its first values.
 
     A learner needs columns that keep their meaning, so the knots stay after `LAST_PLACED` values.

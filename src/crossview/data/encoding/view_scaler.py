@@ -289,6 +289,11 @@ class ViewScaler(ViewTransformer):
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_single"}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_total" in state:  # joblib maps arrays into memory, where a loop cannot write
+            self._total, self.count_ = np.array(self._total), np.array(self.count_)
+
 
 class _SingleRows:
     """The loop for one row at a time, bound to the sums of a scaler and the arrays of a row."""

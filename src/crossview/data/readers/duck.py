@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crossview.data.prefetch import is_prefetched, prefetch, stopped_by
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.saving.files import temporary_folder
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     """
     try:
         import duckdb
-    except ImportError:
-        raise InputError(
-            "reading CSV, JSON lines and SQL needs duckdb: pip install duckdb"
-        ) from None
+    except ImportError as error:
+        raise cannot_import("reading CSV, JSON lines and SQL", "duckdb", error) from None
     with (
         temporary_folder(Path(tempfile.gettempdir())) as folder,
         duckdb.connect(":memory:", config=_CONFIG | {"temp_directory": str(folder)}) as connection,

@@ -29,6 +29,8 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
     Without a format, the ends of the names of the files say it.
     """
     if isinstance(source, str) and is_query(source):
+        if not _is_utf8(source):
+            raise InputError("the query holds bytes that are not UTF-8, which DuckDB cannot read")
         return _entry("query"), source
     if isinstance(source, str) and is_address(source):
         if has_password(source):  # results say what they were made from
@@ -54,6 +56,12 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
             raise InputError("is a pipe, which is read only once; copy it into a file", file=file)
         if not os.path.isfile(file):
             raise InputError("is a device, and no file", file=file)
+        if not _is_utf8(file):
+            raise InputError(
+                "its name holds bytes that are not UTF-8, so Arrow and DuckDB cannot open it; "
+                "rename it, or read it from standard input: - <FILE",
+                file=file,
+            )
     readers = [find_format(file) if format is None else _of_format(format) for file in files]
     for file, reader in zip(files, readers, strict=True):
         if reader is not readers[0]:
@@ -70,8 +78,15 @@ def is_query(source: str) -> bool:
     return bool(_QUERY.match(source)) and not os.path.exists(source)
 
 
+def _is_utf8(text: str) -> bool:
+    """Return whether a text has no bytes that Python could not read, as of old names of files."""
+    return not any("\udc80" <= mark <= "\udcff" for mark in text)
+
+
 def _expand(path: str) -> list[str]:
     """The files that a path or glob names, sorted by name."""
+    if not path:
+        raise InputError("the name of the source is empty; is a variable of the shell not set?")
     if os.path.isdir(path):
         log = os.path.join(path, LOG)
         if os.path.isfile(log):

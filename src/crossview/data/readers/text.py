@@ -301,7 +301,9 @@ class CsvSource(_TextSource):
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names:
                 raise InputError(
-                    f"has its columns in another order than {self.files[0]}", file=file
+                    f"has its columns in another order than {self.files[0]}; a query reads them "
+                    "by name: \"FROM read_csv('*.csv', union_by_name=true)\"",
+                    file=file,
                 )
         quote, null = literal(self._format.quote), ", ".join(map(literal, ["", *self._format.null]))
         return (

@@ -192,8 +192,19 @@ def _is_as_fitted(X: Any, learner: Any) -> bool:
 
 
 def _check_numeric(X: Any) -> None:
-    """Raise an error that names the first column of a data frame that does not hold numbers."""
+    """Raise an error of what is no table of numbers, with the first such column of a data frame."""
     import narwhals.stable.v2 as nw
+
+    if isinstance(X, list | tuple) and X and all(len(getattr(one, "shape", ())) == 2 for one in X):
+        raise InputError(
+            f"X is a {type(X).__name__} of {len(X)} tables; give their views names, such as "
+            "crossview.MultiView({'page': X[0], 'link': X[1]})"
+        )
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":  # NaT would be a number
+        raise InputError(
+            f"X holds {X.dtype}, which is not numeric; encode it first, for example with "
+            "crossview.ViewEncoder"
+        )
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):

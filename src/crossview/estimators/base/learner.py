@@ -170,6 +170,13 @@ class ViewLearner(BaseEstimator):
         state: dict[str, Any] = super().__getstate__()
         return {key: value for key, value in state.items() if key != "_road"}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "_state" in state:  # joblib maps large arrays into memory, where a loop cannot write
+            arrays = state["_state"].items()
+            learned = {k: v if v.flags.writeable else np.array(v) for k, v in arrays}
+            state = state | {"_state": learned}
+        super().__setstate__(state)
+
     # --- parameters ---------------------------------------------------------------------
 
     def check_params(self) -> None:
@@ -496,6 +503,7 @@ class ViewLearner(BaseEstimator):
         header : dict
             Ready for JSON.
         """
+        check_is_fitted(self, "_state")
         return self._header()
 
     def _header(self) -> dict[str, Any]:

@@ -100,6 +100,11 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
         super()._start_state()
         self._share_units()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_state" in state:
+            self._share_units()
+
     def _share_units(self) -> None:
         """Let the experts standardize as the stack does."""
         for expert in self._experts:
