@@ -1,5 +1,6 @@
 """How a command ends: a full disk, a pipe that breaks, signals, two runs; and what is left."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -41,6 +42,10 @@ def names(folder):
     [
         (signal.SIGTERM, 143, "crossview: terminated\n"),
         pytest.param(
+            *(getattr(signal, "SIGHUP", 1), 129, "crossview: terminated\n"),
+            marks=pytest.mark.exhaustive,
+        ),
+        pytest.param(
             *(signal.SIGINT, 130, "crossview: interrupted\n"), marks=pytest.mark.exhaustive
         ),
     ],
@@ -59,6 +64,30 @@ def test_a_signal_leaves_the_state_before(number, status, line, here, request):
     assert process.returncode == status
     assert names(here) == [*before, "p.csv"]
     assert Path("p.csv").read_text() == "old\n"
+
+
+@pytest.mark.exhaustive
+def test_workers_end_with_a_comparison_that_is_killed(here, monkeypatch):
+    monkeypatch.delenv("LOKY_MAX_CPU_COUNT")
+    process = start("compare", "bc.parquet", "--label", "diagnosis", "--jobs", "2")
+
+    def workers():
+        command = ["pgrep", "-P", str(process.pid)]
+        return subprocess.run(command, capture_output=True, text=True).stdout.split()
+
+    def is_alive(pid):
+        stat = Path(f"/proc/{pid}/stat")
+        with contextlib.suppress(OSError):
+            return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+        return False
+
+    wait_for(lambda: len(workers()) >= 2)
+    time.sleep(5.0)  # they load what they need
+    started = workers()
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    wait_for(lambda: not any(map(is_alive, started)))
 
 
 @pytest.mark.exhaustive

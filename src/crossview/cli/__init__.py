@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from crossview.cli.loading import as_process
@@ -103,9 +103,10 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _interrupted()
-    except _Terminated:
-        print("crossview: terminated", file=sys.stderr)
-        return 143
+    except _Terminated as error:
+        with suppress(OSError):  # of a terminal that is closed
+            print("crossview: terminated", file=sys.stderr)
+        return 128 + error.args[0]
     except InputError as error:
         return _refuse(str(error))
     except BrokenPipeError:  # whoever reads has enough
@@ -132,25 +133,41 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
 
 
 class _Terminated(BaseException):
-    """SIGTERM: what is under way is ended as by Ctrl-C, so that nothing is left behind."""
+    """A signal that ends the process: what is under way is ended as by Ctrl-C, with nothing left.
+
+    Its argument is the number of the signal.
+    """
 
 
 @contextmanager
 def _ending_cleanly() -> Iterator[None]:
-    """Raise `_Terminated` at SIGTERM, which otherwise ends the process where it stands."""
+    """Raise `_Terminated` at SIGTERM and at SIGHUP, of a terminal that is closed.
+
+    They otherwise end the process where it stands.  One that is ignored, as by nohup, stays so.
+    """
     if threading.current_thread() is not threading.main_thread():  # the only one with signals
         yield
         return
 
-    def terminate(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # another one must not stop the cleaning
-        raise _Terminated
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    before = {
+        number: signal.getsignal(number)
+        for number in numbers
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN
+    }
 
-    before = signal.signal(signal.SIGTERM, terminate)
+    def terminate(number: int, frame: Any) -> None:
+        for one in before:  # another one must not stop the cleaning
+            signal.signal(one, signal.SIG_IGN)
+        raise _Terminated(number)
+
+    for number in before:
+        signal.signal(number, terminate)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _drop_stdout() -> None:

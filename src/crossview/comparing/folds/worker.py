@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
+import time
 from collections.abc import Callable
 from functools import lru_cache
 from multiprocessing import current_process
@@ -13,8 +15,18 @@ from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
 from crossview.lazily import load_scikit_learn
 
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent is killed, which loky notices after its next task."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
 # before what the tasks need: the process is one of loky, which ran nothing yet
 if current_process().name.startswith("LokyProcess"):
+    if os.name == "posix":  # elsewhere a process keeps the number of its parent
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     load_scikit_learn()
 
 
