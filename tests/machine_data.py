@@ -11,11 +11,11 @@ from crossview.algorithms.machines.state import (
     CROSS_PAIRS,
     MULTI_VIEW,
     TENSOR,
-    Examples,
     Machine,
     Objective,
 )
 from crossview.batch import make_rows, read_only
+from crossview.kernels.rows import Examples
 from crossview.views import ViewLayout
 from reference import machines as reference
 

@@ -27,7 +27,7 @@ MOST_WORSE = 0.1
 # with this one a row is worse
 SURELY = 0.95
 # folds that tell little of an ensemble
-FEW_FOLDS = 2
+FEW_FOLDS = 3
 
 
 def make_answer(
@@ -112,8 +112,8 @@ def _loses(
 ) -> bool:
     """Return whether another row is better by more than the rope, surely or in all metrics.
 
-    The latter counts with two folds only, where weights and cut of an ensemble are those of one
-    other fold; with more, one of twenty models leads in all metrics by luck.
+    The latter counts with few folds, where weights and cut of an ensemble are those of one or two
+    others; with more, one of twenty models leads in all metrics by luck.
     """
     others, few = [one for one in rows if one is not row], len(row.scores) <= FEW_FOLDS
     return any(
