@@ -28,8 +28,13 @@ from crossview.data.server_log import (
 )
 from crossview.errors import InputError
 
-__all__ = ["CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN", "Committed", "Entry", "Group", "main"]
+__all__ = [
+    *("CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN"),
+    *("LENGTH", "Committed", "Entry", "Group", "main"),
+]
 
+# bytes of the number that says how long an answer is
+LENGTH = 8
 # what became of a label: of this prediction, the same as before, another one, of no prediction, of
 # one that has waited too long
 NEW, KNOWN, CONFLICT, UNKNOWN, EXPIRED = "new", "known", "conflict", "unknown", "expired"
@@ -121,7 +126,8 @@ def main() -> None:
             words, known = " ".join(str(error).split()), () if log is None else log.errors
             is_bug = not isinstance(error, (InputError, *known))
             found = f"{type(error).__name__}: {words}" if is_bug else words
-        pickle.dump(found, told)
+        answer = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+        told.write(len(answer).to_bytes(LENGTH, "little") + answer)
         told.flush()
     if log is not None:
         log.close()

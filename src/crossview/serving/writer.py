@@ -1,21 +1,20 @@
-"""The thread that has the log written: many records, one commit."""
+"""Has the log written by a process of its own: many records, one commit."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import pickle
-import subprocess
 import sys
-import threading
 import time
+from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import IO, Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from crossview.data.server_log import Newest
-from crossview.serving.commits import Committed, Entry, Group
+from crossview.serving.commits import LENGTH, Committed, Entry, Group
 from crossview.serving.workers import reason_of
 
 __all__ = ["NotWrittenError", "Writer"]
@@ -59,7 +58,7 @@ class Writer:
     where : path-like
         The folder or the address of the log.
     committed : callable
-        Called in the event loop after a commit, with how far the log is.
+        Called after a commit, with how far the log is.
     most_waiting : int
         More records than that are not taken.
     wait : float or None
@@ -78,14 +77,13 @@ class Writer:
         self._since: float | None = None  # a commit waits for the database
         self.n_commits = 0
         self._committed, self._most = committed, most_waiting
-        self._process: subprocess.Popen[bytes] | None = None
-        self._new, self._n_new, self._waiting = deque[Waiting | None](), 0, 0
+        self._process: Process | None = None
+        self._new, self._n_new, self._waiting = deque[Waiting](), 0, 0
         self._kept: list[Waiting] = []
-        self._lock = threading.Lock()  # of these numbers, and of what is new
-        self._any, self._now = threading.Event(), threading.Event()
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._run, name="crossview-log", daemon=True)
-        self._thread.start()
+        self._ends = False
+        # there is an entry; somebody waits for one, or there are enough
+        self._any, self._now = asyncio.Event(), asyncio.Event()
+        self._task = asyncio.create_task(self._run())
 
     @property
     def failure(self) -> str | None:
@@ -115,70 +113,62 @@ class Writer:
 
     def add(self, entry: Entry, done: asyncio.Future | None = None) -> None:
         """Write an entry soon."""
-        with self._lock:
-            self._waiting += len(entry)
-            self._n_new += len(entry)
-            self._new.append(Waiting(entry, done))
-            is_first, is_enough = len(self._new) == 1, self._n_new >= MOST_RECORDS
-        if is_first:
-            self._any.set()
-        if done is not None or is_enough:
+        self._waiting += len(entry)
+        self._n_new += len(entry)
+        self._new.append(Waiting(entry, done))
+        self._any.set()
+        if done is not None or self._n_new >= MOST_RECORDS:
             self._now.set()
 
     async def write(self, entry: Entry) -> None:
         """Write an entry, and wait for the commit."""
-        done = self._loop.create_future()
+        done = asyncio.get_running_loop().create_future()
         self.add(entry, done)
         await done
 
     async def close(self) -> None:
-        """Write what waits, and end the thread."""
-        with self._lock:
-            self._new.append(None)
+        """Write what waits, and end the process."""
+        self._ends = True
         self._any.set()
         self._now.set()
-        await asyncio.to_thread(self._thread.join)
+        await self._task
 
-    # --- the thread ----------------------------------------------------------------------------
-
-    def _run(self) -> None:
-        more = True
+    async def _run(self) -> None:
         with suppress(OSError):  # or it is tried again
-            self._process = self._start()
+            self._process = await self._start()
+        more = True
         while more:
-            more = self._gather()
+            await self._gather()
             if self._kept or self._failure:
                 self._since = time.monotonic()
-                self._commit()
+                await self._commit()
                 self._since = None
-        self._end()
+            more = not self._ends or bool(self._new)
+        await self._end()
 
-    def _gather(self) -> bool:
-        """Collect entries for one commit; return whether more may come.
+    async def _gather(self) -> None:
+        """Collect entries for one commit, until somebody waits, there are enough, or for long."""
+        if not self._any.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SECONDS_TO_RETRY if self._failure else None):
+                    await self._any.wait()
+        if self._new and not self._now.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MOST_SECONDS):
+                    await self._now.wait()
+        n = 0
+        while self._new and (n < MOST_RECORDS or self._failure):
+            self._kept.append(self._new.popleft())
+            n += len(self._kept[-1].entry)
+        self._n_new -= n
+        if not self._new and not self._ends:
+            self._any.clear()
+            self._now.clear()
 
-        It waits until somebody waits for the commit, there are enough records, or a moment has
-        gone by, and is woken once: each time takes longer than a row.
-        """
-        if self._any.wait(SECONDS_TO_RETRY if self._failure else None):
-            self._now.wait(MOST_SECONDS)
-        n, more = 0, True
-        with self._lock:
-            while self._new and more and (n < MOST_RECORDS or self._failure):
-                one = self._new.popleft()
-                more = one is not None
-                if one is not None:
-                    self._kept.append(one)
-                    n += len(one.entry)
-            self._n_new -= n
-            if not self._new:
-                self._any.clear()
-                self._now.clear()
-        return more
-
-    def _commit(self) -> None:
+    async def _commit(self) -> None:
         entries = [one.entry for one in self._kept]
         now, touches = time.time_ns() // 1000, self._failure is not None
-        found = self._ask(Group(now, self._wait, touches, entries))
+        found = await self._ask(Group(now, self._wait, touches, entries))
         if isinstance(found, str):
             self._failure = found
             dropped = [one for one in self._kept if one.is_dropped]
@@ -189,30 +179,22 @@ class Writer:
             entry.earlier, entry.outcome, entry.result = known
         done, self._kept, self._failure = self._kept, [], None
         self.n_commits += 1
-        self._tell(done, None, found.newest)
+        self._tell(done, None)
+        self._committed(found.newest)
 
-    def _tell(
-        self, entries: list[Waiting], error: Exception | None, newest: Newest | None = None
-    ) -> None:
-        """Wake those who wait, in the event loop."""
-        with self._lock:
-            self._waiting -= sum(len(one.entry) for one in entries)
-
-        def wake() -> None:
-            for _, future in entries:
-                if future is not None and not future.done():
-                    if error is None:
-                        future.set_result(None)
-                    else:
-                        future.set_exception(error)
-            if newest is not None:
-                self._committed(newest)
-
-        self._loop.call_soon_threadsafe(wake)
+    def _tell(self, entries: Sequence[Waiting], error: Exception | None) -> None:
+        """Wake those who wait."""
+        self._waiting -= sum(len(one.entry) for one in entries)
+        for _, future in entries:
+            if future is not None and not future.done():
+                if error is None:
+                    future.set_result(None)
+                else:
+                    future.set_exception(error)
 
     # --- the process ---------------------------------------------------------------------------
 
-    def _ask(self, group: Group) -> Committed | str:
+    async def _ask(self, group: Group) -> Committed | str:
         """Return what became of a group, or why it could not be written.
 
         If the process ends meanwhile, nobody knows, and another one is asked the same: what is in
@@ -221,37 +203,33 @@ class Writer:
         status = None
         for _ in range(2):
             try:
-                process = self._process = self._process or self._start()
-                return cast(Committed | str, _asked(process, group))
+                process = self._process = self._process or await self._start()
+                given, told = process.stdin, process.stdout
+                assert given is not None
+                assert told is not None
+                given.write(pickle.dumps(group, pickle.HIGHEST_PROTOCOL))
+                n = int.from_bytes(await told.readexactly(LENGTH), "little")
+                return cast(Committed | str, pickle.loads(await told.readexactly(n)))
             except (OSError, EOFError, pickle.UnpicklingError):
-                status = self._end()
+                status = await self._end()
         return f"the process that writes it has ended ({reason_of(status)})"
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+    async def _start(self) -> Process:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-c", PROGRAM),
+            stdin=PIPE,
+            stdout=PIPE,
             start_new_session=True,  # a terminal sends its signals to us, and we end it
         )
-        for value in (sys.path, self._where):
-            pickle.dump(value, cast(IO[bytes], process.stdin))
+        assert process.stdin is not None
+        process.stdin.write(pickle.dumps(sys.path) + pickle.dumps(self._where))
         return process
 
-    def _end(self) -> int | None:
+    async def _end(self) -> int | None:
         """End the process, and return its status."""
         process, self._process = self._process, None
         if process is None:
             return None
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):
-                cast(IO[bytes], pipe).close()
-        return process.wait()
-
-
-def _asked(process: subprocess.Popen[bytes], group: Group) -> Any:
-    """Send a group, and return the answer."""
-    given, told = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
-    pickle.dump(group, given, pickle.HIGHEST_PROTOCOL)
-    given.flush()
-    return pickle.load(told)
+        assert process.stdin is not None
+        process.stdin.close()
+        return await process.wait()
