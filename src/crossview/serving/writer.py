@@ -210,7 +210,7 @@ class Writer:
                 given.write(pickle.dumps(group, pickle.HIGHEST_PROTOCOL))
                 n = int.from_bytes(await told.readexactly(LENGTH), "little")
                 return cast(Committed | str, pickle.loads(await told.readexactly(n)))
-            except (OSError, EOFError, pickle.UnpicklingError):
+            except Exception:  # each kind of loop has its own for a pipe that is closed
                 status = await self._end()
         return f"the process that writes it has ended ({reason_of(status)})"
 
