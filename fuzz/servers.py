@@ -1,8 +1,9 @@
 """Kill a server at random moments under load; nothing that it acknowledged may be lost.
 
 Clients remember what was answered: durable predictions, and labels.  The server is stopped for a
-while (SIGSTOP) before one kill in four, and starts again after each.  In the end the log has all of
-that, each label once, and the model of the server is that of a replay, byte by byte.
+while (SIGSTOP) before one kill in four, the process that commits is killed before every other one,
+and the server starts again after each.  In the end the log has all of that, each label once, and
+the model of the server is that of a replay, byte by byte.
 
     python fuzz/servers.py MODEL.safetensors ROWS.jsonl --kills 1000
 
