@@ -1,11 +1,12 @@
 """Kills under load; `fuzz/servers.py` makes more of them."""
 
+import signal
 import sys
 
 import pytest
 
 import forks
-from fuzz.servers import change_and_check, kill_and_check
+from fuzz.servers import change_and_check, kill_and_check, wait_for_port
 from live_servers import make_rows
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9")
@@ -34,3 +35,14 @@ def test_what_was_acknowledged_survives_kills(tmp_path, start):
 def test_changed_requests_are_answered_and_replayed(tmp_path, start):
     statuses = change_and_check(tmp_path, start, draw, 300, seed=0)
     assert {200, 422} <= statuses.keys() <= {200, 207, 404, 409, 413, 422}
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_server_ends_in_order_when_it_is_told_or_its_terminal_is_closed(tmp_path, start, name):
+    errors = tmp_path / "errors"
+    errors.write_text("")
+    server = start(errors)
+    wait_for_port(server, errors)
+    server.kill(getattr(signal, name))
+    server.wait()
+    assert errors.read_text().splitlines()[-1] == "crossview: ended; 0 labels learned"

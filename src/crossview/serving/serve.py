@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["ROLES", "read_tokens", "serve"]
 
 ROLES = ("predict", "label", "operator")
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# a terminal that is closed sends the last one
+SIGNALS = (
+    *(signal.SIGINT, signal.SIGTERM),
+    *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []),
+)
 NEEDED = ("uvicorn", "starlette", "msgspec", "prometheus_client")
 
 
@@ -261,15 +265,23 @@ def _server(config: Any, serving: Any, ready: Callable[[], None]) -> Any:
 def _told_to_end(
     handler: Callable[[int, FrameType | None], None], numbers: Sequence[int] = SIGNALS
 ) -> Iterator[None]:
-    """Have the signals that end a process handled, where this is the thread that gets them."""
+    """Have the signals that end a process handled, where this is the thread that gets them.
+
+    SIGHUP is not, where it is ignored, as by nohup.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = [signal.signal(number, handler) for number in numbers]
+    heeded = [
+        number
+        for number in numbers
+        if number in SIGNALS[:2] or signal.getsignal(number) is not signal.SIG_IGN
+    ]
+    before = [signal.signal(number, handler) for number in heeded]
     try:
         yield
     finally:
-        for number, earlier in zip(numbers, before, strict=True):
+        for number, earlier in zip(heeded, before, strict=True):
             signal.signal(number, earlier)
 
 
