@@ -51,9 +51,10 @@ def names(folder):
     ],
 )
 def test_a_signal_leaves_the_state_before(number, status, line, here, request):
-    # a process in the background may ignore Ctrl-C, and so would the ones that it starts
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
+    # a process in the background may ignore it, and so would the ones that it starts
+    default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    handler = signal.signal(number, default)
+    request.addfinalizer(lambda: signal.signal(number, handler))
     before = names(here)
     Path("p.csv").write_text("old\n")
     process = start(*PREDICT, ENDLESS, "-o", "p.csv")
