@@ -595,6 +595,29 @@ def test_a_stream_takes_the_compiled_road_until_something_changes(name, form, mo
     assert_same_state(model, other)
 
 
+@pytest.mark.parametrize("change", ["array", "update", "parameter", "class"])
+def test_a_change_inside_a_stack_is_seen_by_the_next_row(change):
+    model = new("stacking-pruned")
+    X = np.random.default_rng(0).normal(size=(40, 12))
+    for i, x in enumerate(X):
+        model.predict_one(x)
+        model.learn_one(x, i % 2)
+    before = model.predict_proba_one(X[0])
+    expert = next(one.learner for one in model._experts if "W" in one.learner._state)
+    if change == "array":
+        expert._state["W"] = expert._state["W"] + 1.0
+    elif change == "update":
+        model._state |= {"v": model._state["v"] + 1.0}
+    elif change == "parameter":
+        expert.set_threshold(0.9)
+    else:
+        model.learn_one(X[1], 2)
+    found = model.predict_proba_one(X[0])
+    expected = pickle.loads(pickle.dumps(model)).predict_proba_one(X[0])
+    assert found == expected
+    assert (found == before) == (change == "parameter")
+
+
 def test_an_optimizer_that_needs_all_rows_predicts_single_rows():
     X = np.random.default_rng(0).normal(size=(30, 4))
     model = crossview.FactorizationMachineClassifier(optimizer="lbfgs", random_state=0, n_epochs=2)

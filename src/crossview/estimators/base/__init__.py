@@ -17,12 +17,13 @@ from crossview.estimators.base.learner import ColumnWeights, Takes, ViewLearner
 from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClassifier
 from crossview.estimators.base.online import OnlineClassifier
 from crossview.estimators.base.regressor import OnlineRegressor, ViewRegressor
-from crossview.estimators.base.state import Models, Schema, State, StatePart
+from crossview.estimators.base.state import LearnedState, Models, Schema, State, StatePart
 
 __all__ = [
     "Calibrator",
     "ColumnWeights",
     "Columns",
+    "LearnedState",
     "LinearClassifier",
     "LinearOnlineClassifier",
     "Models",

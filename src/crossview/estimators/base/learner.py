@@ -25,7 +25,7 @@ from crossview.errors import InputError
 from crossview.estimators.base.columns import Columns, read_matrix
 from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.road import Bound, OneExample, Road
-from crossview.estimators.base.state import Models, Schema, State, StatePart
+from crossview.estimators.base.state import LearnedState, Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
 from crossview.estimators.validation import available_if
 from crossview.kernels.rows import Rows
@@ -163,8 +163,11 @@ class ViewLearner(BaseEstimator):
         return True
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_state" and not isinstance(value, LearnedState):
+            value = LearnedState(value)
         super().__setattr__(name, value)
         self.__dict__.pop("_road", None)  # loops are bound to what was there before
+        LearnedState.tell()
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -174,7 +177,7 @@ class ViewLearner(BaseEstimator):
         if "_state" in state:  # joblib maps large arrays into memory, where a loop cannot write
             arrays = state["_state"].items()
             learned = {k: v if v.flags.writeable else np.array(v) for k, v in arrays}
-            state = state | {"_state": learned}
+            state = state | {"_state": LearnedState(learned)}
         super().__setstate__(state)
 
     # --- parameters ---------------------------------------------------------------------

@@ -23,6 +23,7 @@ from crossview.algorithms.calibration import calibrate_several, calibrate_two, w
 from crossview.algorithms.online import Examples
 from crossview.batch import RowBuffers, read_only
 from crossview.estimators.base.names import features_by_view
+from crossview.estimators.base.state import LearnedState
 from crossview.estimators.targets import class_weights
 from crossview.kernels.moments import running_units, units_of
 from crossview.labels import MAX_WEIGHT
@@ -69,6 +70,7 @@ class Road:
 
     def __init__(self, learner: Any, n_entries: int) -> None:
         self._learner, K = learner, learner._n_scores()
+        self._latest: object = None  # of the changes that are known to be of others
         self.lock = Lock()
         self._states = learner._states()
         self._arrays = _arrays(self._states)
@@ -103,8 +105,14 @@ class Road:
 
     def holds(self, learner: Any) -> bool:
         """Return whether the loops are bound to the state that the learner has now."""
-        known = learner is self._learner and learner._has_road(self)
-        return known and _same(self._states, self._arrays)
+        if learner is not self._learner:
+            return False
+        latest = LearnedState.latest
+        if latest is not self._latest:  # it may be another learner that has changed
+            if not (learner._has_road(self) and _same(self._states, self._arrays)):
+                return False
+            self._latest = latest
+        return True
 
     # --- rows ------------------------------------------------------------------------------
 

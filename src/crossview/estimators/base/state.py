@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,36 @@ from crossview.views import ViewLayout
 
 State = dict[str, np.ndarray]
 Schema = dict[str, Array | np.ndarray]
+
+
+class LearnedState(State):
+    """The state of a learner, which tells when an array is replaced.
+
+    ``latest`` is another object after each such change of any state, and of any attribute of a
+    learner: while it is the same, loops that are bound to arrays are bound to those in use.
+    """
+
+    latest: ClassVar[object] = object()
+
+    @classmethod
+    def tell(cls) -> None:
+        """Say that something has changed."""
+        cls.latest = object()
+
+
+def _telling(change: Callable) -> Callable:
+    @functools.wraps(change)
+    def tells(self: LearnedState, *args: Any, **options: Any) -> Any:
+        try:
+            return change(self, *args, **options)
+        finally:
+            self.tell()
+
+    return tells
+
+
+for _name in ("__setitem__", "__delitem__", "__ior__", "update", "setdefault", "pop", "clear"):
+    setattr(LearnedState, _name, _telling(getattr(dict, _name)))
 
 
 class Models(NamedTuple):

@@ -18,7 +18,14 @@ from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
 from crossview.batch import RowBuffers, entries_of, read_only, rows_at, typed_rows
 from crossview.errors import InputError
-from crossview.estimators.base import ColumnWeights, State, StatePart, Takes, ViewLearner
+from crossview.estimators.base import (
+    ColumnWeights,
+    LearnedState,
+    State,
+    StatePart,
+    Takes,
+    ViewLearner,
+)
 from crossview.estimators.base.calibration import portable_calibration
 from crossview.estimators.base.nested import NestedLearners, named_entries, own_layout
 from crossview.estimators.base.road import Bound, OneExample, Road
@@ -186,7 +193,9 @@ class Stacking(NestedLearners):
         own = self.__dict__  # what is written there does not drop the road of single rows
         own["_delays"] = delays.astype(np.int64) if delays.ndim else None
         own["_said_then"] = predictions
-        if not delays.ndim:
+        if delays.ndim:
+            LearnedState.tell()
+        else:
             self._delay[0] = delays
         return self
 

@@ -12,7 +12,7 @@ from crossview._jit import Pass
 from crossview.algorithms import calibration, label_memory
 from crossview.algorithms.stacking import several_classes, two_classes
 from crossview.errors import InputError
-from crossview.estimators.base import OnlineClassifier, State
+from crossview.estimators.base import LearnedState, OnlineClassifier, State
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.second_order import AROWClassifier
 from crossview.estimators.stacking import parameters
@@ -279,6 +279,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
             own = None if delays is None else delays[here]
             then = None if said is None else [said[i] for i in here]
             self.__dict__.update(_delays=own, _said_then=then)
+            LearnedState.tell()
             yield lo, here
 
     def _calibrate(self, found: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
