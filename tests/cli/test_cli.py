@@ -515,10 +515,10 @@ def test_keco_trains_on_rows_without_label_as_compare_does(few, capsys):
     # the same without them
     _, _, err = run(capsys, *train, "pegasos")
     assert err[2].startswith(f"{n} rows, 1,000 steps")
-    assert err[3] == f"{rest} unlabeled rows were skipped"
+    assert err[3] == f"{rest} rows without a label were skipped"
     _, _, err = run(capsys, *train, "svmperf")
     assert err[2].startswith(f"{n} rows, ")
-    assert err[3] == f"{rest} unlabeled rows were skipped"
+    assert err[3] == f"{rest} rows without a label were skipped"
     X, y = crossview.ViewEncoder().fit_transform(columns.filter(known)), y[known].astype(str)
     by_hand = crossview.MultiViewSVMPerf().fit(X, y)
     np.testing.assert_allclose(crossview.load("x.st")[-1].coef_, by_hand.coef_)

@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
+import crossview
 from comparisons import ONE, SOME, make_few, make_frame, thorough
 from crossview import (
     InputError,
@@ -15,6 +16,7 @@ from crossview import (
     PassiveAggressiveClassifier,
     PegasosClassifier,
     Scoring,
+    ViewEncoder,
     progressive,
 )
 from crossview.catalog.learners import find_learner
@@ -284,3 +286,28 @@ def test_rows_without_label_are_learned_and_not_scored_in_a_stream():
     np.testing.assert_array_equal(model.decision_function(X), by_hand.decision_function(X))
     with pytest.raises(InputError, match="the label is missing"):
         list(progressive(PassiveAggressiveClassifier(), batches, classes=["no", "yes"]))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_a_stream_learns_the_rows_with_a_label_and_says_how_many_have_none(task, epochs):
+    rng = np.random.default_rng(0)
+    X = MultiView({"a": rng.normal(size=(200, 3)), "b": rng.normal(size=(200, 2))})
+    y = X["a"][:, 0] + X["b"][:, 0]
+    known = rng.random(200) < 0.7
+    gaps = np.where(known, y, np.nan)
+    if task == "classification":
+        y = np.where(y > 0.0, "yes", "no")
+        gaps = np.where(known, y, None)
+    given = {"encoder": ViewEncoder(scale_views=False), "task": task, "epochs": epochs}
+    model = "pa:squared" if task == "classification" else "linear"
+    found = crossview.train(X, gaps, model=model, in_order=True, **given)
+    alone = crossview.train(X[known], y[known], model=model, in_order=True, **given)
+    assert (found.rows, found.skipped, alone.skipped) == (known.sum(), (~known).sum(), 0)
+    assert f"{(~known).sum()} rows without a label were skipped" in found.lines
+    assert (found.loss, found.metric) == (alone.loss, alone.metric)
+    for name, array in alone.learner.get_state().items():
+        np.testing.assert_array_equal(found.learner.get_state()[name], array)
+    gaps[-1] = None
+    more = crossview.train(X[-2:], gaps[-2:], init=found)
+    assert (more.rows, more.skipped) == (found.rows + known[-2], found.skipped + 2 - known[-2])

@@ -465,8 +465,10 @@ def test_parts_of_rows_know_what_begins_anew_before_them():
     assert set((own + X.layout.block("personal").start).tolist()) == whole[-1][1]
     # the rows with a label; what began anew before one that has none does so before the next
     labels = np.array([None if 0 < i < whole[1][0] + 2 else "a" for i in range(60)])
-    batches = [(X[lo:hi], labels[lo:hi], None) for lo, hi in pairwise(cuts)]
-    kept = [known for known, _, _ in with_label(batches)]
+    carried: list[np.ndarray] = []
+    batches = [with_label(X[lo:hi], labels[lo:hi], None, carried) for lo, hi in pairwise(cuts)]
+    kept = [batch[0] for batch in batches if batch is not None]
+    assert carried == []
     assert [len(some) for some in kept] == [1, 60 - whole[1][0] - 2]
     (first, _, *more) = [(row, len(columns)) for row, columns in kept[1].restarts]
     assert (first, more) == (

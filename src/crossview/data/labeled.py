@@ -176,7 +176,7 @@ class LabeledSource:
         self._unlabeled = unlabeled and not (self._numbers and y is None)
         self._check_sources_of_values(y, weight)
         self._label = y if isinstance(y, str) else None
-        self._y = None if isinstance(y, str) else self._in_memory(y)
+        self._y = None if isinstance(y, str) else self._in_memory(y, classes)
         self._weight = weight if isinstance(weight, str) else None
         self._weights = None if weight is None or self._weight else check_weights(weight)
         self.columns: dict[str, list[str]] = {}
@@ -207,14 +207,14 @@ class LabeledSource:
         if not self.in_memory and y is not None:
             raise InputError("the file has the labels; leave the label out", file=self.file)
 
-    def _in_memory(self, y: Any) -> np.ndarray | None:
-        """Labels that are an array."""
+    def _in_memory(self, y: Any, classes: Sequence[Any] | None) -> np.ndarray | None:
+        """Labels that are an array; a model that knows its classes may get rows of one."""
         if y is None:
             return None
         numbers = self._numbers
         labels = read_targets(y, self._unlabeled) if numbers else share_long(np.asarray(y))
         if not self.has_columns:
-            if not self._numbers:
+            if not self._numbers and classes is None:
                 read_classes(labels, unlabeled=self._unlabeled)
             if len(labels) != self.n_rows:
                 raise InputError(f"{len(labels)} labels for {self.n_rows} rows")

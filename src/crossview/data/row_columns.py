@@ -15,6 +15,7 @@ from crossview.data.encoding.dates import as_times, check_format, is_text
 from crossview.data.source import Batch, Source
 from crossview.errors import GuessWarning, InputError, some_names
 from crossview.labels import MAX_WEIGHT, has_label, known_labels
+from crossview.views import MultiView
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,19 +56,23 @@ def with_row_location(batch: Located) -> Iterator[None]:
         raise InputError(error.message, file=file, row=row, column=error.column) from None
 
 
-def with_label(batches: Iterable[tuple]) -> Iterator[tuple]:
-    """Yield the rows of a stream of batches (X, y, ...) that have a label."""
-    carried: list[np.ndarray] = []  # columns that begin anew, of batches without a label
-    for batch in batches:
-        known = has_label(batch[1])
-        if not known.any():
-            carried += [columns for _, columns in getattr(batch[0], "restarts", None) or ()]
-            continue
-        rows = batch if known.all() else tuple(p if p is None else p[known] for p in batch)
-        if carried:
-            X: Any = rows[0]
-            X.restarts, carried = [*((0, columns) for columns in carried), *X.restarts], []
-        yield rows
+def with_label(
+    X: MultiView, y: np.ndarray, weight: np.ndarray | None, carried: list[np.ndarray]
+) -> tuple[MultiView, np.ndarray, np.ndarray | None] | None:
+    """Return the rows of a batch of a stream that have a label; None if there are none.
+
+    ``carried`` are columns that begin anew, of batches before that had no label.
+    """
+    known = has_label(y)
+    if not known.any():
+        carried += [columns for _, columns in X.restarts or ()]
+        return None
+    if not known.all():
+        X, y, weight = X[known], known_labels(y), None if weight is None else weight[known]
+    if carried:
+        X.restarts = [*((0, columns) for columns in carried), *(X.restarts or ())]
+        carried.clear()
+    return X, y, weight
 
 
 def missing_label() -> str:

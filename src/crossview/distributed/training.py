@@ -233,7 +233,7 @@ def _job(
     if task == "classification" and classes is None and (y is None) != stream.has_columns:
         counts = _label_counts(stream, frames, y, client, n)
         classes = sorted(counts)
-    rows: dict[str, Any] = {"classes": classes}
+    rows: dict[str, Any] = {"classes": classes, "unlabeled": False}
     if counts is not None:
         rows["class_rows"] = [counts[label] for label in classes]
     if stream.has_columns:

@@ -231,7 +231,8 @@ class Trained(SaysMetric, PlotMixin):
         if self.compiled > SECONDS_UNTOLD:
             lines.append(f"compiled for this machine, once: {self.compiled:.0f} s")
         if self.skipped:
-            lines.append(f"{self.skipped:,} unlabeled rows were skipped")
+            what = "row without a label was" if self.skipped == 1 else "rows without a label were"
+            lines.append(f"{self.skipped:,} {what} skipped")
         return lines
 
     def __str__(self) -> str:

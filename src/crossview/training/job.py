@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.learner import BASELINE, Learner
-from crossview.catalog.learners import ENSEMBLE, LEARNERS, find_learner
+from crossview.catalog.learners import ENSEMBLE, find_learner
 from crossview.catalog.members import default_members, make_members
 from crossview.catalog.names import check_is_name
 from crossview.data.encoding.encode import ViewEncoder
@@ -150,9 +150,7 @@ def new_job(
     if settings.get("kernel") == "precomputed":  # rows of kernel values are no views
         encoder.set_params(scale_views=False)
     check_is_name(model)
-    unlabeled = model.startswith(BASELINE)
-    unlabeled = unlabeled or any(one.name == model and one.in_memory for one in LEARNERS)
-    source = open_labeled(X, y, encoder=encoder, task=task, unlabeled=unlabeled, **of_rows)
+    source = open_labeled(X, y, encoder=encoder, task=task, **{"unlabeled": True} | of_rows)
     task = source.task
     scoring.check_task(task)
     entry = _baseline(model, task) or find_learner(model, task, source.layout.names)
@@ -198,7 +196,7 @@ def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: i
         y,
         encoder,
         task=task,
-        unlabeled=entry.learns_unlabeled,
+        unlabeled=True,
         classes=None if classes is None else classes.tolist(),
         **of_rows,
     )

@@ -234,21 +234,21 @@ class Passes:
 
     def _batches(self) -> Iterator[tuple]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
-        here = self.position
+        here, carried = self.position, list[np.ndarray]()
         for X, y, weight, encoder in prefetch(self._encoded()):
-            n_missing = int((~has_label(y)).sum())
-            if n_missing and not self.entry.learns_unlabeled:
-                here.skipped += n_missing if here.number == 1 else 0
-                kept = list(with_label([(X, y, weight)]))
+            n_missing = int((~has_label(y)).sum()) if here.number == 1 else 0
+            known: tuple | None = X, y, weight
+            if self.entry.learns_unlabeled:
+                here.unlabeled += n_missing
             else:
-                here.unlabeled += n_missing if here.number == 1 else 0
-                kept = [(X, y, weight)]
-            for known in kept:
+                here.skipped += n_missing
+                known = with_label(X, y, weight, carried)
+            if known is not None:
                 yield known
                 self.last_rows.add(known[0])
             here.batches += 1
             self.observer.add_rows(len(y))
-            if encoder is not None and self.scored.tally.n_rows:
+            if encoder is not None and self.scored.tally.n_rows and not carried:
                 self._keep(encoder[0])
 
     def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, Any, list[Any] | None]]:
