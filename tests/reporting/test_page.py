@@ -139,7 +139,7 @@ def test_a_notebook_shows_the_answer_and_a_picture(results, kind):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("folds", ["over at most 300 of the rows held out of the first fold"]),
+        ("folds", ["to at most 300 of the rows held out of the first fold"]),
         ("stream", ["the last 27, scored before they were learned", "the last rows of the stream"]),
         ("number", ["strongest of 2 columns", "user__0 × item__1"]),
     ],

@@ -15,7 +15,14 @@ from comparisons import (
     thorough,
     train,
 )
-from crossview import MultiView, Scoring, TrainingObserver, ViewEncoder, evaluate
+from crossview import (
+    MultiView,
+    PassiveAggressiveClassifier,
+    Scoring,
+    TrainingObserver,
+    ViewEncoder,
+    evaluate,
+)
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.comparison import Comparison
@@ -304,6 +311,18 @@ def test_the_last_rows_of_a_stream_are_scored_before_they_are_learned(unlabeled)
     wanted = strong_columns(model, ColumnNames(), X[last])
     assert [one.column for one in kept.columns] == [one.column for one in wanted]
     assert [one.size for one in kept.columns] == pytest.approx([one.size for one in wanted])
+
+
+def test_a_column_that_adds_the_same_to_all_rows_is_not_a_strong_one():
+    X = np.random.default_rng(0).normal([0.0, 0.0, 9.0], size=(200, 3))
+    model = PassiveAggressiveClassifier(fit_intercept=False).fit(X, (X[:, 0] > 0.0) * 1)
+    model._state["W"][:, 0] = [1.0, 0.2, 0.5]
+    found = strong_columns(model, ColumnNames(), MultiView({"all": X}))
+    assert [one.column for one in found] == [f"all: column {i}" for i in (0, 2, 1)]
+    each = X * [1.0, 0.2, 0.5]
+    apart = np.abs(each - each.mean(axis=0)).mean(axis=0)
+    assert [one.size for one in found] == pytest.approx(apart[[0, 2, 1]])
+    assert [one.mean for one in found] == pytest.approx(each.mean(axis=0)[[0, 2, 1]])
 
 
 def test_a_stream_keeps_the_same_in_any_batches(monkeypatch):

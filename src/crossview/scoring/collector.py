@@ -201,10 +201,10 @@ def _largest(X: MultiView, view: str, most: int) -> tuple[list[int], np.ndarray]
 
 
 def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[StrongColumn]:
-    """Return at most 20 columns, those that contribute most to the scores of some rows.
+    """Return at most 20 columns, those whose contributions to the scores of some rows differ most.
 
-    At most 300 rows count, evenly spaced, because rows are often sorted.  A learner without weights
-    of columns has none.
+    One that adds the same to all rows tells no two of them apart.  At most 300 rows count, evenly
+    spaced, because rows are often sorted.  A learner without weights of columns has none.
     """
     try:
         some = np.linspace(0, len(X) - 1, min(len(X), MOST_CONTRIBUTING)).astype(np.intp)
@@ -212,9 +212,11 @@ def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[Stron
     except InputError:
         return []
     n = max(found.shape[0], 1)
-    size = np.bincount(found.indices, np.abs(found.data), minlength=found.shape[1]) / n
     total = np.bincount(found.indices, found.data, minlength=found.shape[1])
     rows = np.bincount(found.indices, minlength=found.shape[1])
+    apart = np.abs(found.data - total[found.indices] / n)
+    size = np.bincount(found.indices, apart, minlength=found.shape[1])
+    size = (size + (n - rows) * np.abs(total) / n) / n
     kept: list[StrongColumn] = []
     places = {
         int(column): (view, i)

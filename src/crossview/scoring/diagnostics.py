@@ -78,7 +78,7 @@ class StrongColumn:
 
     view: str
     column: str
-    size: float  # mean absolute contribution over some rows
+    size: float  # mean absolute difference of contributions over some rows from their mean
     mean: float  # mean contribution of the rows in which it is not 0
     rows: float  # share of the rows in which it is not 0
 

@@ -259,10 +259,10 @@ def _columns(kept: Diagnostics | None) -> Section:
         ]
         for one in kept.columns
     ]
-    header = ["column", "view", "contribution", "mean where not 0", "rows"]
+    header = ["column", "view", "difference", "mean where not 0", "rows"]
     how = (
-        "Contribution: what the score changes without the column, as a mean absolute value over at "
-        f"most {MOST_CONTRIBUTING} of {kept.columns_of}."
+        "A column contributes what the score changes without it. Difference: of the contributions "
+        f"to at most {MOST_CONTRIBUTING} of {kept.columns_of} from their mean, on average."
     )
     if kept.model:
         how = f"Of {kept.model}. {how}"
