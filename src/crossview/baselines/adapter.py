@@ -14,7 +14,7 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
-from crossview.estimators.targets import class_codes, class_weights, read_numbers, row_weights
+from crossview.estimators.targets import class_codes, class_weights, row_weights
 from crossview.views import MultiView, ViewLayout
 
 # rows that are scored at a time, so that a dense matrix of them stays small
@@ -163,7 +163,7 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        y = self._numbers(y, len(rows.indptr) - 1)
         rows, used, weight = self._weighted_rows(rows, sample_weight)
         self._start_state()
         model = self.pipeline(Shape(self.layout_.names, len(used)))

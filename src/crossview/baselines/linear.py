@@ -35,7 +35,7 @@ from crossview.batch import entries_of, read_only
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, Schema, State, StatePart, Takes
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
 from crossview.portable.scoring import ViewSum, split_by_view
@@ -50,6 +50,7 @@ FOLDS = 3
 ITERATIONS_OF_MANY_CLASSES = 100
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
+    "target_scale": TARGET_SCALE,
     "class_weight": ONLINE["class_weight"],
     "calibration": CALIBRATION,
 }

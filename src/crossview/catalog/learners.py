@@ -49,6 +49,8 @@ PENALTY = (0.1, 1.0, 10.0, 100.0, 1000.0)
 AVERAGED: dict[str, tuple] = {"average": (True,)}
 PASSES: dict[str, tuple] = {"epochs": (3, 10)}
 BINNED: dict[str, tuple] = {"bins": (10,)}
+# of numbers that are skewed, as `compare` finds out
+SCALED: dict[str, tuple] = {"target_scale": ("log",)}
 # of views that learn alone; coupled by squares they cost as often as they help
 WEIGHED: dict[str, tuple] = {"view_weights": ("learned",)}
 
@@ -424,6 +426,13 @@ def _kernels(task: str) -> Iterator[Learner]:
     yield replace(keco, grid={**keco.grid, **more})
 
 
+def _of_numbers(entry: Learner) -> Learner:
+    """Targets may be learned on another scale; members of an ensemble have their own."""
+    refined = {} if entry.name == ENSEMBLE else SCALED
+    settable = (*entry.settable, "target_scale")
+    return replace(entry, settable=settable, refined={**refined, **entry.refined})
+
+
 # in the order of the table of `compare`
 LEARNERS: list[Learner] = [
     Learner(
@@ -466,22 +475,27 @@ LEARNERS: list[Learner] = [
     _stacking("classification"),
     _ensemble("classification"),
     *_scikit_learn("classification"),
-    replace(
-        _linear("regression"),
-        name="view:NAME",
-        title="{view} alone",
-        about=_VIEW,
-        effort=0,
-        min_views=2,
+    *map(
+        _of_numbers,
+        (
+            replace(
+                _linear("regression"),
+                name="view:NAME",
+                title="{view} alone",
+                about=_VIEW,
+                effort=0,
+                min_views=2,
+            ),
+            _linear("regression"),
+            _newton("regression"),
+            *_machines("regression"),
+            *_trees("regression"),
+            *_kernels("regression"),
+            _stacking("regression"),
+            _ensemble("regression"),
+            *_scikit_learn("regression"),
+        ),
     ),
-    _linear("regression"),
-    _newton("regression"),
-    *_machines("regression"),
-    *_trees("regression"),
-    *_kernels("regression"),
-    _stacking("regression"),
-    _ensemble("regression"),
-    *_scikit_learn("regression"),
 ]
 
 

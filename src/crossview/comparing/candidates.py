@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from crossview.baselines import baselines as usual_baselines
 from crossview.baselines import find_baseline, find_model
@@ -15,6 +17,7 @@ from crossview.catalog.metrics import metric_of
 from crossview.comparing.run import Run
 from crossview.errors import InputError
 from crossview.estimators.svm.measure import WEIGHTED
+from crossview.estimators.targets import scaled_targets
 from crossview.views import ViewLayout
 
 # multiplications that an exact covariance may cost one fit, at most some seconds, and by second of
@@ -23,6 +26,8 @@ MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
 
 # most columns of tables that are compared with kernels, and what is tried there
 FEW_COLUMNS = 2000
+# of targets whose logarithm is tried; that of an exponential distribution is 2
+LEAST_SKEWNESS = 1.0
 OF_FEW_COLUMNS: dict[str, tuple] = {"kernel": ("rbf",), "lam": (0.0001, 0.001)}
 # by what they bring to the ensemble; views alone stand before what follows the dots
 MOST_GAIN = (
@@ -156,6 +161,40 @@ def choose_learners(
             "no weights; leave the model out"
         )
     return [learner for learner in found if learner not in without]
+
+
+def with_target_scale(
+    learners: Sequence[Learner], y: np.ndarray, grid: Mapping[str, Any]
+) -> list[Learner]:
+    """Return the learners, with the scales of the target that they try.
+
+    That is the logarithm where it may help: targets are 0 or more and skewed, and their logarithms
+    are less so.  A ``grid`` may name others.
+
+    y: the labels.
+    """
+    if "target_scale" in grid:
+        return list(learners)
+    scales: list[str] = []
+    if y.dtype.kind == "f" and len(y) and y.min() >= 0.0:
+        scale = "log" if y.min() > 0.0 else "log1p"
+        skewed = _skewness(y)
+        if skewed > LEAST_SKEWNESS and abs(_skewness(scaled_targets(y, scale))) < skewed:
+            scales = [scale]
+    found = []
+    for one in learners:
+        refined = {name: values for name, values in one.refined.items() if name != "target_scale"}
+        if scales and "target_scale" in one.refined:
+            refined = {"target_scale": tuple(scales), **refined}
+        found.append(replace(one, refined=refined))
+    return found
+
+
+def _skewness(y: np.ndarray) -> float:
+    """Return the third moment of standardized numbers; 0 if they are all the same."""
+    away = y - y.mean()
+    scale = away.std()
+    return float(np.mean((away / scale) ** 3)) if scale > 0.0 else 0.0
 
 
 def _takes_weights(learner: Learner) -> bool:

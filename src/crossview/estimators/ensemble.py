@@ -39,8 +39,8 @@ from crossview.estimators.documentation import (
     with_parameters,
 )
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
-from crossview.estimators.targets import read_numbers, row_weights, several_classes
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
+from crossview.estimators.targets import row_weights, several_classes
 from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -51,6 +51,7 @@ from crossview.views import MultiView
 
 PARAMETERS: dict[str, ParameterDoc] = {
     **VIEWS,
+    "target_scale": TARGET_SCALE,
     "weights": (
         "list of float or None",
         """
@@ -246,8 +247,7 @@ class Ensemble(NestedLearners):
                     one.name,
                     one.learner._portable_scorer(),
                     None if one.view is None else self._slots.names.index(one.view),
-                    calibration=answer.get("calibration"),
-                    units=answer.get("units"),
+                    **{name: answer.get(name) for name in ("calibration", "units", "target_scale")},
                 )
             )
         task = "classes" if hasattr(self, "classes_") else "numbers"
@@ -497,7 +497,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        y = self._numbers(y, len(rows.indptr) - 1)
         self._learn(X, rows, y, row_weights(sample_weight, len(y)))
 
     def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
@@ -507,7 +507,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
         return 1
 
     def _of_scores(self, learner: Any, scores: np.ndarray) -> np.ndarray:
-        return np.asarray(learner._in_units(scores[:, 0])[:, None])
+        return np.asarray(learner._as_targets(learner._in_units(scores[:, 0]))[:, None])
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         return self._blend(rows)

@@ -29,7 +29,7 @@ from crossview.estimators.base.learner import rows_with_views
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import LinearWeights, weights_with_class
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE
+from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE, TARGET_SCALE
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Examples, Rows
 from crossview.portable.scoring import Cosines, Table, ViewSum, split_by_view
@@ -47,6 +47,7 @@ PARAMETERS = {
         *("calibration", "random_state"),
     )
 } | {
+    "target_scale": TARGET_SCALE,
     "forgetting": (
         "float",
         """

@@ -17,6 +17,7 @@ RANGES: dict[str, list] = {
     "class_weight": [StrOptions({"balanced"}), dict, None],
     "calibration": [StrOptions({"sigmoid", "none"})],
     "random_state": ["random_state"],
+    "target_scale": [StrOptions({"linear", "log", "log1p"})],
     "C": [Interval(Real, 0, None, closed="neither")],
     "confidence": [Interval(Real, 0.5, 1, closed="neither")],
     "fit_intercept": ["boolean"],
@@ -50,6 +51,16 @@ CALIBRATION: ParameterDoc = (
     few percent of the pass; where `fit` makes several passes or solves for all rows together, to
     the scores of 3 inner folds, which takes about two more fits.  "none": no `predict_proba`,
     unless the scores are log odds or `calibrate` is called.
+    """,
+)
+
+TARGET_SCALE: ParameterDoc = (
+    '{"linear", "log", "log1p"}',
+    """
+    The scale on which targets are learned.  "log": their logarithm, so that errors are shares of
+    the target and effects multiply, as of prices and durations; all must be above 0.  "log1p": the
+    logarithm of 1 more, as of counts; 0 or more.  Predictions are in the units of the targets, near
+    the median of each row and not its mean; weights and scores are of the logarithm.
     """,
 )
 

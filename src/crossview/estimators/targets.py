@@ -16,6 +16,8 @@ from crossview.labels import MAX_WEIGHT, has_label, places_of
 
 # spare bytes of a label in a model file
 MAX_LABEL_BYTES = 2**16
+# of the prediction of a logarithm: e^170 can still be squared
+LARGEST_EXPONENT = 170.0
 
 
 def read_labels(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
@@ -77,6 +79,30 @@ def read_numbers(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
     if n_rows is not None:
         _check_length(y, n_rows)
     return y
+
+
+def scaled_targets(y: np.ndarray, scale: str) -> np.ndarray:
+    """Return the targets on a ``target_scale``; NaN stays, `InputError` if one has no logarithm."""
+    if scale == "linear":
+        return y
+    wrong = y <= 0.0 if scale == "log" else y < 0.0
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        other = " (log1p: 0 or more)" if scale == "log" and y[row] == 0.0 else ""
+        raise InputError(
+            f"the target {y[row]:g} has no logarithm, which target_scale={scale!r} learns{other}; "
+            "leave the row out, or the scale linear",
+            row=row,
+        )
+    return np.asarray(np.log(y) if scale == "log" else np.log1p(y))
+
+
+def targets_of_scale(values: np.ndarray, scale: str) -> np.ndarray:
+    """Return what is predicted on a ``target_scale`` in the units of the targets."""
+    if scale == "linear":
+        return values
+    exponents = np.minimum(values, LARGEST_EXPONENT)
+    return np.asarray(np.exp(exponents) if scale == "log" else np.expm1(exponents))
 
 
 def one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:

@@ -27,6 +27,7 @@ from crossview.portable.scoring import (
     Blend,
     Machine,
     Member,
+    Model,
     Scorer,
     Stack,
     Table,
@@ -128,8 +129,8 @@ class _Pruning:
         model = self.plan.model
         scores = self._scores(model.scorer, self.rows)
         if model.classes is None:
-            assert model.units is not None
-            return np.asarray(model.units[0] + model.units[1] * scores[:, 0])
+            about = _about(model)
+            return np.array([runtime.says(about, row)[0] for row in scores.tolist()])
         assert model.calibration is not None
         calibration = as_json(model.calibration)
         return np.array([runtime.probabilities(row, calibration) for row in scores.tolist()])
@@ -172,9 +173,7 @@ class _Pruning:
     def says(self, member: Member) -> list[list[float] | None]:
         """Return what a member says of each row."""
         own = self.rows.select(member.view)
-        about = as_json({"calibration": member.calibration, "units": member.units})
-        about = {name: value for name, value in about.items() if value is not None}
-        scores = self._scores(member.scorer, own).tolist()
+        about, scores = _about(member), self._scores(member.scorer, own).tolist()
         found: list[list[float] | None] = [runtime.says(about, row) for row in scores]
         if member.view is not None:
             missing = np.flatnonzero(~own.present[:, 0])
@@ -214,6 +213,8 @@ class _Pruning:
             for member, weight in zip(scorer.members, _weights_of(scorer), strict=False):
                 slope = 1.0 if member.calibration is None else member.calibration.slope
                 unit = 1.0 if member.units is None else float(member.units[1])
+                if member.target_scale is not None:  # by how much an exponential grows
+                    unit *= float(np.mean([said[0] for said in self.says(member) if said]))
                 part = abs(float(weight)) * slope * unit
                 parts.append((member.scorer, self.rows.select(member.view), part))
         for own, rows, weight in parts:
@@ -439,6 +440,12 @@ def _without_members(scorer: Stack | Blend) -> Any:
     other = type(scorer)(**vars(scorer))
     other.members = []
     return other
+
+
+def _about(model: Model | Member) -> dict[str, Any]:
+    """Return what makes an answer of a score, as `runtime.says` takes it."""
+    parts = {name: getattr(model, name) for name in ("calibration", "units", "target_scale")}
+    return {name: as_json(value) for name, value in parts.items() if value is not None}
 
 
 def _inputs(scorer: Stack | Blend, found: list[list[float] | None]) -> np.ndarray:

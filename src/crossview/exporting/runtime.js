@@ -20,7 +20,7 @@ export function load(description) {
   };
   const named = (p) => Object.fromEntries(p.map((one, k) => [String(classes[k]), one]));
   const decide = (scores) => {
-    if (!classes) return inUnits(scores[0]);
+    if (!classes) return asTarget(model, inUnits(scores[0]));
     if (classes.length === 1) return classes[0];
     if (scores.length > 1) return classes[scores.indexOf(Math.max(...scores))];
     const {threshold} = model;
@@ -543,7 +543,13 @@ function says(member, views) {
   const {view, scorer, calibration, units} = member;
   const scores = score(scorer, view === undefined ? views : [views[view]]);
   if (calibration) return probabilities(scores, calibration);
-  return units ? [units[0] + units[1] * scores[0]] : scores;
+  return units ? [asTarget(member, units[0] + units[1] * scores[0])] : scores;
+}
+
+/** A number that is predicted on a scale of the targets in their units. */
+function asTarget({target_scale: scale}, value) {
+  if (!scale) return value;
+  return (scale === "log" ? Math.exp : Math.expm1)(Math.min(value, 170));
 }
 
 function blend(node, views) {

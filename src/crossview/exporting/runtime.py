@@ -94,7 +94,7 @@ class Model:
 
     def _decide(self, scores):
         if self.classes is None:
-            return self._in_units(scores[0])
+            return _as_target(self._model, self._in_units(scores[0]))
         if len(self.classes) == 1:
             return self.classes[0]
         if len(scores) > 1:
@@ -673,8 +673,15 @@ def says(node, scores):
     if "calibration" in node:
         return probabilities(scores, node["calibration"])
     if "units" in node:
-        return [node["units"][0] + node["units"][1] * scores[0]]
+        return [_as_target(node, node["units"][0] + node["units"][1] * scores[0])]
     return scores
+
+
+def _as_target(node, value):
+    """Return a number that is predicted on a scale of the targets in their units."""
+    if "target_scale" not in node:
+        return value
+    return (math.exp if node["target_scale"] == "log" else math.expm1)(min(value, 170.0))
 
 
 def _says(node, views):

@@ -43,6 +43,8 @@ from crossview.portable.scoring import (
 Vector = Any
 LEAST = 1e-6  # of the probabilities of experts
 LEAST_OF_MEMBERS = 1e-4
+# of the prediction of a logarithm
+LEAST_EXPONENT, LARGEST_EXPONENT = -745.0, 170.0
 SECONDS_OF_DAY = 86_400.0
 
 
@@ -217,7 +219,7 @@ class _Lowering:
         own = self._view_scores(model.scorer, views)
         if model.classes is None:
             mean, scale = (0.0, 1.0) if model.units is None else map(float, model.units)
-            prediction = self._scaled(scores, scale, [mean])
+            prediction = self._as_target(self._scaled(scores, scale, [mean]), model.target_scale)
             own = [self._scaled(one, scale, [mean]) for one in own]
             return Answers(prediction, None, None, self._of_views(views, own))
         index, p = self._index(scores), None
@@ -738,8 +740,16 @@ class _Lowering:
         if node.calibration is not None:
             return self.ops.keep(self._probabilities(scores, node.calibration, n_classes))
         if node.units is not None:
-            return self._scaled(scores, float(node.units[1]), [float(node.units[0])])
+            own = self._scaled(scores, float(node.units[1]), [float(node.units[0])])
+            return self._as_target(own, node.target_scale)
         return scores
+
+    def _as_target(self, values: Vector, scale: str | None) -> Vector:
+        """Return what is predicted on a scale of the targets in their units."""
+        if scale is None:
+            return values
+        found = self.ops.unary("exp", self.ops.clip(values, LEAST_EXPONENT, LARGEST_EXPONENT))
+        return found if scale == "log" else self.ops.sub(found, self.one)
 
     def _blend(self, node: Blend, views: Sequence[_View | None]) -> Vector:
         ops, z = self.ops, self.ops.constant(node.intercept)

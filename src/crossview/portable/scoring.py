@@ -250,7 +250,8 @@ class Member:
     scorer: Scorer
     view: int | None
     calibration: Calibration | None = None  # of a classifier
-    units: np.ndarray | None = None  # mean and scale; of a regressor: mean + scale s
+    units: np.ndarray | None = None  # mean and scale; of a regressor: mean + scale s ...
+    target_scale: str | None = None  # ... or its exponential ("log"), or that less 1 ("log1p")
 
 
 @dataclass
@@ -306,7 +307,7 @@ class Model:
 
     A classifier predicts ``classes[1]`` of two if ``s > 0``, or if its probability is above the
     threshold where there is one; of more the first class with the highest score.  A regressor
-    predicts ``units[0] + units[1] s``.
+    predicts ``units[0] + units[1] s``, or as ``target_scale`` of a `Member` says.
     """
 
     learner: str  # name of the class
@@ -318,3 +319,4 @@ class Model:
     calibration: Calibration | None = None  # None of a classifier: it has no probabilities
     threshold: float | None = None
     units: np.ndarray | None = None
+    target_scale: str | None = None

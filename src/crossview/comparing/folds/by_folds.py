@@ -18,7 +18,7 @@ from crossview.comparing.answer import (
     fold_difference,
     make_answer,
 )
-from crossview.comparing.candidates import choose_learners
+from crossview.comparing.candidates import choose_learners, with_target_scale
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
@@ -110,6 +110,7 @@ def _compare_folds(
     of_views = numbers_of(source, first.X_train)
     # which ones are affordable depends on the columns that occur
     run.learners = choose_learners(run, first.X_train.layout, len(data.y), **given)
+    run.learners = with_target_scale(run.learners, data.y, run.grid)
     known = fingerprint(
         *(data.y, protocol.cv, protocol.repeats, protocol.in_order),
         *(repr(one) for one in (_options(run), run.problem.chosen_by, _encoding(source))),

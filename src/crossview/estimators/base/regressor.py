@@ -20,15 +20,22 @@ from crossview.estimators.base.single_rows import (
     learn_between_restarts,
 )
 from crossview.estimators.base.state import Models, Schema, State, StatePart
-from crossview.estimators.targets import read_numbers, row_weights
+from crossview.estimators.documentation import with_parameters
+from crossview.estimators.targets import read_numbers, row_weights, scaled_targets, targets_of_scale
 from crossview.kernels.moments import merged_moments, running_units, units_of
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import MAX_FINITE, Array
 from crossview.views import check_rows
 
 
+@with_parameters
 class ViewRegressor(RegressorMixin, ViewLearner):
-    """Base class of the regressors: predictions in the units of the targets."""
+    """Base class of the regressors: predictions in the units of the targets.
+
+    Scores, weights and contributions are on the scale of ``target_scale``.
+    """
+
+    target_scale: str = "linear"
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the predicted target of each row.
@@ -44,7 +51,7 @@ class ViewRegressor(RegressorMixin, ViewLearner):
             In the units of the training targets.
         """
         check_is_fitted(self, "_state")
-        return self._in_units(self._scores_of(X)[:, 0])
+        return self._as_targets(self._in_units(self._scores_of(X)[:, 0]))
 
     def predict_one(self, x: Any) -> float | None:
         """Return the predicted target of one row; None before the first row was learned.
@@ -66,14 +73,43 @@ class ViewRegressor(RegressorMixin, ViewLearner):
                     return road.predict()
         if not hasattr(self, "_state"):
             return None
-        return float(self._in_units(self._joint_scores(self._read_one(x, learn=False))[0, 0]))
+        score = self._joint_scores(self._read_one(x, learn=False))[0]
+        return float(self._as_targets(self._in_units(score))[0])
+
+    def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
+        """Return the targets on their scale, none missing.
+
+        NaN where a learner of unlabeled rows has none.
+        """
+        return scaled_targets(read_numbers(y, n_rows, type(self).__name__), self.target_scale)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as of any learner."""
+        if not self._params_changed:
+            self.__dict__["_learned_scale"] = self.target_scale
+        return super().set_params(**params)
+
+    def check_fits_state(self) -> None:
+        """Raise an error if the learned state does not fit parameters that were set since."""
+        learned = self.__dict__.get("_learned_scale")
+        if self._params_changed and learned != self.target_scale:
+            raise InputError(
+                f"target_scale={self.target_scale!r}, and what was learned is on the scale "
+                f"{learned!r}; fit again, or set it back"
+            )
+        super().check_fits_state()
+
+    def _as_targets(self, values: np.ndarray) -> np.ndarray:
+        """Return predictions on the scale of the targets in their units."""
+        return targets_of_scale(values, self.target_scale)
 
     def _n_scores(self) -> int:
         return 1
 
     def _portable_answer(self) -> dict[str, Any]:
         mean = float(self._in_units(np.zeros(1))[0])
-        return {"units": np.array([mean, self._score_scale()])}
+        scale = None if self.target_scale == "linear" else self.target_scale
+        return {"units": np.array([mean, self._score_scale()]), "target_scale": scale}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the R² of the predictions.
@@ -131,10 +167,6 @@ class OnlineRegressor(ViewRegressor):
     ) -> int:
         """Make one pass over the rows; see `pass_over`."""
         raise NotImplementedError
-
-    def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
-        """Return the targets, none missing; NaN where a learner of unlabeled rows has none."""
-        return read_numbers(y, n_rows, type(self).__name__)
 
     # --- learning -------------------------------------------------------------------
 
@@ -195,7 +227,7 @@ class OnlineRegressor(ViewRegressor):
         return not np.isnan(self._numbers([y], 1)[0])
 
     def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
-        target = np.array([np.nan if y is None else float(y)])
+        target = np.array([np.nan]) if y is None else self._numbers([y], 1)
         weight = row_weights(sample_weight, 1)
         rows = self._read_one(x, learn=True)
         if not hasattr(self, "_state"):
@@ -234,7 +266,7 @@ class OnlineRegressor(ViewRegressor):
         if nonfinite_row >= 0 and alone:
             units[:] = before
         check_learned(nonfinite_row, alone=alone)
-        return mean[:-1] + scale[:-1] * scores[:, 0]
+        return self._as_targets(mean[:-1] + scale[:-1] * scores[:, 0])
 
     # --- targets and their units ------------------------------------------------------
 

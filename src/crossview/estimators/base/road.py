@@ -287,7 +287,7 @@ class NumberRoad(Road):
 
     def __init__(self, learner: Any, n_entries: int) -> None:
         super().__init__(learner, n_entries)
-        self._units = learner._state["units"]
+        self._units, self._linear = learner._state["units"], learner.target_scale == "linear"
         self._after, self._target, self._own_weight = np.zeros(3), np.zeros(1), np.zeros(1)
         self._mean, self._scale = np.zeros(2), np.zeros(2)
         rows = read_only(self._target), read_only(self._own_weight)
@@ -295,7 +295,7 @@ class NumberRoad(Road):
 
     def knows(self, y: Any, sample_weight: Any) -> bool:
         """Return whether it learns rows with this target and weight."""
-        plain = type(y) in (float, int) and math.isfinite(y)
+        plain = type(y) in (float, int) and math.isfinite(y) and (self._linear or y > 0.0)
         return self.learn is not None and plain and usable_weight(sample_weight)
 
     def predict(self) -> float:
@@ -303,12 +303,15 @@ class NumberRoad(Road):
         assert self.score is not None
         self.score()
         mean, scale = units_of(*self._units.tolist())
-        return float(mean + scale * float(self.scores[0, 0]))
+        value = mean + scale * float(self.scores[0, 0])
+        return value if self._linear else float(self._learner._as_targets(np.array([value]))[0])
 
     def learn_row(self, x: Any, y: Any, sample_weight: float) -> int | None:
         """Learn a row; return -1, 0 for one that was left out, None for one of another way."""
         if not (self.knows(y, sample_weight) and self.take(x)):
             return None
+        if not self._linear:
+            y = self._learner._numbers([y], 1)[0]
         before = self._units.copy()
         self._after[:] = before
         self._target[0], self._own_weight[0] = y, sample_weight

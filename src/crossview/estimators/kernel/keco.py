@@ -16,7 +16,7 @@ from crossview.estimators.documentation import document_parameters, with_paramet
 from crossview.estimators.kernel.classifier import KernelClassifier
 from crossview.estimators.kernel.learner import KernelLearner
 from crossview.estimators.kernel.parameters import KERNEL, KERNEL_ATTRIBUTES
-from crossview.estimators.targets import one_per_row, read_numbers
+from crossview.estimators.targets import one_per_row, read_numbers, scaled_targets
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.labels import has_label
 
@@ -213,7 +213,8 @@ class KeCoRegressor(KernelLearner, OnlineRegressor):
         y = one_per_row(y, n_rows, name).astype(object)
         missing = ~has_label(y)
         y[missing] = 0.0
-        return np.where(missing, np.nan, read_numbers(y, n_rows, name))
+        numbers = read_numbers(y, n_rows, name)
+        return scaled_targets(np.where(missing, np.nan, numbers), self.target_scale)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._check_budget()

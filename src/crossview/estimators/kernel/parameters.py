@@ -1,7 +1,7 @@
 """Parameters and attributes that KeCo and Pegasos share, documented once."""
 
 from crossview.estimators.documentation import ParameterDoc
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 
 KERNEL: dict[str, ParameterDoc] = {
     "views": (
@@ -144,6 +144,7 @@ KERNEL: dict[str, ParameterDoc] = {
     ),
     "verbose": ("bool", "Whether to show a progress bar on stderr (needs rich)."),
     "random_state": ONLINE["random_state"],
+    "target_scale": TARGET_SCALE,
 }
 
 KERNEL_ATTRIBUTES: dict[str, ParameterDoc] = ATTRIBUTES | {

@@ -109,6 +109,7 @@ CLASSIFIER: dict[str, ParameterDoc] = _MACHINE | {
 }
 
 REGRESSOR: dict[str, ParameterDoc] = _MACHINE | {
+    "target_scale": parameters.TARGET_SCALE,
     "loss": (
         '{"squared", "huber"}',
         """

@@ -2,10 +2,11 @@
 
 from crossview.estimators.documentation import ParameterDoc
 from crossview.estimators.parameters import ATTRIBUTES as SHARED
-from crossview.estimators.parameters import ONLINE, VIEWS
+from crossview.estimators.parameters import ONLINE, TARGET_SCALE, VIEWS
 
 STACK: dict[str, ParameterDoc] = {
     **VIEWS,
+    "target_scale": TARGET_SCALE,
     **{name: ONLINE[name] for name in ("class_weight", "random_state")},
     "shuffle": (
         "bool",

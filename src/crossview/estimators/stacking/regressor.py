@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview._jit import Pass
 from crossview.algorithms.stacking import numbers
+from crossview.errors import InputError
 from crossview.estimators.base import OnlineRegressor
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import MultiViewMachineRegressor
@@ -83,6 +84,14 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     """
 
     _nested_kind = OnlineRegressor
+
+    def _check_nested(self, name: str, learner: Any) -> None:
+        super()._check_nested(name, learner)
+        if learner.target_scale != "linear":
+            raise InputError(
+                f"{name} has target_scale={learner.target_scale!r}; experts learn on the scale of "
+                "the stack: set it there"
+            )
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_regressors(self.layout_)

@@ -24,11 +24,10 @@ from crossview.estimators.base import (
 )
 from crossview.estimators.base.learner import rows_with_views
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, VIEWS
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
     class_codes,
     class_weights,
-    read_numbers,
     row_weights,
     several_classes,
 )
@@ -51,6 +50,7 @@ from crossview.saving.schema import Array
 from crossview.views import MultiView, ViewLayout
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
+    "target_scale": TARGET_SCALE,
     "additive": (
         "bool",
         """
@@ -476,7 +476,7 @@ class MultiViewTreesRegressor(TreesModel, ViewRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        y = read_numbers(y, len(rows.indptr) - 1, type(self).__name__)
+        y = self._numbers(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
         used = np.flatnonzero(weight)
         with threadpool_limits(int(self.n_jobs)):

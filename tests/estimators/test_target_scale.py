@@ -1,0 +1,134 @@
+"""Regressors that learn the logarithm of the target."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import crossview
+from crossview import InputError, export, load, save
+from crossview.catalog.learners import known_learners
+from crossview.comparing.candidates import with_target_scale
+from crossview.exporting import runtime
+
+rng = np.random.default_rng(0)
+X = crossview.MultiView({"a": rng.normal(size=(240, 3)), "b": rng.normal(size=(240, 2))})
+Y = np.exp(8.0 + X["a"][:, 0] + 0.5 * X["b"][:, 1] + 0.1 * rng.normal(size=240))
+SCALES = {"log": (np.log, np.exp), "log1p": (np.log1p, np.expm1)}
+ENTRIES = {one.name: one for one in known_learners("regression", X.layout.names)}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", [name for name in ENTRIES if name != "keco"])
+def test_predictions_are_those_of_the_logarithm(name, scale):
+    log, exp = SCALES[scale]
+    entry = ENTRIES[name]
+    own = entry.select_view(X)
+    of_logs = entry.make(random_state=0).fit(own, log(Y))
+    model = entry.make(random_state=0, target_scale=scale).fit(own, Y)
+    np.testing.assert_array_equal(model.predict(own), exp(of_logs.predict(own)))
+    one = own[:1]
+    assert model.predict_one(one) == pytest.approx(model.predict(one)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fm", "stacking", "newton"])
+def test_a_stream_of_single_rows_is_the_stream_of_batches(name):
+    entry = ENTRIES[name]
+    one_by_one, batches = (
+        entry.make(random_state=0, target_scale="log", **entry.passes(1)) for _ in range(2)
+    )
+    if name == "fm":
+        one_by_one.set_params(early_stopping=False)
+        batches.set_params(early_stopping=False)
+    said = []
+    for i in range(60):
+        said.append(one_by_one.predict_one(X.matrix[i]) if i else 1.0)
+        one_by_one.learn_one(X.matrix[i], float(Y[i]))
+    found = batches.score_then_learn(X[:60].matrix, Y[:60])
+    np.testing.assert_array_equal(one_by_one.predict(X[60:].matrix), batches.predict(X[60:].matrix))
+    np.testing.assert_array_equal(found[1:], said[1:])
+
+
+def test_a_target_without_a_logarithm_is_refused():
+    y = Y.copy()
+    y[7] = 0.0
+    model = crossview.MultiViewRidge(target_scale="log")
+    with pytest.raises(InputError, match=r"row 7: the target 0 has no logarithm.* \(log1p: 0 or"):
+        model.fit(X, y)
+    assert model.set_params(target_scale="log1p").fit(X, y).predict(X).min() > -1.0
+    online = crossview.FactorizationMachineRegressor(target_scale="log1p", early_stopping=False)
+    online.learn_one({"a": 1.0}, 2.0).learn_one({"a": 2.0}, 3.0)
+    before = online.predict_one({"a": 1.0})
+    with pytest.raises(InputError, match="the target -1 has no logarithm"):
+        online.learn_one({"a": 1.0}, -1.0)
+    assert online.predict_one({"a": 1.0}) == before
+
+
+def test_what_was_learned_on_one_scale_is_not_read_on_another():
+    model = crossview.MultiViewRidge(target_scale="log").fit(X, Y)
+    before = model.predict(X)
+    model.set_params(target_scale="linear")
+    with pytest.raises(InputError, match="what was learned is on the scale 'log'; fit again, or"):
+        model.predict(X)
+    np.testing.assert_array_equal(model.set_params(target_scale="log").predict(X), before)
+    model.set_params(target_scale="linear").fit(X, Y).set_params(alpha=2.0)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_experts_learn_on_the_scale_of_their_stack():
+    machine = crossview.FactorizationMachineRegressor(target_scale="log", early_stopping=False)
+    stack = crossview.OnlineStackingRegressor(experts=[("fm", machine)])
+    with pytest.raises(InputError, match=r"expert 'fm' has target_scale='log'.*set it there"):
+        stack.fit(X.matrix, Y)
+
+
+@pytest.mark.parametrize("kind", ["stack", "ensemble"])
+@pytest.mark.parametrize("target", ["py", "json", "sql", "onnx"])
+def test_a_file_and_its_exports_predict_the_same(kind, target, tmp_path):
+    if target == "onnx":
+        pytest.importorskip("onnx")
+    learner = crossview.OnlineStackingRegressor(target_scale="log1p", random_state=0)
+    if kind == "ensemble":
+        members = [
+            ("ridge", crossview.MultiViewRidge(target_scale="log")),
+            ("trees", crossview.MultiViewTreesRegressor(max_iter=5, random_state=0)),
+        ]
+        learner = crossview.EnsembleRegressor(members=members, weights=[0.7, 0.4])
+    table = pd.DataFrame({f"{v}__{i}": X[v][:, i] for v in X.layout.names for i in range(2)})
+    model = crossview.make_pipeline(crossview.ViewEncoder(), learner).fit(table, Y)
+    expected = model.predict(table)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(table), expected)
+    # whatever is written is compared with the model before
+    export(tmp_path / "model", tmp_path / f"model.{target}")
+    if target == "json":
+        scorer = runtime.Model(json.loads((tmp_path / "model.json").read_text()))
+        found = [scorer.predict(one) for one in table[:5].to_dict("records")]
+        np.testing.assert_allclose(found, expected[:5], rtol=1e-12)
+
+
+def test_compare_tries_the_logarithm_of_a_skewed_target_alone():
+    learners = list(ENTRIES.values())
+
+    def tried(y, grid=None):
+        return {
+            one.refined.get("target_scale") for one in with_target_scale(learners, y, grid or {})
+        }
+
+    assert tried(Y) == {("log",), None}  # an ensemble tries nothing
+    assert tried(np.floor(Y / Y.mean())) == {("log1p",), None}
+    for y in (np.log(Y), -Y, Y - 2.0 * Y.min(), np.ones(9)):
+        assert tried(y) == {None}
+    assert tried(-Y, {"target_scale": ["log"]}) == {("log",), None}
+
+
+def test_compare_chooses_the_logarithm_where_effects_multiply():
+    answer = crossview.compare(
+        X, Y, task="regression", models=["ridge", "linear"], cv=3, budget=None
+    )
+    assert all(one.get("target_scale") == "log" for row in answer.rows for one in row.chosen)
+    assert "target_scale=log" in " ".join(answer.train_options)
+    given = {"models": ["ridge"], "cv": 3, "budget": None}
+    straight = crossview.compare(X, np.log(Y), task="regression", **given)
+    assert not any("target_scale" in one for one in straight.rows[0].chosen)
