@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from crossview import (
     Checkpoint,
     InputError,
+    LearnedRowsWarning,
     MultiView,
     ViewEncoder,
     ViewReader,
@@ -344,7 +345,8 @@ def test_learning_from_a_file_is_learning_from_memory(clicks, tmp_path):
         # the model knows how to read a file
         answer = predict(tmp_path / "m.st", file)
         assert answer.equals(predict(memory.fitted, X))
-        assert evaluate(tmp_path / "m.st", file).n_rows == len(y)
+        with pytest.warns(LearnedRowsWarning, match="100% of the rows"):
+            assert evaluate(tmp_path / "m.st", file).n_rows == len(y)
     with pytest.raises(InputError, match="is svmlight, and the model reads vw"):
         predict(tmp_path / "m.st", next(iter(how)))
 
