@@ -33,7 +33,13 @@ GROUPS = {
         *("CumulativeErrorDisplay", "ExpertWeightsDisplay", "LearningCurveDisplay"),
     ),
     "Errors and warnings": (
-        *("InputError", "LabelOrderWarning", "LeakWarning", "OneClassWarning"),
+        *(
+            "InputError",
+            "LabelOrderWarning",
+            "LeakWarning",
+            "LearnedRowsWarning",
+            "OneClassWarning",
+        ),
         "GuessWarning",
     ),
 }

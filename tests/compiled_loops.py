@@ -31,6 +31,8 @@ LOOPS = {
     "crossview.kernels.text.names.hash_names": 1,
     "crossview.kernels.text.svmlight.parse_svmlight": 1,
     "crossview.kernels.text.vw.parse_vw": 1,
+    "crossview.kernels.row_hashes.hash_cells": 1,
+    "crossview.kernels.row_hashes.hash_entries": 1,
     "crossview.kernels.rows.score_views": 1,
     "crossview.data.encoding.statistics.weigh_rows": 1,
     "crossview.data.encoding.fill.fill_rows": 1,

@@ -21,6 +21,7 @@ from crossview.errors import GuessWarning as GuessWarning
 from crossview.errors import InputError as InputError
 from crossview.errors import LabelOrderWarning as LabelOrderWarning
 from crossview.errors import LeakWarning as LeakWarning
+from crossview.errors import LearnedRowsWarning as LearnedRowsWarning
 from crossview.errors import OneClassWarning as OneClassWarning
 from crossview.errors import UnusedColumnsWarning as UnusedColumnsWarning
 from crossview.estimators.coupled import MultiViewPAClassifier as MultiViewPAClassifier

@@ -92,6 +92,10 @@ class LeakWarning(UserWarning):
     """
 
 
+class LearnedRowsWarning(UserWarning):
+    """Warning that a model is evaluated on rows that it has learned, which it knows too well."""
+
+
 class UnusedColumnsWarning(UserWarning):
     """Warning that columns are in no view, although nobody left them out."""
 

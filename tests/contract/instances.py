@@ -26,6 +26,7 @@ from crossview import (
     KeCoRegressor,
     LateFusionClassifier,
     LateFusionRegressor,
+    MultiView,
     MultiViewLogisticRegression,
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
@@ -48,6 +49,7 @@ from crossview import (
     ViewEncoder,
     open_rows,
 )
+from crossview.data.row_sketch import hash_rows
 
 N_COLUMNS = 12
 WIDTHS = [4, 3, 5]
@@ -431,6 +433,11 @@ def calls_of_every_loop():
             Path(folder, f"t.{end}").write_text(f"{line}\n")
             list(open_rows(Path(folder, f"t.{end}")))
 
+    def hash_some():
+        table = pd.DataFrame({"a__x": [1.0], "b__y": ["word"]})
+        hash_rows(table, ViewEncoder().fit(table))
+        hash_rows(MultiView({"a": np.ones((1, 1))}), None)
+
     def learners(wanted):
         return [
             partial(learn_and_predict, name, n_classes)
@@ -450,6 +457,7 @@ def calls_of_every_loop():
         *learners(is_stack),
         partial(learn_one_by_one, new("stacking")),
         partial(encode, 1.0),
+        hash_some,
         partial(encode, "some words", text=["a__x"], tf_idf=True),
         partial(read, "svm", "1 1:2"),
         partial(read, "ffm", "1 1:1:2"),

@@ -31,6 +31,7 @@ def first(tmp_path):
     return open_table(export(tmp_path / "first.csv", 60), encoding="cp1252", **HOW)
 
 
+@pytest.mark.filterwarnings("ignore:.*rows that the model has learned")
 def test_a_model_reads_the_next_export_as_the_first(first, tmp_path):
     trained = train(first, "Kauf", output=tmp_path / "m.st", **MODEL)
     assert trained.encoder.dialect == first.dialect == DIALECT

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from crossview import (
     Checkpoint,
     InputError,
+    LearnedRowsWarning,
     MultiView,
     ViewEncoder,
     ViewReader,
@@ -344,7 +345,8 @@ def test_learning_from_a_file_is_learning_from_memory(clicks, tmp_path):
         # the model knows how to read a file
         answer = predict(tmp_path / "m.st", file)
         assert answer.equals(predict(memory.fitted, X))
-        assert evaluate(tmp_path / "m.st", file).n_rows == len(y)
+        with pytest.warns(LearnedRowsWarning, match="100% of the rows"):
+            assert evaluate(tmp_path / "m.st", file).n_rows == len(y)
     with pytest.raises(InputError, match="is svmlight, and the model reads vw"):
         predict(tmp_path / "m.st", next(iter(how)))
 
@@ -551,3 +553,14 @@ def test_a_view_without_a_namespace_in_any_row_is_refused_unless_a_model_knows_i
     trained = train(str(first), views=views, model="pa:squared", encoder=ViewEncoder(hash_bits=4))
     again = train(str(later), init=trained)
     assert again.rows == 160
+
+
+def test_a_model_of_one_view_of_a_file_reads_the_next_file(tmp_path):
+    lines = ["1 1:1 3:2", "-1 2:1 3:1", "1 1:2", "-1 2:3 4:1"]
+    (tmp_path / "t.svm").write_text("\n".join(lines) + "\n")
+    views = {"a": ["1:2"], "b": ["3:4"]}
+    trained = train(tmp_path / "t.svm", model="view:a", views=views, output=tmp_path / "m.st")
+    assert trained.encoder.views == {"a": ["1:2"]}
+    answer = predict(tmp_path / "m.st", tmp_path / "t.svm")
+    assert answer.equals(predict(trained.fitted, tmp_path / "t.svm"))
+    assert answer["prediction"].to_pylist() == [1, -1, 1, -1]

@@ -154,6 +154,33 @@ def test_challengers_learn_are_compared_and_take_over(files, capsys):
         assert summaries(server)["first"]["labels"] == 110
 
 
+def test_a_replay_says_that_a_challenger_has_learned_the_log(files, capsys):
+    rows, labels = make_rows(300)
+    with serving(files / "d", files / "m.safetensors") as server:
+        learn(server, rows[:150], labels[:150])
+    with serving(files / "e", files / "m.safetensors") as server:
+        learn(server, rows[150:], labels[150:])
+    for name in "de":
+        crossview.train(
+            files / name, "label", model="arow", output=files / f"of-{name}.safetensors"
+        )
+    words = "100% of the rows of the log are equal to rows that it has learned"
+    for option in ("--challenger", "--frozen-challenger"):
+        for name, share in (("d", 1.0), ("e", 0.0)):
+            model = files / f"of-{name}.safetensors"
+            status, out, err = run(capsys, "replay", files / "d", option, model)
+            assert status == 0
+            assert out[-1].endswith("over 150 labels")
+            said = [line for line in err if words in line]
+            assert len(said) == int(share)
+            if said:
+                assert said[0].startswith("crossview: warning: of-d: ")
+    (own,) = replay(files / "d", challengers=[files / "of-e.safetensors"]).challengers
+    assert own["learned"] == 0.0
+    (own,) = replay(files / "d", challengers=[files / "same.safetensors"]).challengers
+    assert own["learned"] is None
+
+
 def test_challengers_that_cannot_join_are_refused(files):
     with serving(files / "d", files / "m.safetensors") as server:
         assert "predicts numbers" in join(server, files / "numbers.safetensors", "n", 422)["error"]

@@ -22,6 +22,7 @@ PUBLIC: dict[str, str] = {
     "KernelSearchCV": "crossview.estimators.kernel.search",
     "LabelOrderWarning": "crossview.errors",
     "LeakWarning": "crossview.errors",
+    "LearnedRowsWarning": "crossview.errors",
     "LearningCurveDisplay": "crossview.reporting.displays.curves",
     "Measure": "crossview.estimators.svm.measure",
     "MultiView": "crossview.views",

@@ -27,6 +27,7 @@ from crossview.errors import (
     FirstDownloadWarning,
     LabelOrderWarning,
     LeakWarning,
+    LearnedRowsWarning,
     OneClassWarning,
     UnusedColumnsWarning,
 )
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 # until the first line of a comparison that goes on, and between two, where there is no terminal
 SECONDS_TO_LINE, SECONDS_PER_LINE = 10.0, 30.0
 # warnings about the data of the user, who knows no Python
-AS_LINES = (FirstDownloadWarning, LabelOrderWarning, UnusedColumnsWarning)
+AS_LINES = (FirstDownloadWarning, LabelOrderWarning, LearnedRowsWarning, UnusedColumnsWarning)
 
 
 class _Lines(TrainingObserver):

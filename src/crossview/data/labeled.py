@@ -368,6 +368,9 @@ class LabeledSource:
         narrow = copy.copy(self)
         if not self.has_columns:
             narrow._view = view
+            if isinstance(self.encoder, ViewReader):
+                only = {view: self.encoder.views[view]}
+                narrow.encoder = clone(self.encoder).set_params(views=only)
             return narrow
         whole = self.encoder.specified_views()
         if view not in whole:

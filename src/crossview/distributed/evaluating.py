@@ -70,8 +70,8 @@ def evaluate(
 
     Parameters
     ----------
-    model : path-like, Pipeline or learner
-        A model file, which this process reads, or a fitted model.
+    model : path-like, Trained, Pipeline or learner
+        A model file, which this process reads, what `train` returned, or a fitted model.
     X : path, glob, list of paths, Source or dask.dataframe.DataFrame
         Files that all workers and this process can open by the same names, as on a file system that
         they share; or a Dask data frame, whose partitions are computed anew in each pass unless it

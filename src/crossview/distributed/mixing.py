@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from crossview.data.row_sketch import RowSketch
 from crossview.distributed.cluster import RETRIES, compute, merge_in_tree, share
 from crossview.distributed.sources import cut_evenly
 from crossview.errors import InputError
@@ -23,10 +24,11 @@ TOL = 1e-3
 
 
 class Learned(NamedTuple):
-    """A model, and how many rows of this round it has learned."""
+    """A model, how many rows of this round it has learned, and in the first round their sketch."""
 
     model: Any
     rows: int
+    sketch: RowSketch = RowSketch()
 
 
 class Work(Protocol):
@@ -50,6 +52,7 @@ class Rounds:
     future: the same, on the workers.
     n_rounds: after how many rounds that is.
     rows: number of rows of a round.
+    sketch: of these rows; empty where they are not known.
     losses: mean loss of the held-out rows after each round; empty without any.
     """
 
@@ -57,6 +60,7 @@ class Rounds:
     future: Any = None
     n_rounds: int = 0
     rows: int = 0
+    sketch: RowSketch = field(default_factory=RowSketch)
     losses: list[float] = field(default_factory=list)
 
 
@@ -66,7 +70,8 @@ def merge_learned(parts: Sequence[Learned], start: Any) -> Learned:
     rows = [part.rows for part in parts]
     if not any(rows):
         return Learned(parts[0].model, 0)
-    return Learned(merge([part.model for part in parts], rows, start), sum(rows))
+    sketch = sum((part.sketch for part in parts), RowSketch())
+    return Learned(merge([part.model for part in parts], rows, start), sum(rows), sketch)
 
 
 @dataclass
@@ -92,8 +97,12 @@ class Mixer:
         found, best = Rounds(), None
         for r in range(n_rounds or MOST_ROUNDS):
             merged = self._round(common, r, is_fitted=is_fitted or r > 0)
-            common, rows = (self.client.submit(_item, merged, i, pure=False) for i in (0, 1))
+            common, rows, sketch = (
+                self.client.submit(_item, merged, i, pure=False) for i in range(3)
+            )
             found.rows = rows.result()
+            if r == 0:
+                found.sketch = sketch.result()
             if not found.rows:
                 raise InputError("the partitions have no row to learn from")
             loss = self._loss(common) if self.held_out else None

@@ -12,6 +12,7 @@ import numpy as np
 
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.prefetch import prefetch
+from crossview.data.row_sketch import hash_rows
 from crossview.data.shuffle import regroup
 from crossview.data.source import Source
 from crossview.distributed.fitting import WithoutCalibration, losses
@@ -139,7 +140,7 @@ class RowWork:
     def learn(self, before: Learned, block: Part, at: tuple[int, int, int]) -> Learned:
         """Learn the rows of a part; the encoder learns them in the first round."""
         encoder, learner = steps(copy.deepcopy(before.model))
-        source, rows = block.rows(), before.rows
+        source, rows, sketch = block.rows(), before.rows, before.sketch
         batches: Any = regroup(source.read(), source.batch_rows)
         if not self.in_order:
             seed = np.random.SeedSequence([self.seed, *at]).generate_state(1)[0]
@@ -151,9 +152,11 @@ class RowWork:
                 if not len(batch):
                     continue
                 X = source.encode(batch, encoder, at[0] == 0)
+                if at[0] == 0:
+                    sketch = sketch.with_rows(hash_rows(batch.X, encoder))
                 learner.partial_fit(X, batch.y, sample_weight=batch.weight, **with_classes)
                 rows += len(batch)
-        return Learned(pipeline(encoder, learner), rows)
+        return Learned(pipeline(encoder, learner), rows, sketch)
 
     def learned(self, part: Part) -> Iterator[LabeledBatch]:
         """Yield the labeled rows of a part that are not held out, in their order."""

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.data.labeled import LabeledBatch
+from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.distributed.cluster import RETRIES, check_client, compute, dask_distributed, share
 from crossview.distributed.fitting import parts_of_block
 from crossview.distributed.mixing import Rounds
@@ -235,10 +236,9 @@ def fit_in_memory(
     """Learn all rows that are not held out, each in the memory of the worker that read it."""
     parts = [part for partition in partitions for part in partition]
     encoder, learner = steps(start)
+    found = client.gather(compute(client, _statistics, [(work, part, encoder) for part in parts]))
+    seen, sketches = zip(*found, strict=True)
     if encoder is not None:
-        seen = client.gather(
-            compute(client, _statistics, [(work, part, encoder) for part in parts])
-        )
         encoder = seen[0].merge_with(seen[1:]) if len(seen) > 1 else seen[0]
     known = share(client, encoder)
     rows = compute(client, _rows, [(work, part, known) for part in parts])
@@ -250,15 +250,17 @@ def fit_in_memory(
     fitted = fit_svm(clone(learner).set_params(calibration="none"), kept, client=client)
     fitted.calibration = learner.calibration
     model = pipeline(encoder, fitted)
-    return Rounds(model=model, future=share(client, model), n_rounds=1, rows=sum(counts))
+    future, sketch = share(client, model), sum(sketches, RowSketch())
+    return Rounds(model=model, future=future, n_rounds=1, rows=sum(counts), sketch=sketch)
 
 
-def _statistics(work: RowWork, part: Part, encoder: Any) -> Any:
-    """Return what an encoder learns from the rows of a part."""
-    seen, source = copy.deepcopy(encoder), part.rows()
+def _statistics(work: RowWork, part: Part, encoder: Any) -> tuple[Any, RowSketch]:
+    """Return what an encoder learns from the rows of a part, and their sketch."""
+    seen, source, sketch = copy.deepcopy(encoder), part.rows(), RowSketch()
     for batch in work.learned(part):
         source.encode(batch, seen, True)
-    return seen
+        sketch = sketch.with_rows(hash_rows(batch.X, seen))
+    return seen, sketch
 
 
 def _rows(work: RowWork, part: Part, encoder: Any) -> tuple[MultiView, np.ndarray, Any] | None:

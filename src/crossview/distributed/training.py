@@ -181,6 +181,7 @@ def train(
         scored="held-out rows",
         **threshold_of(learner, task),
         **LastRows(scored.X).about(job.entry, learner, rounds.rows, once),
+        row_sketch=rounds.sketch.to_json(),
     )
     answer.warn_of_one_class()
     if output is not None:

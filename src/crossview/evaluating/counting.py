@@ -17,6 +17,7 @@ from crossview.catalog.metrics import metric_names, metric_of
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import hide_views
 from crossview.data.row_columns import with_row_location
+from crossview.data.row_sketch import Found, hash_rows
 from crossview.evaluating.evaluation import CalibrationBin, Estimate
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
@@ -247,6 +248,7 @@ class Counts:
     views: of each view and "missing" or "alone".
     parts: of each slice, by column and code, and of each window.
     skipped, without_time: rows without a label, and labeled rows in no window.
+    learned: how many labeled rows the model has learned, of those that it would know.
     """
 
     start: Start
@@ -257,6 +259,7 @@ class Counts:
     parts: dict[tuple[str | None, int], PartCounts] = field(default_factory=dict)
     skipped: int = 0
     without_time: int = 0
+    learned: Found = field(default_factory=Found)
 
     def __add__(self, other: Counts) -> Counts:
         total = copy.copy(self)
@@ -269,6 +272,7 @@ class Counts:
             total.parts[key] = self.parts[key] + other.parts[key]
         total.skipped += other.skipped
         total.without_time += other.without_time
+        total.learned += other.learned
         return total
 
 
@@ -288,6 +292,7 @@ class RowCounter:
         self._labels = spec.labels()
         self._hidden = _subsets(spec.view_names) if spec.views else {}
         self._drift = spec.fitted.drift_counter()
+        self._sketch = spec.fitted.row_sketch()
         before: Mapping[Any, int] = {ROWS: 0, LABELED: 0} if position is None else position.before
         self._n_seen, self._n_labeled = before[ROWS], before[LABELED]
         self._skipped = 0
@@ -344,6 +349,9 @@ class RowCounter:
         if self._counts is None:
             self._counts = self._begin(start_of(self.spec.fitted, X, scored))
         counts, names = self._counts, self.spec.view_names
+        if self._sketch is not None:
+            hashes = hash_rows(read.X, self.spec.fitted.encoder)
+            counts.learned += self._sketch.find(hashes[known])
         counts.all.count(y, scored)
         for key, hidden in self._hidden.items():
             counts.views[key].count(y, self.spec.score(hide_views(X, hidden)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from crossview.data.joining.views_as_table import label_of_model, open_views
-from crossview.errors import InputError
+from crossview.errors import InputError, LearnedRowsWarning
 from crossview.evaluating.counting import Counts, RowCounter
 from crossview.evaluating.evaluation import (
     Evaluation,
@@ -50,12 +51,13 @@ def evaluate(
     as errors of rows near each other are alike.  Rows without a label are skipped, and counted.
 
     Inputs and scores of each view are compared with those of the last training rows, if the model
-    is a file that `train` wrote, by the population stability index.
+    is a file that `train` wrote, by the population stability index.  Such a file also has hashes of
+    512 training rows, by which rows are known that were learned.
 
     Parameters
     ----------
-    model : path-like, Pipeline or learner
-        A model file, or a fitted model such as ``train(...).fitted``.
+    model : path-like, Trained, Pipeline or learner
+        A model file, what `train` returned, or a fitted model, which says nothing of its training.
     X : MultiView, data frame, path, glob, query, or mapping of str to these
         The rows; best are rows that the model has not learned.  A mapping as for `train`; a view of
         the model that it has not is missing.
@@ -96,12 +98,17 @@ def evaluate(
         A label is not among the classes of the model (the message names file and row), no row has a
         label, or an argument is invalid.
 
+    Warns
+    -----
+    LearnedRowsWarning
+        Many of the rows are equal to rows that the model has learned, and not by chance.
+
     Examples
     --------
     >>> from crossview import datasets, evaluate, train
     >>> table = datasets.load("breast-cancer")
     >>> trained = train(table[:400], "diagnosis")
-    >>> found = evaluate(trained.fitted, table[400:], "diagnosis")
+    >>> found = evaluate(trained, table[400:])
     >>> found.n_rows, found.value > 0.8
     (169, True)
     >>> min(found.views, key=lambda view: view.missing.value).view  # the one that is missed most
@@ -153,11 +160,11 @@ def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
 
 def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
     """Return the evaluation that the counts of all rows give."""
-    fitted, task = spec.fitted, spec.task
+    fitted, task, sketch = spec.fitted, spec.task, spec.fitted.row_sketch()
     threshold = getattr(fitted.learner, "threshold_", None)
     missing = list(rows.missing_views)
     shown = [view for view in spec.view_names if counts.views and view not in missing]
-    return Evaluation(
+    answer = Evaluation(
         model=fitted.info.get("model"),
         task=task.name,
         label=spec.label,
@@ -184,8 +191,12 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         if spec.with_probabilities
         else "hinge loss",
         drift=[] if counts.drift is None else counts.drift.drifts(missing),
+        learned=None if sketch is None else sketch.learned_share(counts.learned),
         diagnostics=_diagnostics(spec, counts),
     )
+    for line in answer.learned_rows:
+        warnings.warn(line, LearnedRowsWarning, stacklevel=3)
+    return answer
 
 
 def _trained_value(info: Mapping[str, Any], task: Problem) -> float | None:

@@ -152,6 +152,9 @@ class Evaluation(SaysMetric, PlotMixin):
         What the loss of a window is the mean of.
     drift : list of Drift
         How far each view has moved since training; empty if the model does not know.
+    learned : float or None
+        About which share of the rows is equal to rows that the model has learned; 0 where that is
+        chance.  None if the model does not know, or there are too few rows.
     diagnostics : Diagnostics or None
         What pictures need; it is not in `to_dict`.
     """
@@ -180,6 +183,7 @@ class Evaluation(SaysMetric, PlotMixin):
     without_time: int = 0
     loss: str = ""
     drift: list[Drift] = field(default_factory=list)
+    learned: float | None = None
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -207,9 +211,20 @@ class Evaluation(SaysMetric, PlotMixin):
         return lines
 
     @property
+    def learned_rows(self) -> list[str]:
+        """A line if the model has learned many of the rows."""
+        if not self.learned:
+            return []
+        return [
+            f"{self.learned:.0%} of the rows are equal to rows that the model has learned; if they "
+            "are the same, its metrics are too good: evaluate it on other rows, or let crossview "
+            "compare hold rows out"
+        ]
+
+    @property
     def warnings(self) -> list[str]:
-        """A line if all rows are predicted as one class, and one for each view that has moved."""
-        return [*self.one_class, *drift_warnings(self.drift)]
+        """Lines about rows that were learned, one class for all rows, and views that have moved."""
+        return [*self.learned_rows, *self.one_class, *drift_warnings(self.drift)]
 
     @property
     def summary(self) -> str:

@@ -30,6 +30,8 @@ SCHEMA: dict[str, Any] = {
     "rows_of_view_shares": int,
     "reference": (dict, None),
 }
+# what files of earlier versions lack
+LATER: dict[str, Any] = {"row_sketch": (dict, None)}
 
 
 def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, Any]:
@@ -49,7 +51,8 @@ def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, 
 
 def _check(info: dict[str, Any], learner: Any) -> None:
     """Raise an error for metadata that `train` did not write."""
-    check_header({key: info[key] for key in SCHEMA if key in info}, SCHEMA, "training")
+    schema = SCHEMA | {key: kind for key, kind in LATER.items() if key in info}
+    check_header({key: info[key] for key in schema if key in info}, schema, "training")
     classes = getattr(learner, "classes_", None)
     if info["task"] not in TASKS or (classes is not None) != (info["task"] == "classification"):
         raise InputError("its task is not that of its learner")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from crossview.data.row_columns import (
     value_type,
     with_row_location,
 )
+from crossview.data.row_sketch import RowSketch
 from crossview.data.source import Batch, Source, open_source, open_table
 from crossview.data.table_columns import check_missing_columns, columns_of_model
 from crossview.errors import InputError, some_names
@@ -143,6 +145,14 @@ class FittedModel:
             raise InputError(error.message, file=self.file) from None
         return None if reference is None else DriftCounter(views, reference)
 
+    def row_sketch(self) -> RowSketch | None:
+        """Return the sketch of the rows that were learned; None if they are not known."""
+        try:
+            return RowSketch.of_info(self.info)
+        except InputError as error:
+            what = f"is a damaged model file: {error.message}"
+            raise InputError(what, file=self.file) from None
+
 
 class ModelRows:
     """Rows of a source as the views of a model; iterate over them for batches.
@@ -219,6 +229,7 @@ class ModelRows:
             data = batch.X
             for column in self._absent_columns:
                 data = data.append_column(column, pa.nulls(len(batch)))
+            batch = replace(batch, X=data)
             with with_row_location(batch):
                 X = data if self._encoder is None else self._encoder.transform(data)
                 for step in self.scalers:

@@ -118,6 +118,8 @@ class Trained(SaysMetric, PlotMixin):
     reference : dict or None
         How inputs and scores of each view were distributed over these rows; `evaluate` and
         `predict` compare later rows with it.  None for fewer than 50 rows.
+    row_sketch : dict or None
+        A sketch of the rows that were learned, by which `evaluate` knows them again.
     class_rows : list of int or None
         Number of labeled rows of each class; None where it is not known, or a number is predicted.
     predicted_rows : list of int or None
@@ -165,6 +167,7 @@ class Trained(SaysMetric, PlotMixin):
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
     reference: dict[str, Any] | None
+    row_sketch: dict[str, Any] | None = None
     class_rows: list[int] | None = None
     predicted_rows: list[int] | None = None
     compiled: float = 0.0

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crossview.data.row_sketch import Found, RowSketch
 from crossview.data.server_log import FIRST_NAME, JOIN, Event
 from crossview.errors import InputError
 from crossview.saving.schema import check_header
@@ -128,6 +129,10 @@ class Challenger:
     compared : Compared
     is_logged : bool
         Whether the log knows it; if not, only a replay has it.
+    sketch : RowSketch or None
+        Of the rows that it has learned in training, to look for those of the log.
+    learned : Found
+        How many of these it has learned then.
     """
 
     name: str
@@ -135,6 +140,8 @@ class Challenger:
     frozen: bool = False
     compared: Compared = field(default_factory=Compared)
     is_logged: bool = True
+    sketch: RowSketch | None = None
+    learned: Found = field(default_factory=Found)
 
     def meet(self, examples: Sequence[Any], before: int, served: Iterable[Any]) -> None:
         """Predict rows before their labels, learn them, and compare with what is served.
@@ -148,6 +155,9 @@ class Challenger:
         served : iterable of Answer or None
             What the model that is served predicts before each label.
         """
+        if self.sketch is not None:
+            hashes = self.live.hash_rows([example.row for example in examples])
+            self.learned += self.sketch.find(hashes)
         if self.frozen:
             mine = self.live.predict([example.row for example in examples])
         else:
@@ -168,6 +178,11 @@ class Challenger:
     def summary(self) -> dict[str, Any]:
         """Return what the page shows."""
         return {"name": self.name, "frozen": self.frozen, **self.compared.summary()}
+
+    @property
+    def learned_share(self) -> float | None:
+        """The share of the rows that it has learned in training, as `RowSketch` knows it."""
+        return None if self.sketch is None else self.sketch.learned_share(self.learned)
 
 
 def _finite(value: float) -> float | None:

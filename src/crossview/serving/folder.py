@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from crossview.data.addresses import LOG, is_address
 from crossview.data.databases import AwayError, sha256_of
+from crossview.data.row_sketch import RowSketch
 from crossview.data.server_log import (
     JOIN,
     PROMOTE,
@@ -458,6 +459,7 @@ class Replayed(NamedTuple):
     seconds : float
     challengers : list of dict
         How each model of ``challengers`` compares with what was served; see `Compared.summary`.
+        ``learned``: the share of the rows that it has learned in training, None if not known.
     """
 
     labels: int
@@ -517,7 +519,7 @@ def replay(
         seconds = time.perf_counter() - began
     if output is not None:
         live.save(output)
-    found = [one.summary() for one in others]
+    found = [one.summary() | {"learned": one.learned_share} for one in others]
     return Replayed(n_labels - base, same, different, seconds, found)
 
 
@@ -538,12 +540,13 @@ def _as_if_it_had_joined(
     other = LiveModel.load(file)
     try:
         live.check_challenger(other)
+        sketch = RowSketch.of_info(other.info)
     except InputError as error:
         raise InputError(error.message, file=str(file)) from None
     other.begin(None if frozen else first)
     other.number = NOT_LOGGED
     other.model_at = model_at
-    return Challenger(Path(file).stem, other, frozen, is_logged=False)
+    return Challenger(Path(file).stem, other, frozen, is_logged=False, sketch=sketch)
 
 
 def catch_up(live: LiveModel, log: Log, n_labels: int, n_events: int | None = None) -> None:

@@ -324,6 +324,14 @@ class LiveModel:
         table = encoder.table_of(rows)
         return encoder.partial_fit_transform(table) if learn else encoder.transform(table)
 
+    def hash_rows(self, rows: Sequence[Any]) -> np.ndarray:
+        """Return a hash of each row, as in training; none where one of them cannot be read."""
+        (encoder,) = self._encoders if len(self._encoders) == 1 else (None,)
+        with suppress(InputError):
+            if isinstance(encoder, ViewEncoder):
+                return encoder.hash_rows(encoder.table_of(rows))
+        return np.empty(0, dtype=np.uint64)
+
     def _encode(self, x: Any) -> Any:
         """Return a row as the learner takes it."""
         if self.hashes_rows:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from crossview.data.row_sketch import RowSketch
 from crossview.data.rows_read import RowsRead
 from crossview.errors import InputError
 from crossview.saving.files import check_writable
@@ -59,6 +60,7 @@ class Kept:
     counts: of the first pass.
     tail: the last rows that were learned.
     windows: counts of the window of the log that is not complete; empty without a log.
+    sketch: of the rows that were learned.
     read: what was read of the source, as from `RowsRead.get_state`; of a checkpoint that was read.
     """
 
@@ -67,6 +69,7 @@ class Kept:
     counts: dict[str, np.ndarray] = field(default_factory=dict)
     tail: MultiView | None = None
     windows: dict[str, np.ndarray] = field(default_factory=dict)
+    sketch: RowSketch = field(default_factory=RowSketch)
     read: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -133,6 +136,7 @@ class CheckpointFile:
     def write(self, kept: Kept) -> None:
         """Replace the file."""
         header: dict[str, Any] = {"run": self.run, "position": asdict(kept.position)}
+        header["row_sketch"] = kept.sketch.to_json()
         state = {f"counts/{name}": array for name, array in kept.counts.items()}
         state |= {f"windows/{name}": array for name, array in kept.windows.items()}
         if self.rows_read is not None:
@@ -183,7 +187,9 @@ class CheckpointFile:
         fitted = load(self.path)
         layout = steps(fitted)[1].layout_
         tail = _rows_of_arrays(parts["tail"], layout) if parts["tail"] else None
-        return Kept(fitted, position, parts["counts"], tail, parts["windows"], parts["read"])
+        sketch = RowSketch.from_json(header["row_sketch"])
+        counts, windows, read = parts["counts"], parts["windows"], parts["read"]
+        return Kept(fitted, position, counts, tail, windows, sketch, read)
 
 
 def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:

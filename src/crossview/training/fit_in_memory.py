@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled_source import take_rows
+from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.labels import has_label
 from crossview.scoring.problems import Classification
@@ -64,6 +65,7 @@ def fit_in_memory(job: Job) -> Trained:
         predicted_rows=tuned or (last.predicted(learner) if classes else None),
         **threshold_of(learner, task),
         **last.about(entry, learner, len(X), once=False),
+        row_sketch=RowSketch().with_rows(hash_rows(data, encoder)).to_json(),
         warnings=leaks.finish(),
         diagnostics=diagnose(source, task, learner, encoder, last, about["name"]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from crossview.catalog.names import check_is_name
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
+from crossview.data.row_sketch import RowSketch
 from crossview.errors import InputError
 from crossview.saving.model_files import load, load_progress
 from crossview.saving.pipelines import steps
@@ -42,6 +43,7 @@ class Start:
     counts: of all rows that it has learned, each predicted before.
     threshold: what was asked for.
     unlabeled, skipped: rows without a label that were learned and passed over.
+    sketch: of the rows that were learned, as far as they are known.
     """
 
     fitted: Any
@@ -50,6 +52,7 @@ class Start:
     threshold: float | str | None
     unlabeled: int
     skipped: int
+    sketch: RowSketch = field(default_factory=RowSketch)
 
     @classmethod
     def read(cls, model: Any) -> Start:
@@ -80,6 +83,7 @@ class Start:
             check_header(header, SCHEMA, "training")
             start = cls(fitted, info, counts, **header[FINISHED])
             start._check()
+            start.sketch = RowSketch.of_info(info) or start.sketch
         except InputError as error:
             raise InputError(f"is a damaged model file: {error.message}", file=name) from None
         return start

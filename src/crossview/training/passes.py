@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from crossview.compiling import seconds_of_compiling
-from crossview.data.labeled import LabeledSource
+from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import with_label
+from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
@@ -129,6 +130,7 @@ class Passes:
         self.scored = ProgressiveValidation(self.learner, self.task)
         self.scored.labels = self.labels
         self.last_rows = LastRows(only_labeled=not self.entry.learns_unlabeled)
+        self.sketch = RowSketch()
         self.position = Position()
         self.checkpoint, self.log, self.observer = checkpoint, log, observer
 
@@ -194,6 +196,7 @@ class Passes:
             predicted_rows=_predicted_rows(self, tuned) if classes else None,
             **threshold_of(self.learner, self.task),
             **self.last_rows.about(self.entry, self.learner, known, epochs == 1, before),
+            row_sketch=self.sketch.to_json(),
             earlier=earlier,
             diagnostics=kept,
             metric_without_memory=_without_memory(self.scored),
@@ -210,10 +213,12 @@ class Passes:
                 self.learner.calibration = calibration
             self.scored.model = self.learner
             self.last_rows.X, self.position = kept.tail, kept.position
+            self.sketch = kept.sketch
             self.order.state = kept.position.order
             self.scored.set_state(kept.counts)
         elif self.start is not None:
             self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
+            self.sketch = self.start.sketch
             self.scored.set_state(self.start.counts)
         if self.log is not None:
             windows = self.log.windows(self.task, self.source.n_rows)
@@ -230,37 +235,52 @@ class Passes:
         fitted, windows = pipeline(encoder, self.learner), self.scored.windows
         state = {} if windows is None else windows.get_state()
         counts = self.scored.get_state()
-        self.checkpoint.write(Kept(fitted, self.position, counts, self.last_rows.X, state))
+        tail = self.last_rows.X
+        self.checkpoint.write(Kept(fitted, self.position, counts, tail, state, self.sketch))
 
     def _batches(self) -> Iterator[tuple]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
         here, carried = self.position, list[np.ndarray]()
-        for X, y, weight, encoder in prefetch(self._encoded()):
-            n_missing = int((~has_label(y)).sum()) if here.number == 1 else 0
+        for X, y, weight, hashes, encoder in prefetch(self._encoded()):
+            labeled = has_label(y)
+            n_missing = int((~labeled).sum()) if here.number == 1 else 0
             known: tuple | None = X, y, weight
             if self.entry.learns_unlabeled:
                 here.unlabeled += n_missing
             else:
                 here.skipped += n_missing
                 known = with_label(X, y, weight, carried)
+                hashes = hashes[labeled] if len(hashes) else hashes
             if known is not None:
                 yield known
                 self.last_rows.add(known[0])
+            self.sketch = self.sketch.with_rows(hashes)
             here.batches += 1
             self.observer.add_rows(len(y))
             if encoder is not None and self.scored.tally.n_rows and not carried:
                 self._keep(encoder[0])
 
-    def _encoded(self) -> Iterator[tuple[MultiView, np.ndarray, Any, list[Any] | None]]:
-        """The batches that are left; with those that are to be kept, the encoder after them."""
+    def _encoded(
+        self,
+    ) -> Iterator[tuple[MultiView, np.ndarray, Any, np.ndarray, list[Any] | None]]:
+        """The batches that are left, with the hashes of their rows in the first pass.
+
+        With those that are to be kept comes the encoder after them.
+        """
         here, encoder = self.position, self.encoder
-        learn = here.number == 1
-        done, see = here.batches, self.last_rows.see if self.observer.history else None
-        for X, y, weight in self.source.encoded(encoder, learn=learn, done=done, see=see):
+        learn, read = here.number == 1, list[LabeledBatch]()
+
+        def see(batch: LabeledBatch) -> None:
+            read[:] = [batch]
+            if self.observer.history:
+                self.last_rows.see(batch)
+
+        for X, y, weight in self.source.encoded(encoder, learn=learn, done=here.batches, see=see):
+            hashes = hash_rows(read[0].X, encoder) if learn else np.empty(0, dtype=np.uint64)
             if self.checkpoint is None or not self.checkpoint.is_due():
-                yield X, y, weight, None
+                yield X, y, weight, hashes, None
             else:  # in a moment, the encoder learns the next batch, in this thread
-                yield X, y, weight, [copy.deepcopy(encoder) if learn else encoder]
+                yield X, y, weight, hashes, [copy.deepcopy(encoder) if learn else encoder]
 
 
 def _kept_before(checkpoint: CheckpointFile, source: LabeledSource) -> Kept | None:

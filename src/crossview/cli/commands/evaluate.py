@@ -84,6 +84,7 @@ def _evaluate(
     options: dict[str, Any],
 ) -> None:
     """Evaluate, and write tables, JSON and page; the page shows the settings."""
+    from crossview.cli.progress import warnings_as_lines
     from crossview.predicting.predict import predict_inputs
     from crossview.reporting.evaluation import evaluation_tables
     from crossview.saving.files import EVALUATION, check_writable
@@ -93,13 +94,13 @@ def _evaluate(
     if cluster.dask is None:
         from crossview.evaluating.evaluate import evaluate
 
-        with compiling_as_line():
+        with warnings_as_lines(), compiling_as_line():
             answer = evaluate(rows.model, rows.table, label, **settings, **options)
     else:
         from crossview import distributed
 
         parts = {"n_partitions": cluster.partitions, **settings, **options}
-        with distributed.connected(cluster.dask) as client:
+        with warnings_as_lines(), distributed.connected(cluster.dask) as client:
             answer = distributed.evaluate(rows.model, rows.table, label, client=client, **parts)
     with ExitStack() as files:  # first the tables, then the files, and each also if another fails
         if report is not None:

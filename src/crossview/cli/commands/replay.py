@@ -14,8 +14,8 @@ OPTIONS = """
 data DIR: The folder of `serve`.
 --output, -o FILE: Write the model at the end of the log.
 --challenger FILE: Another model: would it have been better? It learns the same labels, each after
-    it was scored. One that has learned rows of this log before seems better than it is. Once
-    for each.
+    it was scored. One that has learned rows of this log before seems better than it is; if
+    `train` has learned them, a warning says so. Once for each.
 --frozen-challenger FILE: The same, of a model that learns nothing more.
 """
 
@@ -52,6 +52,13 @@ def run(
         print("no snapshot to compare with")
     for summary in found.challengers:
         print(_compared(summary))
+        if summary["learned"]:
+            print(
+                f"crossview: warning: {summary['name']}: {summary['learned']:.0%} of the rows of "
+                "the log are equal to rows that it has learned in training, so it seems better "
+                "than it is",
+                file=sys.stderr,
+            )
     if output is not None:
         print(f"wrote {output}", file=sys.stderr)
     return 1 if found.different else 0

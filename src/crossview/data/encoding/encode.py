@@ -462,6 +462,22 @@ class ViewEncoder(ViewTransformer):
             encoded = self._scaler.transform(encoded, copy=False)
         return self._crossed(encoded, table, learn=False)
 
+    def hash_rows(self, X: Any) -> np.ndarray:
+        """Return a hash of what each row has in the columns of the encoder, before it is encoded.
+
+        Parameters
+        ----------
+        X : pandas, polars or Arrow table, or ndarray of shape (n_samples, n_columns)
+            The columns that were fitted; others are ignored.
+
+        Returns
+        -------
+        hashes : ndarray of shape (n_samples,)
+            Unsigned integers of 64 bits; equal rows of any table have the same.
+        """
+        check_is_fitted(self, "layout_")
+        return self._rows.hash_rows(self._table(X))
+
     # --- single rows -----------------------------------------------------------------------
 
     def transform_one(self, x: Mapping[Any, Any]) -> OneRow:

@@ -13,6 +13,7 @@ from crossview.data.encoding.columns import Batch, Column
 from crossview.data.encoding.fill import Cells, fill_rows, slot_buffer
 from crossview.data.encoding.hashing import SlotTables
 from crossview.data.encoding.plan import Plan
+from crossview.data.encoding.row_hashes import TableHashes
 from crossview.data.encoding.statistics import DocumentFrequencies, Moments, Quantiles
 from crossview.errors import InputError
 from crossview.saving.schema import Array, check_state
@@ -69,6 +70,7 @@ class RowEncoder:
         self.frequencies = DocumentFrequencies(n_texts, n_slots)
         self.slots = SlotTables(n_slots, ngram_range, remember_names, views, normalized=not tf_idf)
         self.tf_idf = tf_idf
+        self._hashes = TableHashes()
         self._n_bins, self._standardize = n_bins, standardize
         self.told: set[str] = set()  # columns of single rows that are not used, and were told of
 
@@ -89,6 +91,10 @@ class RowEncoder:
     def learn(self, X: Any) -> None:
         """Learn rows, without encoding them."""
         self._read(X, learn=True)
+
+    def hash_rows(self, X: Any) -> np.ndarray:
+        """Return a hash of each row as it is read, whatever was learned."""
+        return self._hashes.of(self.plan.decode(X))
 
     @property
     def standardizes(self) -> bool:
