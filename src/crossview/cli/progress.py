@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -21,6 +20,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from crossview.cli.output import make_console
 from crossview.cli.words import as_options, say
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.errors import (
@@ -138,7 +138,7 @@ def watching(*, show: bool | None = None, file: TextIO | None = None) -> Iterato
             TextColumn("{task.description}", markup=False),
             TimeRemainingColumn(),
         ]
-        with Progress(*columns, console=_console(file), transient=True) as bar:
+        with Progress(*columns, console=make_console(file), transient=True) as bar:
             yield _Bar(bar, file)
     elif show:
         yield _Lines(file)
@@ -240,10 +240,5 @@ def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
         TextColumn("left:"),
         TimeRemainingColumn(),
     ]
-    with Progress(*columns, console=_console(file), transient=True) as bar:
+    with Progress(*columns, console=make_console(file), transient=True) as bar:
         yield _Rounds(bar, file)
-
-
-def _console(file: TextIO) -> Console:
-    """A console on which names mean nothing but themselves."""
-    return Console(file=file, highlight=False, markup=False, emoji=False)

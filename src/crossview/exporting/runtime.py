@@ -11,6 +11,7 @@ import math
 import re
 import sys
 import unicodedata
+from bisect import bisect_right
 from datetime import date, datetime, timezone
 from itertools import accumulate
 
@@ -223,7 +224,7 @@ class _Table:
                 found[c] = (x - one["mean"]) / one["scale"]
             knots, first = one["knots"], 2 * n + c * B
             if len(knots) > 1:
-                k = _last_not_above(knots, x)
+                k = bisect_right(knots, x) - 1
                 position = float(max(k, 0))
                 if 0 <= k < len(knots) - 1:  # by k + f, as Crossview has it
                     position += 1.0 / (knots[k + 1] - knots[k]) * (x - knots[k])
@@ -296,15 +297,6 @@ def _with_idf(one):
 
 
 _ENCODERS = {"table": _Table, "numbers": _Views}
-
-
-def _last_not_above(knots, x):
-    """Return the position of the last knot that is not above x; -1 if there is none."""
-    low, high = 0, len(knots)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if knots[middle] > x else (middle + 1, high)
-    return low - 1
 
 
 def _finite(value, name):
