@@ -27,17 +27,13 @@ class Model:
         if description.get("crossview") != 1:
             raise ValueError("this is no model of crossview, or of a later version")
         self._model = model = prepared(description["model"])
-        self._encoder = _ENCODERS[description["encoder"]["kind"]](description["encoder"])
+        self._encoder = ENCODERS[description["encoder"]["kind"]](description["encoder"])
         self._scorer, self.views = model["scorer"], model["views"]
         self.classes = model.get("classes")
 
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
         return self._encoder.encode(row)
-
-    def set_frequencies(self, view, at, hashed):
-        """Encode with other document frequencies of a column."""
-        self._encoder.set_hashed(view, at, hashed)
 
     def scores(self, row):
         """Return the scores: one for two classes or numbers, else one per class."""
@@ -174,10 +170,6 @@ class _Table:
             for group, key in places:
                 self._groups.setdefault(group, {})[key] = name
 
-    def set_hashed(self, view, at, one):
-        """Replace the description of a column that is hashed."""
-        self._views[view]["hashed"][at] = _with_idf(one)
-
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
         cells = self._cells(row)
@@ -296,7 +288,7 @@ def _with_idf(one):
     return {**one, "idf": dict(zip(accumulate(one.get("slots", ())), one.get("df", ())))}
 
 
-_ENCODERS = {"table": _Table, "numbers": _Views}
+ENCODERS = {"table": _Table, "numbers": _Views}
 
 
 def _finite(value, name):
