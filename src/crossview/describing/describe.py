@@ -450,7 +450,7 @@ class _Pass(TableSummary):
                     about |= {"minimum": shown[0], "maximum": shown[1]}
                 about["relation"] = None if np.isnan(relations[c]) else float(relations[c])
             elif name in self.values:
-                about = self._value(self.values[name], n_rows)
+                about = self._value(self.values[name])
             if name == self.label:
                 about["relation"] = None
             one = ColumnDescription(
@@ -477,7 +477,7 @@ class _Pass(TableSummary):
             "examples": examples,
         }
 
-    def _value(self, values: ValueSummary, n_rows: int) -> dict[str, Any]:
+    def _value(self, values: ValueSummary) -> dict[str, Any]:
         """Return the content of a column of categories or text."""
         frequent = values.most_frequent(N_EXAMPLES, self.target)
         return {
@@ -490,7 +490,7 @@ class _Pass(TableSummary):
     def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
         """Yield what may be wrong with a column, and what to do."""
         if one.name == self.label:
-            yield from self._about_label(one, n_rows)
+            yield from self._about_label(n_rows)
             return
         present = n_rows - one.missing
         if one.kind is None and str(self.types[one.name]) != "null":
@@ -515,7 +515,7 @@ class _Pass(TableSummary):
         elif one.kind == "numeric":
             yield from self._about_numbers(one, present)
 
-    def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
+    def _about_label(self, n_rows: int) -> Iterator[str]:
         if self.target.n_missing:
             yield f"{percent(self.target.n_missing, n_rows)} of the rows have no label"
         if not self.target.usable:
