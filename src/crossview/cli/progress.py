@@ -189,12 +189,10 @@ class _Rounds(ComparisonObserver):
 
 
 @contextmanager
-def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
+def warnings_as_lines() -> Iterator[None]:
     """Write each warning about labels, columns and downloads as one line, when all else is done.
 
     Those about leaks and models with one answer are part of the answer.
-
-    file: where to; None: stderr.
     """
     with warnings.catch_warnings(record=True) as caught:
         for kind in AS_LINES:
@@ -208,20 +206,19 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
     for one in caught:
         if issubclass(one.category, AS_LINES):
             if (line := as_options(str(one.message))) not in said:
-                say(f"warning: {line}", file)
+                say(f"warning: {line}")
             said.add(line)
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager
-def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
+def watching_comparison() -> Iterator[_Rounds]:
     """Show a comparison as it goes: a bar on a terminal, elsewhere lines per fold and half minute.
 
-    file: where to; None: stderr.
     Yields: to be passed to `crossview.compare`; its ``answer`` is the table of the finished folds.
     """
-    file = file or sys.stderr
+    file = sys.stderr
     if not file.isatty():
         rounds = _Rounds(None, file)
         ended = threading.Event()

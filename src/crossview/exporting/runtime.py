@@ -31,10 +31,6 @@ class Model:
         self._scorer, self.views = model["scorer"], model["views"]
         self.classes = model.get("classes")
 
-    def encode(self, row):
-        """Return the columns of each view that are not 0; None: it is missing."""
-        return self._encoder.encode(row)
-
     def scores(self, row):
         """Return the scores: one for two classes or numbers, else one per class."""
         return score(self._scorer, self._encoder.encode(row))
@@ -459,13 +455,13 @@ def score(node, views):
     return _SCORERS[node["kind"]](node, views)
 
 
-def _add(table, x, out, factor=1.0):
+def _add(table, x, out):
     """Add table'x to the numbers in out."""
     for column, value in x.items():
         row = table.get(column)
         if row is not None:
             for k, w in enumerate(row):
-                out[k] += factor * value * w
+                out[k] += value * w
 
 
 def _terms(node, views):
