@@ -18,9 +18,7 @@ from benchmarks.harness import Table, apart, benchmark, in_turn, loaded, middle,
 
 PAGE = "docs/benchmarks.md"
 COLUMNS = size((1_000, 10_000, 100_000, 1_000_000, 10_000_000), (1_000,))
-ROWS, ROWS_OF_FILE, ROWS_OF_CLUSTER = size(
-    (200_000, 3_000_000, 10_000_000), (2_000, 20_000, 100_000)
-)
+ROWS = size(200_000, 2_000)
 MODELS = ("pa:squared", "arow:diagonal", "mvm")
 
 

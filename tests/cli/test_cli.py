@@ -300,15 +300,6 @@ def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     assert any("mean__" in line for line in out) == (method != "view:worst")
 
 
-def test_train_without_a_model_trains_the_stack(here, capsys):
-    arguments = ["bc.parquet", "--label", "diagnosis", "-o", "x.st"]
-    status, _, err = run(capsys, "train", *arguments)
-    assert status == 0
-    assert "each row predicted before it was learned" in " ".join(err)
-    _, out, _ = run(capsys, "inspect", "x.st")
-    assert out[0].startswith("OnlineStackingClassifier")
-
-
 def test_train_says_that_many_numbers_have_no_bins(here, capsys):
     rng = np.random.default_rng(0)
     header = ",".join([*(f"a__{i}" for i in range(101)), "y"])
@@ -321,14 +312,17 @@ def test_train_says_that_many_numbers_have_no_bins(here, capsys):
 
 
 def test_further_passes_of_the_stack_teach_the_experts_alone(here, capsys):
+    """Without a model the stack is trained."""
     arguments = ["bc.parquet", "--label", "diagnosis", "-o"]
     once, more = [], []
     for epochs, kept in ((1, once), (3, more)):
         status, _, err = run(capsys, "train", *arguments, "x.st", "--epochs", str(epochs))
         assert status == 0
         assert f"{epochs} pass" in " ".join(err)
+        assert "each row predicted before it was learned" in " ".join(err)
         kept += [crossview.load("x.st")[-1], crossview.saving.model_files.read_info("x.st")]
     (one, of_one), (three, of_three) = once, more
+    assert isinstance(one, crossview.OnlineStackingClassifier)
     before, after = one.get_state(), three.get_state()
     own = [name for name in before if "/" not in name]
     assert {"omega", "v", "calibrations"} <= set(own)

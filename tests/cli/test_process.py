@@ -48,12 +48,6 @@ def test_a_program_that_calls_a_command_keeps_its_collector_as_it_was(tmp_path):
     assert python("-c", code).stdout.split() == ["2", "False", "0"]
 
 
-def test_no_command_shows_the_help(capsys):
-    main([])
-    out, err = capsys.readouterr()
-    assert "predict" in out + err
-
-
 def test_as_a_module_errors_have_status_2_and_no_traceback():
     done = python("-m", "crossview", "train", "nosuch.csv")
     assert (done.returncode, done.stdout) == (2, "")

@@ -366,7 +366,7 @@ def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
 )
 def test_compare_refuses(change, message):
     X, y = make_views()
-    given = {"X": X, "y": y, "grid": ONE, "scoring": {}} | change
+    given = {"X": X, "y": y, "grid": ONE, "scoring": {}, "models": ["arow"]} | change
     X, y, scoring = (given.pop(name) for name in ("X", "y", "scoring"))
     with pytest.raises(InputError, match=message):
         thorough(X, y, scoring=Scoring(**scoring), **given)

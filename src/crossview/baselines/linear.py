@@ -206,8 +206,10 @@ class LateFusion(LinearPipeline):
         raise NotImplementedError
 
 
-def _of_view(view: str, model: Any) -> WeightedPipeline:
-    return WeightedPipeline(make_pipeline(ViewMatrix(view, scale=True), model).steps)
+def _of_views(views: Sequence[str], model: Any) -> list[tuple[str, WeightedPipeline]]:
+    """Return a pipeline for each view, with a copy of the model."""
+    parts = [make_pipeline(ViewMatrix(view, scale=True), clone(model)) for view in views]
+    return [(f"view{v}", WeightedPipeline(part.steps)) for v, part in enumerate(parts)]
 
 
 @document_parameters(PARAMETERS, attributes=ATTRIBUTES)
@@ -333,10 +335,7 @@ class LateFusionClassifier(LateFusion, PipelineClassifier):
 
     def _pipeline(self, data: Shape) -> Pipeline:
         max_iter = MOST_ITERATIONS if data.n_classes <= 10 else ITERATIONS_OF_MANY_CLASSES
-        models = [
-            (f"view{v}", _of_view(view, LogisticRegression(C=self.C, max_iter=max_iter)))
-            for v, view in enumerate(data.views)
-        ]
+        models = _of_views(data.views, LogisticRegression(C=self.C, max_iter=max_iter))
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
         return make_pipeline(
             StackingClassifier(
@@ -448,10 +447,7 @@ class LateFusionRegressor(LateFusion, PipelineRegressor):
     _parameter_constraints: ClassVar[dict] = MultiViewRidge._parameter_constraints
 
     def _pipeline(self, data: Shape) -> Pipeline:
-        models = [
-            (f"view{v}", _of_view(view, Ridge(alpha=self.alpha)))
-            for v, view in enumerate(data.views)
-        ]
+        models = _of_views(data.views, Ridge(alpha=self.alpha))
         folds = KFold(FOLDS, shuffle=True, random_state=0)
         return make_pipeline(StackingRegressor(models, LinearRegression(positive=True), cv=folds))
 

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from crossview.baselines.adapter import PipelineClassifier, PipelineRegressor, Shape
 from crossview.baselines.matrix import ViewMatrix
 from crossview.catalog.names import load_object
-from crossview.estimators.documentation import document_parameters
+from crossview.estimators.documentation import document_parameters, with_parameters
 
 # columns for gradient boosting: of 500 the time doubles, and the scores are the same
 MAX_COLUMNS = 250
@@ -48,6 +48,7 @@ def _boosting(max_leaf_nodes: int, data: Shape) -> dict[str, Any]:
     return parameters
 
 
+@with_parameters
 class BoostingClassifier(PipelineClassifier):
     """Gradient boosting on the columns of all views; of more than 250 on the most informative.
 
@@ -57,9 +58,8 @@ class BoostingClassifier(PipelineClassifier):
     calibration {"none", "sigmoid"}: as for `MultiViewLogisticRegression`.
     """
 
-    def __init__(self, max_leaf_nodes: int = 31, *, calibration: str = "none") -> None:
-        self.max_leaf_nodes = max_leaf_nodes
-        self.calibration = calibration
+    max_leaf_nodes: int = 31
+    calibration: str = "none"
 
     def _pipeline(self, data: Shape) -> Pipeline:
         parameters = _boosting(self.max_leaf_nodes, data)
@@ -72,27 +72,27 @@ class BoostingClassifier(PipelineClassifier):
         return 2  # one of them may be held out for early stopping
 
 
+@with_parameters
 class MajorityClassifier(PipelineClassifier):
     """The most frequent class, with the ratio of the classes as probabilities.
 
     calibration {"none", "sigmoid"}: as for `MultiViewLogisticRegression`.
     """
 
-    def __init__(self, *, calibration: str = "none") -> None:
-        self.calibration = calibration
+    calibration: str = "none"
 
     def _pipeline(self, data: Shape) -> Pipeline:
         return make_pipeline(DummyClassifier(strategy="prior"))
 
 
+@with_parameters
 class BoostingRegressor(PipelineRegressor):
     """Gradient boosting on the columns of all views; of more than 250 on the most informative.
 
     max_leaf_nodes: leaves of each tree; more of them fit interactions of more columns.
     """
 
-    def __init__(self, max_leaf_nodes: int = 31) -> None:
-        self.max_leaf_nodes = max_leaf_nodes
+    max_leaf_nodes: int = 31
 
     def _pipeline(self, data: Shape) -> Pipeline:
         parameters = _boosting(self.max_leaf_nodes, data)
@@ -109,19 +109,13 @@ class MeanRegressor(PipelineRegressor):
         return make_pipeline(DummyRegressor())
 
 
+@with_parameters
 class _Given:
     """A model that the user names, behind the columns in a form that it takes."""
 
-    def __init__(
-        self,
-        model: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        random_state: int | None = None,
-    ) -> None:
-        self.model = model
-        self.arguments = arguments
-        self.random_state = random_state
+    model: str
+    arguments: Mapping[str, Any] | None = None
+    random_state: int | None = None
 
     def _pipeline(self, data: Shape) -> Pipeline:
         given = self.arguments or {}
@@ -136,6 +130,7 @@ class _Given:
 
 
 @document_parameters(GIVEN)
+@with_parameters
 class GivenClassifier(_Given, PipelineClassifier):
     """A classifier that the user names, on the columns of all views as they are.
 
@@ -147,16 +142,7 @@ class GivenClassifier(_Given, PipelineClassifier):
         As for `MultiViewLogisticRegression`.
     """
 
-    def __init__(
-        self,
-        model: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        random_state: int | None = None,
-        calibration: str = "none",
-    ) -> None:
-        super().__init__(model, arguments, random_state=random_state)
-        self.calibration = calibration
+    calibration: str = "none"
 
     @property
     def scores_are_log_odds(self) -> bool:

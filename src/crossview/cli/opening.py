@@ -247,9 +247,7 @@ def _check_table(
         others = predictors(table, columns.label, views, [*ignored, *left_out])
         dates = dates_in_views(columns.kinds["date"], ignored)
         plan_columns(others, views, declared | {"date": dates})
-    for name in ignored:
-        if name not in table.column_names:
-            raise InputError(f"no column {name!r}{closest_names(name, table.column_names)}")
+    check_columns(table, ignored)
 
 
 def _left_out(

@@ -323,21 +323,11 @@ class TableSource(SourceArguments):
 class EncodedSource(TableSource):
     """A source, and how its columns become views."""
 
-    LAST: ClassVar[tuple[str, ...]] = (
-        "hash_bits",
-        "ngrams",
-        "tf_idf",
-        "scale_views",
-        "bins",
-        "per",
-        "per_variance",
-        "max_users",
-        *SourceArguments.LAST,
-    )
     _encoding = (
         *("ignore", "hash_bits", "ngrams", "tf_idf", "scale_views", "bins"),
         *("per", "per_variance", "max_users"),
     )
+    LAST: ClassVar[tuple[str, ...]] = (*_encoding[1:], *SourceArguments.LAST)
 
     hash_bits: int = 18
     ngrams: int = 1

@@ -60,15 +60,12 @@ def to_stdout(json: str | None, report: Report | None) -> bool:
     return json == STANDARD or (report is not None and report.file == STANDARD)
 
 
-def compiling_as_line(file: TextIO | None = None) -> AbstractContextManager[None]:
-    """Write one line where compiling takes more than a moment, as at the first use on a machine.
-
-    file: where to; None: stderr.
-    """
+def compiling_as_line() -> AbstractContextManager[None]:
+    """Write one line where compiling takes more than a moment, as at the first use on a machine."""
     from crossview.compiling import telling_of_compiling
 
     def say() -> None:
-        print("compiling for this machine, once ...", file=file or sys.stderr, flush=True)
+        print("compiling for this machine, once ...", file=sys.stderr, flush=True)
 
     return telling_of_compiling(say)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -21,6 +20,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from crossview.cli.output import make_console
 from crossview.cli.words import as_options, say
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.errors import (
@@ -139,7 +139,7 @@ def watching(*, show: bool | None = None, file: TextIO | None = None) -> Iterato
             TextColumn("{task.description}", markup=False),
             TimeRemainingColumn(),
         ]
-        with Progress(*columns, console=_console(file), transient=True) as bar:
+        with Progress(*columns, console=make_console(file), transient=True) as bar:
             yield _Bar(bar, file)
     elif show:
         yield _Lines(file)
@@ -190,12 +190,10 @@ class _Rounds(ComparisonObserver):
 
 
 @contextmanager
-def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
+def warnings_as_lines() -> Iterator[None]:
     """Write each warning about labels, columns and downloads as one line, when all else is done.
 
     Those about leaks and models with one answer are part of the answer.
-
-    file: where to; None: stderr.
     """
     with warnings.catch_warnings(record=True) as caught:
         for kind in AS_LINES:
@@ -209,20 +207,19 @@ def warnings_as_lines(file: TextIO | None = None) -> Iterator[None]:
     for one in caught:
         if issubclass(one.category, AS_LINES):
             if (line := as_options(str(one.message))) not in said:
-                say(f"warning: {line}", file)
+                say(f"warning: {line}")
             said.add(line)
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager
-def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
+def watching_comparison() -> Iterator[_Rounds]:
     """Show a comparison as it goes: a bar on a terminal, elsewhere lines per fold and half minute.
 
-    file: where to; None: stderr.
     Yields: to be passed to `crossview.compare`; its ``answer`` is the table of the finished folds.
     """
-    file = file or sys.stderr
+    file = sys.stderr
     if not file.isatty():
         rounds = _Rounds(None, file)
         ended = threading.Event()
@@ -241,10 +238,5 @@ def watching_comparison(file: TextIO | None = None) -> Iterator[_Rounds]:
         TextColumn("left:"),
         TimeRemainingColumn(),
     ]
-    with Progress(*columns, console=_console(file), transient=True) as bar:
+    with Progress(*columns, console=make_console(file), transient=True) as bar:
         yield _Rounds(bar, file)
-
-
-def _console(file: TextIO) -> Console:
-    """A console on which names mean nothing but themselves."""
-    return Console(file=file, highlight=False, markup=False, emoji=False)

@@ -9,7 +9,6 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TextIO
 
 # of the library's messages: what the command line has no words for, and columns of views
 _LIBRARY_ONLY = re.compile(r""",? or views=\{[^}]*\}""")
@@ -92,13 +91,10 @@ def as_options(message: str) -> str:
     return _ARGUMENT.sub(option, message)
 
 
-def say(line: str, file: TextIO | None = None) -> None:
-    """Write a line about the rows, with options for arguments; a page has it, too.
-
-    ``file`` is where to; None: stderr.
-    """
+def say(line: str) -> None:
+    """Write a line about the rows, with options for arguments; a page has it, too."""
     line = as_options(line)
-    print(f"crossview: {line}", file=file or sys.stderr)
+    print(f"crossview: {line}", file=sys.stderr)
     _SAID.append(line.removeprefix("warning: "))
 
 

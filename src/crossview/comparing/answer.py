@@ -58,9 +58,9 @@ def make_answer(
     for row in rows[1:]:
         row.difference = difference(row, best)
         row.p = None if math.isnan(row.difference.p) else row.difference.p
-        row.equal = row.difference.areas(rope).worse <= MOST_WORSE and not _ranks_worse(
-            row, best, rope
-        )
+        # a lower area under the curve is worse, whatever the metric says
+        ranks_worse = row.roc_auc < best.roc_auc - rope
+        row.equal = row.difference.areas(rope).worse <= MOST_WORSE and not ranks_worse
     for row, p in zip(rows[1:], _adjusted(rows, difference, known["mode"]), strict=True):
         row.p_adjusted = p
     answer = Comparison(
@@ -130,11 +130,6 @@ def _leads(one: ComparisonRow, row: ComparisonRow, metric: str, rope: float) -> 
         signed_score(name, getattr(one, name)) >= signed_score(name, getattr(row, name))
         for name in row.others
     )
-
-
-def _ranks_worse(row: ComparisonRow, best: ComparisonRow, rope: float) -> bool:
-    """Return whether a row has a lower area under the curve, whatever the metric says."""
-    return row.roc_auc < best.roc_auc - rope
 
 
 def _width(metric: str, rope: float, best: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,7 +192,8 @@ def _score_missing(
         model, fold, chosen = _fit(run, learner, fold, setting)
         values: dict[str | None, float] = {}
         for view in (None, *fold.X_test.layout.names):
-            test = fold if view is None else fold.with_test(hide_views(fold.X_test, [view]))
+            X = fold.X_test if view is None else hide_views(fold.X_test, [view])
+            test = replace(fold, X_test=X)
             values[view] = score_model(run, learner, model, test, chosen).value
         return values
 

@@ -33,7 +33,7 @@ def _answer(c: Ranking) -> str:
     chosen = c.recommended
     if chosen.members:
         of = ", ".join(f"{one.model} ({one.weight:.2f})" for one in chosen.members)
-        return f"answer: an ensemble of {of}: {_value(c, chosen)}{_beside_baseline(c, chosen)}"
+        return f"answer: an ensemble of {of}: {_value(c, chosen)}{_beside_baseline(c)}"
     if chosen is c.best:
         return f"best: {chosen.model}, {_value(c, chosen)}; {_lead(c, c.rows[1])}"
     if not chosen.equal:
@@ -93,7 +93,7 @@ def _about_later(c: Ranking) -> list[str]:
     ]
 
 
-def _beside_baseline(c: Ranking, row: ComparisonRow) -> str:
+def _beside_baseline(c: Ranking) -> str:
     """Return what the best of scikit-learn alone gives."""
     theirs = best_baseline(c)
     if theirs is None:

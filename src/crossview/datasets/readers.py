@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,10 +52,6 @@ def _mat(files: Files, form: Callable[..., Any] = sp.csr_array) -> Rows:
     blocks = [form(x, dtype=float) for x in mat["X"].ravel()]
     X = MultiView(dict(zip(files.source.views, blocks, strict=True)))
     return Rows(X, np.asarray(mat["y"]).ravel().astype(int))
-
-
-def _dense_mat(files: Files) -> Rows:
-    return _mat(files, np.asarray)
 
 
 def _webkb_course(files: Files) -> Rows:
@@ -263,7 +260,7 @@ def _spambase(files: Files) -> Rows:
 
 _MATLAB: dict[str, Callable[[Files], Rows]] = {
     **dict.fromkeys(("cora", "bbcsport", "reuters_1200", "movies"), _mat),
-    **dict.fromkeys(("msrc_v5", "wikipedia", "100leaves"), _dense_mat),
+    **dict.fromkeys(("msrc_v5", "wikipedia", "100leaves"), partial(_mat, form=np.asarray)),
 }
 # the reader of all others is the function of their name
 READERS = {name: _MATLAB.get(name) or globals()[f"_{name}"] for name in PUBLIC}

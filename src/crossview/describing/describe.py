@@ -38,7 +38,7 @@ from crossview.data.summaries.columns import (
     ValueSummary,
     is_identifier,
 )
-from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
+from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks, shortened
 from crossview.data.summaries.table import TableSummary
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.describing.views import ViewDescription, describe_views
@@ -450,7 +450,7 @@ class _Pass(TableSummary):
                     about |= {"minimum": shown[0], "maximum": shown[1]}
                 about["relation"] = None if np.isnan(relations[c]) else float(relations[c])
             elif name in self.values:
-                about = self._value(self.values[name], n_rows)
+                about = self._value(self.values[name])
             if name == self.label:
                 about["relation"] = None
             one = ColumnDescription(
@@ -477,20 +477,20 @@ class _Pass(TableSummary):
             "examples": examples,
         }
 
-    def _value(self, values: ValueSummary, n_rows: int) -> dict[str, Any]:
+    def _value(self, values: ValueSummary) -> dict[str, Any]:
         """Return the content of a column of categories or text."""
         frequent = values.most_frequent(N_EXAMPLES, self.target)
         return {
             "distinct": len(values.values) if values.complete else None,
             "missing": values.n_missing,
-            "examples": [_short(value) for value, _ in frequent],
+            "examples": [shortened(value, LONGEST_EXAMPLE) for value, _ in frequent],
             "relation": values.relation(self.target),
         }
 
     def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
         """Yield what may be wrong with a column, and what to do."""
         if one.name == self.label:
-            yield from self._about_label(one, n_rows)
+            yield from self._about_label(n_rows)
             return
         present = n_rows - one.missing
         if one.kind is None and str(self.types[one.name]) != "null":
@@ -515,7 +515,7 @@ class _Pass(TableSummary):
         elif one.kind == "numeric":
             yield from self._about_numbers(one, present)
 
-    def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
+    def _about_label(self, n_rows: int) -> Iterator[str]:
         if self.target.n_missing:
             yield f"{percent(self.target.n_missing, n_rows)} of the rows have no label"
         if not self.target.usable:
@@ -591,8 +591,8 @@ class _Pass(TableSummary):
         words = f"text, but {percent(numbers, present)} look like numbers"
         if (amount := summary.first_amount()) is not None:
             return (
-                f"{words}, and some are written as {_short(amount)!r}, which is read as none; "
-                "write them without separators of thousands and signs"
+                f"{words}, and some are written as {shortened(amount, LONGEST_EXAMPLE)!r}, "
+                "which is read as none; write them without separators of thousands and signs"
             )
         fixes = []
         if like.decimal_comma:
@@ -612,6 +612,8 @@ class _Pass(TableSummary):
         return [(value, n) for value, n in frequent if n and not _is_number(value)][:N_EXAMPLES]
 
     def _about_numbers(self, one: ColumnDescription, present: int) -> Iterator[str]:
+        from pyarrow.types import is_integer
+
         c = self.numbers[one.name]
         if self.moments.n_nan[c]:
             yield (
@@ -623,7 +625,7 @@ class _Pass(TableSummary):
                 f"{TOO_LARGE} in {_rows(self.moments.n_too_large[c])}: write null, or numbers "
                 f"up to {LARGEST:g}"
             )
-        if one.name in self.declared or not _is_integer(self.types[one.name]) or present < FEW_ROWS:
+        if one.name in self.declared or not is_integer(self.types[one.name]) or present < FEW_ROWS:
             return
         if not (isinstance(one.minimum, float) and isinstance(one.maximum, float)):
             return
@@ -710,19 +712,8 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
     return ": " + " ".join(f"ignore={name!r}" for name in names)
 
 
-def _is_integer(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind))
-
-
 def _is_number(value: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
-
-
-def _short(value: str) -> str:
-    line = " ".join(value.split())
-    return line if len(line) <= LONGEST_EXAMPLE else line[: LONGEST_EXAMPLE - 3] + "..."
 
 
 def _rows(n: int) -> str:

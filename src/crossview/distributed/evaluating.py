@@ -212,7 +212,7 @@ class _Evaluators:
             spec.windows.check_number(total[ROWS])
         elif survey.times is not None:
             spec.windows = survey.times.windows(window)
-        divided = share(self._client, (spec.slices, spec.windows))
+        divided = share(self._client, {"slices": spec.slices, "windows": spec.windows})
         counts = self._with_parts(survey.counts, divided)
         start = self._start(counts)
         calls = [(divided, start, position) for position in positions(counts)]
@@ -277,10 +277,9 @@ def _sample(model: tuple, part: _Part, columns: list[str], position: Position) -
     return sample_numbers(part.of(rows), columns, position)
 
 
-def _divide(model: tuple, part: _Part, divided: tuple, position: Position) -> Counter[Any]:
+def _divide(model: tuple, part: _Part, divided: dict, position: Position) -> Counter[Any]:
     spec, rows = model
-    slices, windows = divided
-    return count_parts(replace(spec, slices=slices, windows=windows), part.of(rows), position)
+    return count_parts(replace(spec, **divided), part.of(rows), position)
 
 
 def _first(model: tuple, part: _Part) -> Start:
@@ -295,10 +294,9 @@ def _first(model: tuple, part: _Part) -> Start:
     raise nothing_to_evaluate(1, rows.file)  # the rows have changed since they were counted
 
 
-def _count(model: tuple, part: _Part, divided: tuple, start: Start, position: Position) -> Counts:
+def _count(model: tuple, part: _Part, divided: dict, start: Start, position: Position) -> Counts:
     spec, rows = model
-    slices, windows = divided
-    counter = RowCounter(replace(spec, slices=slices, windows=windows), position, start)
+    counter = RowCounter(replace(spec, **divided), position, start)
     counter.count_all(part.of(rows))
     assert counter.counts is not None
     return counter.counts

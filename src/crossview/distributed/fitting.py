@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from crossview.distributed.cluster import check_client, n_threads
-from crossview.distributed.mixing import Learned, Mixer, merge_learned, split_evenly
+from crossview.distributed.mixing import Learned, Mixer, split_evenly
 from crossview.errors import InputError, type_of
 
 
@@ -143,7 +144,7 @@ class ArrayWork:
         X, y, weight = parts_of_block(block)
         model = copy.deepcopy(before.model)
         with_classes = {} if self.classes is None else {"classes": self.classes}
-        with WithoutCalibration(model, at[0] > 0):
+        with without_calibration(model, at[0] > 0):
             model.partial_fit(X, y, sample_weight=weight, **with_classes)
         return Learned(model, before.rows + len(y))
 
@@ -154,25 +155,19 @@ class ArrayWork:
         weight = np.ones(len(each)) if weight is None else np.asarray(weight, dtype=np.float64)
         return float(weight @ each), float(weight.sum())
 
-    def merge(self, parts: Sequence[Learned], start: Any) -> Learned:
-        """Return the merged model."""
-        return merge_learned(parts, start)
 
-
-class WithoutCalibration:
+@contextmanager
+def without_calibration(model: Any, again: bool) -> Iterator[None]:
     """While rows are learned again, their scores say nothing of new rows."""
-
-    def __init__(self, model: Any, again: bool) -> None:
-        self._model = model
-        self._calibration = getattr(model, "calibration", None) if again else None
-
-    def __enter__(self) -> None:
-        if self._calibration is not None:
-            self._model.calibration = "none"
-
-    def __exit__(self, *_: object) -> None:
-        if self._calibration is not None:
-            self._model.calibration = self._calibration
+    calibration = getattr(model, "calibration", None) if again else None
+    if calibration is None:
+        yield
+        return
+    model.calibration = "none"
+    try:
+        yield
+    finally:
+        model.calibration = calibration
 
 
 def losses(model: Any, X: Any, y: np.ndarray) -> np.ndarray:

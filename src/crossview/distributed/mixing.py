@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import getitem
 from typing import Any, NamedTuple, Protocol
 
 from crossview.data.row_sketch import RowSketch
@@ -39,9 +40,6 @@ class Work(Protocol):
 
     def score(self, model: Any, block: Any) -> tuple[float, float]:
         """Return the sum of the losses of held-out rows, and that of their weights."""
-
-    def merge(self, parts: Sequence[Learned], start: Any) -> Learned:
-        """Return the merged model."""
 
 
 @dataclass
@@ -98,7 +96,7 @@ class Mixer:
         for r in range(n_rounds or MOST_ROUNDS):
             merged = self._round(common, r, is_fitted=is_fitted or r > 0)
             common, rows, sketch = (
-                self.client.submit(_item, merged, i, pure=False) for i in range(3)
+                self.client.submit(getitem, merged, i, pure=False) for i in range(3)
             )
             found.rows = rows.result()
             if r == 0:
@@ -126,7 +124,7 @@ class Mixer:
 
         self.client.replicate([common])  # a worker that learns is slow to pass it on
         learn = delayed(self.work.learn, pure=False)
-        join = delayed(self.work.merge, pure=False)
+        join = delayed(merge_learned, pure=False)
         parts = []
         for k, blocks in enumerate(self.partitions):
             model = delayed(Learned, pure=False)(common, 0)
@@ -156,7 +154,3 @@ def split_evenly(blocks: Sequence[Any], n: int) -> list[list[Any]]:
             "the rows in more files or row groups"
         )
     return [list(blocks[a:b]) for a, b in cut_evenly(len(blocks), n)]
-
-
-def _item(value: Sequence[Any], i: int) -> Any:
-    return value[i]

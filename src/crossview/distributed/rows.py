@@ -15,8 +15,8 @@ from crossview.data.prefetch import prefetch
 from crossview.data.row_sketch import hash_rows
 from crossview.data.shuffle import regroup
 from crossview.data.source import Source
-from crossview.distributed.fitting import WithoutCalibration, losses
-from crossview.distributed.mixing import Learned, merge_learned
+from crossview.distributed.fitting import losses, without_calibration
+from crossview.distributed.mixing import Learned
 from crossview.distributed.sources import check_blocks, cut_evenly, frames_as_table, with_frames
 from crossview.errors import InputError
 from crossview.labels import has_label
@@ -146,7 +146,7 @@ class RowWork:
             seed = np.random.SeedSequence([self.seed, *at]).generate_state(1)[0]
             batches = source.shuffle(int(seed))
         with_classes = {"classes": self.task.classes} if len(self.task.classes) else {}
-        with WithoutCalibration(learner, at[0] > 0):
+        with without_calibration(learner, at[0] > 0):
             for batch in prefetch(batches):
                 batch = _learned(batch, block.period)
                 if not len(batch):
@@ -202,10 +202,6 @@ class RowWork:
             None if weight[0] is None else np.concatenate(weight),
             X[-1][-1000:],
         )
-
-    def merge(self, parts: Sequence[Learned], start: Any) -> Learned:
-        """Return the merged model."""
-        return merge_learned(parts, start)
 
 
 def _is_held_out(batch: LabeledBatch, period: int) -> np.ndarray:

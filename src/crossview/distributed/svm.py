@@ -173,7 +173,7 @@ def fit_svm(
         raise InputError(f"model= is {type_of(model)}; give a MultiViewSVMPerf, or use fit")
     if not len(blocks):
         raise InputError("there are no blocks of rows; give at least one")
-    rows = [client.submit(_as_block, client.compute(b) if _is_lazy(b) else b, pure=False)
+    rows = [client.submit(parts_of_block, client.compute(b) if _is_lazy(b) else b, pure=False)
             for b in blocks]  # fmt: skip
     labels: list[Labels] = client.gather(
         [client.submit(_labels, model, block, pure=False, retries=RETRIES) for block in rows]
@@ -204,10 +204,6 @@ def fit_svm(
 
 def _is_lazy(block: Any) -> bool:
     return hasattr(block, "dask")
-
-
-def _as_block(block: Any) -> tuple[Any, Any, Any]:
-    return parts_of_block(block)
 
 
 def _labels(model: Any, block: tuple) -> Labels:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from crossview.errors import UnusedColumnsWarning
 from crossview.exporting.plan import Plan
 from crossview.exporting.runtime import Model
-from crossview.portable.encoding import Column, NumberEncoder, TableEncoder
+from crossview.portable.encoding import Column, NumberEncoder
 from crossview.views import MultiView, ViewLayout
 
 N_ROWS = 64
@@ -47,7 +47,7 @@ def made_up_rows(plan: Plan) -> list[dict[str, Any]]:
     if isinstance(encoder, NumberEncoder):
         return [_row_of_numbers(encoder, chance) for _ in range(N_ROWS)]
     words = {
-        (view.name, one.column): _names(plan, encoder, view.name, one.prefix)
+        (view.name, one.column): plan.categories(view.name, one.prefix)
         for view in encoder.views
         for one in view.hashed
     }
@@ -62,11 +62,6 @@ def made_up_rows(plan: Plan) -> list[dict[str, Any]]:
                 row[column.name] = _cell(column, known, numbers.get(c), chance)
         rows.append(row)
     return rows
-
-
-def _names(plan: Plan, encoder: TableEncoder, view: str, prefix: str) -> list[str]:
-    names = plan.names.get(view, {}).values()
-    return [name[len(prefix) :] for name in names if name.startswith(prefix)]
 
 
 def _cell(column: Column, known: Sequence[str], number: Any, chance: random.Random) -> Any:

@@ -165,7 +165,7 @@ def export(
     if prune:
         given, labels = labeled_rows(rows, fitted, label)
     else:
-        given = made_up_rows(plan) if rows is None else some_rows(rows, fitted)
+        given = made_up_rows(plan) if rows is None else _read(rows, fitted)[0]
     difference = compare_rows(plan, whole, given)
     if difference.is_wrong:
         raise InputError(
@@ -205,15 +205,10 @@ def _content(target: Target, plan: Plan, options: dict[str, Any]) -> bytes:
 MOST_ROWS = 2000
 
 
-def some_rows(source: Any, fitted: FittedModel) -> list[dict[str, Any]]:
-    """Return at most 2,000 rows of a source, evenly spaced, as mappings of columns to values."""
-    return _read(source, fitted, None)[0]
-
-
 def labeled_rows(
     source: Any, fitted: FittedModel, label: str | None
 ) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Return the same of rows with a label, and the labels.
+    """Return such rows with a label, and the labels.
 
     ``label`` is their column; None: that of the model.
     """
@@ -248,8 +243,9 @@ def categories_of(source: Any, plan: Plan, fitted: FittedModel) -> dict[str, dic
 
 
 def _read(
-    source: Any, fitted: FittedModel, label: str | None
+    source: Any, fitted: FittedModel, label: str | None = None
 ) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Return at most 2,000 rows of a source, evenly spaced, as mappings, and their labels."""
     if not isinstance(fitted.encoder, ViewEncoder):
         raise InputError("rows= are for models of tables; leave it out", file=fitted.file)
     keep = [] if label is None else [label]

@@ -48,6 +48,11 @@ class Plan:
     names: dict[str, dict[int, str]] = field(default_factory=dict)
     more_names: dict[str, dict[str, int]] = field(default_factory=dict)
 
+    def categories(self, view: str, prefix: str) -> list[str]:
+        """Return the categories of a column that training had, by the prefix of their names."""
+        names = self.names.get(view, {}).values()
+        return [name[len(prefix) :] for name in names if name.startswith(prefix)]
+
     def to_dict(self) -> dict[str, Any]:
         """Return encoder and model as JSON has them."""
         encoder = as_json(self.encoder)

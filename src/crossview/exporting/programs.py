@@ -101,10 +101,9 @@ def _suggestions(plan: Plan) -> dict[str, list[str]]:
         return {}
     found: dict[str, list[str]] = {}
     for view in plan.encoder.views:
-        names = plan.names.get(view.name, {}).values()
         for one in view.hashed:
             if one.form == "category":
-                own = [name[len(one.prefix) :] for name in names if name.startswith(one.prefix)]
+                own = plan.categories(view.name, one.prefix)
                 found[plan.encoder.columns[one.column].name] = own[:MOST_SUGGESTED]
     return found
 

@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from crossview.exporting import runtime as untyped
-from crossview.exporting.checking import as_program
 from crossview.exporting.plan import Plan
 from crossview.portable.as_json import as_json
 from crossview.portable.encoding import Hashed, TableEncoder
@@ -88,7 +87,6 @@ class _Pruning:
         self.plan, self.given = plan, rows
         classes = plan.model.classes
         self.y = np.array(targets if classes is None else [classes.index(y) for y in targets])
-        self._program = as_program(plan)
         self.rows = self._encode()
         self._fixed: dict[Any, np.ndarray] = {}  # scores of what is not pruned
         self.first = self._predicted()
@@ -113,7 +111,9 @@ class _Pruning:
     # --- the loss --------------------------------------------------------------------------
 
     def _encode(self) -> _Rows:
-        mappings = [self._program.encode(row) for row in self.given]
+        encoder = as_json(self.plan.encoder)
+        encode = runtime.ENCODERS[encoder["kind"]](encoder).encode
+        mappings = list(map(encode, self.given))
         views = []
         for v, width in enumerate(self.plan.model.widths):
             own = [row[v] or {} for row in mappings]
@@ -269,8 +269,7 @@ class _Pruning:
 
         def keep(k: int) -> None:
             for v, at, slots, df in texts:
-                one = _with_frequencies(encoder.views[v].hashed[at], slots, df, bounds[k])
-                self._program.set_frequencies(v, at, as_json(one))
+                _set_frequencies(encoder.views[v].hashed[at], slots, df, bounds[k])
             self.rows = self._encode()
 
         def fits(k: int) -> bool:
@@ -325,12 +324,11 @@ def _largest(fits: Callable[[int], bool], n: int) -> int:
     return low
 
 
-def _with_frequencies(one: Hashed, slots: np.ndarray, df: np.ndarray, most: float) -> Hashed:
+def _set_frequencies(one: Hashed, slots: np.ndarray, df: np.ndarray, most: float) -> None:
     """Keep the document frequencies above ``most``; all others have their mean."""
     rare = df <= most
     one.slots, one.df = slots[~rare], df[~rare]
     one.default_df = round(float(df[rare].mean()), 2) if rare.any() else 0.0
-    return one
 
 
 def _sizes(table: Table, norms: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:

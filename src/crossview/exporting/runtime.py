@@ -11,6 +11,7 @@ import math
 import re
 import sys
 import unicodedata
+from bisect import bisect_right
 from datetime import date, datetime, timezone
 from itertools import accumulate
 
@@ -26,17 +27,9 @@ class Model:
         if description.get("crossview") != 1:
             raise ValueError("this is no model of crossview, or of a later version")
         self._model = model = prepared(description["model"])
-        self._encoder = _ENCODERS[description["encoder"]["kind"]](description["encoder"])
+        self._encoder = ENCODERS[description["encoder"]["kind"]](description["encoder"])
         self._scorer, self.views = model["scorer"], model["views"]
         self.classes = model.get("classes")
-
-    def encode(self, row):
-        """Return the columns of each view that are not 0; None: it is missing."""
-        return self._encoder.encode(row)
-
-    def set_frequencies(self, view, at, hashed):
-        """Encode with other document frequencies of a column."""
-        self._encoder.set_hashed(view, at, hashed)
 
     def scores(self, row):
         """Return the scores: one for two classes or numbers, else one per class."""
@@ -173,10 +166,6 @@ class _Table:
             for group, key in places:
                 self._groups.setdefault(group, {})[key] = name
 
-    def set_hashed(self, view, at, one):
-        """Replace the description of a column that is hashed."""
-        self._views[view]["hashed"][at] = _with_idf(one)
-
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
         cells = self._cells(row)
@@ -223,7 +212,7 @@ class _Table:
                 found[c] = (x - one["mean"]) / one["scale"]
             knots, first = one["knots"], 2 * n + c * B
             if len(knots) > 1:
-                k = _last_not_above(knots, x)
+                k = bisect_right(knots, x) - 1
                 position = float(max(k, 0))
                 if 0 <= k < len(knots) - 1:  # by k + f, as Crossview has it
                     position += 1.0 / (knots[k + 1] - knots[k]) * (x - knots[k])
@@ -295,16 +284,7 @@ def _with_idf(one):
     return {**one, "idf": dict(zip(accumulate(one.get("slots", ())), one.get("df", ())))}
 
 
-_ENCODERS = {"table": _Table, "numbers": _Views}
-
-
-def _last_not_above(knots, x):
-    """Return the position of the last knot that is not above x; -1 if there is none."""
-    low, high = 0, len(knots)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if knots[middle] > x else (middle + 1, high)
-    return low - 1
+ENCODERS = {"table": _Table, "numbers": _Views}
 
 
 def _finite(value, name):
@@ -475,13 +455,13 @@ def score(node, views):
     return _SCORERS[node["kind"]](node, views)
 
 
-def _add(table, x, out, factor=1.0):
+def _add(table, x, out):
     """Add table'x to the numbers in out."""
     for column, value in x.items():
         row = table.get(column)
         if row is not None:
             for k, w in enumerate(row):
-                out[k] += factor * value * w
+                out[k] += value * w
 
 
 def _terms(node, views):

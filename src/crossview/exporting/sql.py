@@ -575,10 +575,6 @@ def _number(value: float) -> Any:
     return exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
 
 
-def _whole(value: int) -> Any:
-    return exp.Literal(this=str(value), is_string=False)
-
-
 def _wrapped(expression: Any) -> Any:
     if isinstance(expression, exp.Binary | exp.Not | exp.Is):
         return exp.Paren(this=expression)
@@ -661,8 +657,8 @@ def _label(label: Any, dialect: str) -> Any:
     if isinstance(label, str):
         return exp.Literal.string(label)
     if isinstance(label, bool):
-        return _whole(int(label)) if dialect == "sqlite" else exp.Boolean(this=label)
-    return _number(label) if isinstance(label, float) else _whole(label)
+        return exp.Literal.number(int(label)) if dialect == "sqlite" else exp.Boolean(this=label)
+    return _number(label) if isinstance(label, float) else exp.Literal.number(label)
 
 
 def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) -> Any:

@@ -20,9 +20,8 @@ from crossview.scoring.results import decision_words, metric_words
 
 MOST_COLUMNS_NAMED = 12
 MOST_SLICES_SHOWN = 20
-# what the hub calls a metric that it knows
-HUB_METRICS = {"rmse": "rmse", "mae": "mae", "accuracy": "accuracy", "f1": "f1"}
-HUB_METRICS |= {"precision": "precision", "recall": "recall", "roc_auc": "roc_auc"}
+# metrics that the hub knows, by the same names
+HUB_METRICS = {"rmse", "mae", "accuracy", "f1", "precision", "recall", "roc_auc"}
 # of an evaluation as `evaluate --json` writes it
 ESTIMATE: dict[str, Any] = dict.fromkeys(("value", "low", "high"), (float, None))
 VIEW = {"view": str, "missing": ESTIMATE, "difference": ESTIMATE, "alone": (ESTIMATE, None)}
@@ -173,7 +172,7 @@ def _front_matter(
     metrics = {name: one["value"] for name, one in known["metrics"].items()}
     first = known["metric"]
     ordered = [first, *(name for name in metrics if name != first)]
-    lines += ["metrics:", *(f"- {HUB_METRICS[name]}" for name in ordered if name in HUB_METRICS)]
+    lines += ["metrics:", *(f"- {name}" for name in ordered if name in HUB_METRICS)]
     lines += [
         "model-index:",
         f"- name: {_quoted(title)}",
@@ -188,7 +187,7 @@ def _front_matter(
     for name in ordered:
         if metrics[name] is not None:
             lines += [
-                f"    - type: {_quoted(HUB_METRICS.get(name, name))}",
+                f"    - type: {_quoted(name)}",
                 f"      name: {_quoted(name)}",
                 f"      value: {metrics[name]!r}",
             ]

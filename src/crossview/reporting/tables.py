@@ -352,9 +352,9 @@ def _escaped(cells: Sequence[Any]) -> list[str]:
     return [str(cell).replace("|", "\\|") for cell in cells]
 
 
-def description_table(description: Description, most: int = 200) -> FittingTable:
+def description_table(description: Description) -> FittingTable:
     """Return a `Description` as a table: one row per column."""
-    header, *rows = description.cells(most)
+    header, *rows = description.cells()
     return FittingTable(header, rows, texts=4)
 
 

@@ -161,10 +161,6 @@ class Fold:
             binned=None if self.binned is None else self.binned.select(views),
         )
 
-    def with_test(self, X_test: MultiView) -> Fold:
-        """Return the same fold with other rows to score."""
-        return replace(self, X_test=X_test)
-
     def take(self, rows: np.ndarray) -> Fold | None:
         """Return the fold with some of its training rows; None if an inner split lacks classes."""
         position = np.full(len(self.y_train), -1)

@@ -286,7 +286,8 @@ class Tuner:
             and not run.problem.judged_by_threshold
             and (run.problem.ranks or not calibrates)
         ):
-            value = _mean_of_splits(run, [self.labels[test] for _, test in inner], scored)
+            pairs = zip(inner, scored, strict=True)
+            value = float(np.mean([run.score(self.labels[t], one) for (_, t), (_, one) in pairs]))
         if value is not None and not (calibrates or run.problem.tunes):
             return Chosen(setting, value, order)
         assert isinstance(run.problem, Classification)
@@ -315,14 +316,6 @@ class Tuner:
         """Return whether the held-out rows calibrate the learner."""
         in_pass = calibrates_in_pass(self.run, self.learner, setting)
         return self.run.problem.needs_probabilities and not in_pass
-
-
-def _mean_of_splits(
-    run: Run, labels: Sequence[np.ndarray], scored: Sequence[tuple[Any, Scored]]
-) -> float:
-    """The metric that decides, as the mean over the splits."""
-    pairs = zip(labels, scored, strict=True)
-    return float(np.mean([run.score(y, one) for y, (_, one) in pairs]))
 
 
 def make_model(run: Run, learner: Learner, setting: dict[str, Any]) -> Any:

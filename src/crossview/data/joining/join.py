@@ -157,8 +157,6 @@ def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Sour
             raise InputError(
                 f"which column is the id? Name it: on= (there are: {some_names(keys)})"
             )
-        if not keys:
-            raise InputError("the tables of the join have no column in common; name the id: on=")
         if len(keys) > 1 and any(view is not None for view, _ in streams):
             raise InputError(f"which column is the id? Name it: on= (all have {some_names(keys)})")
     if not keys:

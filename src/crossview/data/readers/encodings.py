@@ -14,6 +14,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,7 +160,7 @@ def as_utf8(file: str, encoding: str, *, same_ends: bool = False) -> str:
 def _write_copy(file: str, encoding: str, decoder: Any, copy: str, skip: int) -> None:
     line = 1
     with one_line(file), open(copy, "wb") as out:
-        for chunk in _with_end(_chunks(file)):
+        for chunk in chain(_chunks(file), [None]):
             try:
                 text = decoder.decode(chunk or b"", final=chunk is None)[skip:].encode()
             except UnicodeError as error:
@@ -179,12 +180,6 @@ def _write_copy(file: str, encoding: str, decoder: Any, copy: str, skip: int) ->
                     f"({error.strerror}); name another folder by the variable TMPDIR",
                     file=file,
                 ) from None
-
-
-def _with_end(chunks: Iterator[bytes]) -> Iterator[bytes | None]:
-    """The chunks, and None."""
-    yield from chunks
-    yield None
 
 
 def _chunks(file: str) -> Iterator[bytes]:
@@ -214,7 +209,7 @@ class _BadByte(NamedTuple):
 def _first_bad_byte(file: str) -> _BadByte | None:
     """The first byte that is none of UTF-8."""
     rest, line = b"", 1
-    for chunk in _with_end(_chunks(file)):
+    for chunk in chain(_chunks(file), [None]):
         text = rest + (chunk or b"")
         cut = len(text) if chunk is None else _end_of_characters(text)
         if not is_utf8(text[:cut]):

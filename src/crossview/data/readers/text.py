@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import io
 import json
 import os
 import re
@@ -480,9 +481,10 @@ def _find_delimiter(file: str, path: str, first: str, format: CsvFormat) -> str:
 def _check_json_lines(file: str) -> None:
     """Raise with the row of the first line that is not a JSON object."""
     with one_line(file), pyarrow().input_stream(file) as stream:
-        for row, line in enumerate(_lines(stream)):
+        # which has no lines of its own when compressed
+        for row, line in enumerate(io.BufferedReader(stream)):
             try:
-                value = json.loads(line) if line.strip() else {}
+                value = json.loads(line.removesuffix(b"\n")) if line.strip() else {}
             except (ValueError, RecursionError) as error:
                 raise InputError(
                     f"not valid JSON (line {row + 1}): {first_line(error)}", file=file, row=row
@@ -491,13 +493,3 @@ def _check_json_lines(file: str) -> None:
                 raise InputError(
                     f'not a JSON object such as {{"age": 30}} (line {row + 1})', file=file, row=row
                 )
-
-
-def _lines(stream: Any) -> Iterator[bytes]:
-    """Lines of an Arrow input stream, which has no readline of its own when compressed."""
-    rest = b""
-    while block := stream.read(1 << 20):
-        *whole, rest = (rest + bytes(block)).split(b"\n")
-        yield from whole
-    if rest:
-        yield rest

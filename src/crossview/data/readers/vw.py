@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,7 @@ class _Namespaces(Parser):
     def resume(self, status: int, text: np.ndarray, p: int) -> bool:
         if status != grammar.NEW_NAMESPACE or len(self.names) >= MOST_NAMESPACES:
             return False
-        name = bytes(text[p : p + MOST_BYTES + 1]).split(b"\n")[0]
-        for separator in (b"|", b":", b" ", b"\t", b"\r", b"\v", b"\f"):
-            name = name.split(separator)[0]
+        name = re.split(rb"[|:\s]", bytes(text[p : p + MOST_BYTES + 1]), maxsplit=1)[0]
         if len(name) > MOST_BYTES:
             return False
         found = 0xCBF29CE484222325  # FNV-1a

@@ -151,7 +151,7 @@ def _values_tell(summary: TableSummary, name: str) -> str | None:
         best = np.flatnonzero(phi >= phi.max() - 1e-9)  # yes and no: what fewer rows have
         v = int(best[counts[best].sum(axis=1).argmin()])
         rows = _rows_of_class(target, int(classes[v]), counts[v], of_class)
-        return f"is {_short(values.values[v].as_py())!r} in {rows}"
+        return f"is {shortened(values.values[v].as_py())!r} in {rows}"
     return ALMOST if _agreement(counts) >= LEAKS else None
 
 
@@ -177,7 +177,8 @@ def _agreement(counts: np.ndarray) -> float:
     return (right - by_chance) / (n - by_chance) if n > by_chance else 0.0
 
 
-def _short(value: Any, most: int = 40) -> str:
+def shortened(value: Any, most: int = 40) -> str:
+    """Return a value in one line of so many characters at most."""
     line = " ".join(str(value).split())
     return line if len(line) <= most else f"{line[: most - 3]}..."
 

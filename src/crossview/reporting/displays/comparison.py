@@ -21,6 +21,7 @@ from crossview.reporting.displays.style import (
     WIDTH,
     Display,
     draw_bars,
+    name_rows,
     short_name,
 )
 from crossview.scoring.results import metric_words
@@ -105,11 +106,11 @@ class ComparisonDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        y, best = np.arange(len(self.models)), self.values[0]
+        best = self.values[0]
         low, high = self._limits()
         sign = 1.0 if metric_of(self.metric).higher_is_better else -1.0
         ax.set_xlim(low, high)
-        ax.set_ylim(len(self.models) - 0.4, -0.6)
+        name_rows(ax, [short_name(model) for model in self.models])
         if self.rope:
             ends = sorted([best, best - sign * self.rope])
             ax.axvspan(*ends, color=LINE, alpha=0.55, linewidth=0)
@@ -131,15 +132,10 @@ class ComparisonDisplay(Display):
                 markerfacecolor="none" if hollow else color,
                 zorder=3,
             )
-        ax.set_yticks(y, [short_name(model) for model in self.models])
         for i, text in enumerate(ax.get_yticklabels()):
             marked = self.models[i] == self.recommended
             text.set_color(COLORS[0] if marked else INK)
             text.set_fontweight("bold" if marked else "normal")
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-        ax.locator_params(axis="x", nbins=6)
-        ax.grid(axis="x")
         ax.set_xlabel(self.metric)
 
     def _limits(self) -> tuple[float, float]:

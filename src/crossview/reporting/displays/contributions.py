@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.comparison import Comparison
 from crossview.errors import InputError
-from crossview.evaluating.evaluation import Evaluation
+from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
 from crossview.scoring.drift import scores_of_views
 
 # shares that differ by less are about equal: more than two rounded ones can
 LEAST_DIFFERENCE = 0.02
-
-
-class Share(NamedTuple):
-    """The share of a view in the score, and the ends of its 95 % interval; NaN if not known."""
-
-    value: float
-    low: float
-    high: float
 
 
 class ViewContributionDisplay(Display):
@@ -216,10 +208,10 @@ def _ends(values: np.ndarray) -> list[str]:
     return list(dict.fromkeys(f"{value:.0%}" for value in (values.min(), values.max())))
 
 
-def shares_of_scores(result: Any) -> dict[str, Share] | None:
+def shares_of_scores(result: Any) -> dict[str, Estimate] | None:
     """Return the share of each view in the score; None where that is not known."""
     if getattr(result, "view_shares", None):
-        return {v: Share(x, math.nan, math.nan) for v, x in result.view_shares.items()}
+        return {v: Estimate(x, math.nan, math.nan) for v, x in result.view_shares.items()}
     kept = result.diagnostics
     if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
         return None
@@ -230,14 +222,14 @@ def shares_of_scores(result: Any) -> dict[str, Share] | None:
     return dict(zip(names, values, strict=True))
 
 
-def display_of_shares(shares: Mapping[str, Share]) -> ViewContributionDisplay:
+def display_of_shares(shares: Mapping[str, Estimate]) -> ViewContributionDisplay:
     """Return the display of shares of the score, which is not drawn yet."""
     known = [one[1:] for one in shares.values()]
     intervals = None if np.isnan(known).any() else known
     return ViewContributionDisplay(list(shares), [one.value for one in shares.values()], intervals)
 
 
-def _shares(view_scores: np.ndarray) -> list[Share]:
+def _shares(view_scores: np.ndarray) -> list[Estimate]:
     """The share of each view, with the interval of a ratio of means (the delta method)."""
     size = np.abs(np.nan_to_num(view_scores)).astype(np.float64)
     n, total = len(size), size.sum(axis=1)
@@ -245,4 +237,6 @@ def _shares(view_scores: np.ndarray) -> list[Share]:
         share = size.mean(axis=0) / total.mean()
         away = (size - share * total[:, None]) / total.mean()
         half = 1.96 * np.sqrt((away**2).sum(axis=0) / max(n - 1, 1) / n)
-    return [Share(float(x), float(x - h), float(x + h)) for x, h in zip(share, half, strict=True)]
+    return [
+        Estimate(float(x), float(x - h), float(x + h)) for x, h in zip(share, half, strict=True)
+    ]

@@ -7,6 +7,7 @@ The colors are those of Okabe and Ito, darkened until text in them has a contras
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ WIDTH = 5.0
 LONGEST_NAME = 30
 # characters that XML has not, and half of a pair, which no font can measure
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_IN_LINES = textwrap.TextWrapper(64, break_long_words=False, break_on_hyphens=False)
 
 RC: dict[Any, Any] = {
     "text.parse_math": False,  # a $ in a name is a $
@@ -123,25 +125,18 @@ class Display:
             self.ax_, self.figure_ = ax, ax.figure
             self._draw(ax)
             if titled:
-                ax.set_title(_in_lines(self.title), pad=10)
+                ax.set_title(_IN_LINES.fill(_plain(self.title)), pad=10)
         return self
 
 
-def _in_lines(text: str, width: int = 64) -> str:
-    """The text in lines of at most so many characters."""
-    lines, line = [], ""
-    for word in NOT_IN_XML.sub("\ufffd", text).split():
-        if line and len(line) + len(word) >= width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return "\n".join([*lines, line])
+def _plain(text: object) -> str:
+    """The text in one line, as XML can hold it."""
+    return " ".join(NOT_IN_XML.sub("\ufffd", str(text)).split())
 
 
 def short_name(name: object, most: int = LONGEST_NAME) -> str:
     """Return a name that fits beside a picture."""
-    text = " ".join(NOT_IN_XML.sub("\ufffd", str(name)).split())
+    text = _plain(name)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -165,8 +160,13 @@ def draw_bars(
     low = min(0.0, values.min(), np.nanmin([*lines.ravel(), 0.0]))
     span = rights.max() - low or 1.0
     ax.set_xlim(low - 0.05 * span * (low < 0.0), rights.max() + 0.22 * span)
-    ax.set_ylim(len(y) - 0.4, -0.6)
-    ax.set_yticks(y, names)
+    name_rows(ax, names)
+
+
+def name_rows(ax: Any, names: Sequence[str]) -> None:
+    """Write names at the left, the first one at the top, with a grid of values below them."""
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_yticks(np.arange(len(names)), names)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.locator_params(axis="x", nbins=6)
@@ -230,7 +230,7 @@ def _apart(y: np.ndarray, gap: float) -> np.ndarray:
 
 def plain_log_ticks(axis: Any, share: bool = False) -> None:
     """Write the ticks of a logarithmic axis as plain numbers: 10, 1,000; shares as percentages."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
     decades = np.log10(high / low) if low > 0 else 9.0
@@ -239,7 +239,4 @@ def plain_log_ticks(axis: Any, share: bool = False) -> None:
         subs = (1.0,) if decades > 2.5 else (1.0, 3.0)
     axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_minor_locator(NullLocator())
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(
-        FuncFormatter(lambda v, _: f"{100 * v:g} %" if share else f"{v:,.10g}")
-    )
+    axis.set_major_formatter(lambda v, _: f"{100 * v:g} %" if share else f"{v:,.10g}")

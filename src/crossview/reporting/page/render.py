@@ -36,7 +36,7 @@ def render(page: Page) -> str:
         page=page,
         groups=group,
         sections=[section for section in page.sections if section.blocks],
-        css=_safe_css((here / "style.css").read_text(encoding="utf-8")),
+        css=re.sub(r"\n\s*", " ", (here / "style.css").read_text(encoding="utf-8")),
         version=version("crossview"),
         made=datetime.date.today().isoformat(),
     )
@@ -56,12 +56,6 @@ def _whole_options(words: str) -> str:
     from markupsafe import Markup, escape
 
     return Markup(OPTION.sub(r'<span class="option">\1</span>', str(escape(words))))
-
-
-def _safe_css(text: str) -> str:
-    from markupsafe import Markup
-
-    return Markup(re.sub(r"\n\s*", " ", text))
 
 
 def report_html(result: Any, made: Made | None = None, fitted: Any = None, info: Any = None) -> str:

@@ -105,13 +105,11 @@ def how_often_right(
     ]
 
 
-def of_table(given: FittingTable, title: str = "", how: str = "") -> Block:
+def of_table(given: FittingTable) -> Block:
     """Return a table for a terminal as one of a page."""
     marked = frozenset(i for i, style in given.styles.items() if style == "bold")
     return table(
         *(list(given.header), [list(row) for row in given.rows]),
-        title=title,
-        text=how,
         texts=given.texts,
         marked=marked,
         ends=frozenset(given.section_ends),
