@@ -602,7 +602,7 @@ class ViewLearner(BaseEstimator):
             One score per view (and class, for more than two); NaN where the view is missing.  Of a
             linear classifier, additive trees and kernels: what the view says by itself, which the
             joint score combines.  Of all others: the score as if all other views were missing, of a
-            regressor in the units of the target.
+            regressor in the units of the target, or of its logarithm (``target_scale``).
         """
         check_is_fitted(self, "_state")
         rows = self._read(X, reset=False, as_is=True)
@@ -635,10 +635,10 @@ class ViewLearner(BaseEstimator):
         -------
         weights : ColumnWeights
             ``weight``: coefficients of the columns in the score, ndarray of shape (n_scores,
-            n_features); those of a regressor are in standard deviations of the target.  None if
-            the score has products of columns only.  ``variance``: variances of the weights,
-            (n_features,), where there is a covariance.  ``factor_norm``: Euclidean norms of the
-            factors that interact, (n_scores, n_features), where columns interact.
+            n_features); those of a regressor are in standard deviations of the target, or of its
+            logarithm.  None if the score has products of columns only.  ``variance``: variances of
+            the weights, (n_features,), where there is a covariance.  ``factor_norm``: Euclidean
+            norms of the factors that interact, (n_scores, n_features), where columns interact.
             ``importance``: of trees, the share of each column in what the splits gained,
             (1, n_features).
 
