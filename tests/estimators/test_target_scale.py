@@ -132,3 +132,17 @@ def test_compare_chooses_the_logarithm_where_effects_multiply():
     given = {"models": ["ridge"], "cv": 3, "budget": None}
     straight = crossview.compare(X, np.log(Y), task="regression", **given)
     assert not any("target_scale" in one for one in straight.rows[0].chosen)
+
+
+def test_training_says_that_the_logarithm_may_be_better():
+    table = pd.DataFrame({"a__x": X["a"][:, 0], "b__x": X["b"][:, 0], "y": Y})
+
+    def notes(table, model, **settings):
+        trained = crossview.train(table, "y", model=model, task="regression", settings=settings)
+        return [line for line in trained.warnings if "skewed" in line]
+
+    for model in ("stacking", "ridge"):
+        (note,) = notes(table, model)
+        assert "set target_scale=log to" in note
+        assert notes(table, model, target_scale="log") == []
+        assert notes(table.assign(y=np.log(Y)), model) == []

@@ -17,7 +17,7 @@ from crossview.catalog.metrics import metric_of
 from crossview.comparing.run import Run
 from crossview.errors import InputError
 from crossview.estimators.svm.measure import WEIGHTED
-from crossview.estimators.targets import scaled_targets
+from crossview.estimators.targets import scale_of_skewed
 from crossview.views import ViewLayout
 
 # multiplications that an exact covariance may cost one fit, at most some seconds, and by second of
@@ -26,8 +26,6 @@ MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
 
 # most columns of tables that are compared with kernels, and what is tried there
 FEW_COLUMNS = 2000
-# of targets whose logarithm is tried; that of an exponential distribution is 2
-LEAST_SKEWNESS = 1.0
 OF_FEW_COLUMNS: dict[str, tuple] = {"kernel": ("rbf",), "lam": (0.0001, 0.001)}
 # by what they bring to the ensemble; views alone stand before what follows the dots
 MOST_GAIN = (
@@ -168,33 +166,20 @@ def with_target_scale(
 ) -> list[Learner]:
     """Return the learners, with the scales of the target that they try.
 
-    That is the logarithm where it may help: targets are 0 or more and skewed, and their logarithms
-    are less so.  A ``grid`` may name others.
+    That is what `scale_of_skewed` says; a ``grid`` may name others.
 
     y: the labels.
     """
     if "target_scale" in grid:
         return list(learners)
-    scales: list[str] = []
-    if y.dtype.kind == "f" and len(y) and y.min() >= 0.0:
-        scale = "log" if y.min() > 0.0 else "log1p"
-        skewed = _skewness(y)
-        if skewed > LEAST_SKEWNESS and abs(_skewness(scaled_targets(y, scale))) < skewed:
-            scales = [scale]
+    scale = scale_of_skewed(y) if y.dtype.kind == "f" else None
     found = []
     for one in learners:
         refined = {name: values for name, values in one.refined.items() if name != "target_scale"}
-        if scales and "target_scale" in one.refined:
-            refined = {"target_scale": tuple(scales), **refined}
+        if scale is not None and "target_scale" in one.refined:
+            refined = {"target_scale": (scale,), **refined}
         found.append(replace(one, refined=refined))
     return found
-
-
-def _skewness(y: np.ndarray) -> float:
-    """Return the third moment of standardized numbers; 0 if they are all the same."""
-    away = y - y.mean()
-    scale = away.std()
-    return float(np.mean((away / scale) ** 3)) if scale > 0.0 else 0.0
 
 
 def _takes_weights(learner: Learner) -> bool:

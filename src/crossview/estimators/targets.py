@@ -16,6 +16,8 @@ from crossview.labels import MAX_WEIGHT, has_label, places_of
 
 # spare bytes of a label in a model file
 MAX_LABEL_BYTES = 2**16
+# of targets whose logarithm may be better; that of an exponential distribution is 2
+LEAST_SKEWNESS = 1.0
 # of the prediction of a logarithm: e^170 can still be squared
 LARGEST_EXPONENT = 170.0
 
@@ -95,6 +97,27 @@ def scaled_targets(y: np.ndarray, scale: str) -> np.ndarray:
             row=row,
         )
     return np.asarray(np.log(y) if scale == "log" else np.log1p(y))
+
+
+def scale_of_skewed(y: np.ndarray) -> str | None:
+    """Return the ``target_scale`` that may suit targets better; None: they are fine as they are.
+
+    It is a logarithm where targets are 0 or more and skewed, and their logarithms are less so.
+    """
+    if not len(y) or y.min() < 0.0:
+        return None
+    scale = "log" if y.min() > 0.0 else "log1p"
+    skewed = _skewness(y)
+    better = skewed > LEAST_SKEWNESS and abs(_skewness(scaled_targets(y, scale))) < skewed
+    return scale if better else None
+
+
+def _skewness(y: np.ndarray) -> float:
+    """Return the third moment of standardized numbers; 0 if they are all the same."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        away = y - y.mean()
+        scale = away.std()
+        return float(np.mean((away / scale) ** 3)) if scale > 0.0 else 0.0
 
 
 def targets_of_scale(values: np.ndarray, scale: str) -> np.ndarray:

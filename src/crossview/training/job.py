@@ -20,6 +20,8 @@ from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
 from crossview.data.row_sketch import RowSketch
 from crossview.errors import InputError
+from crossview.estimators.targets import scale_of_skewed
+from crossview.labels import has_label
 from crossview.saving.model_files import load, load_progress
 from crossview.saving.pipelines import steps
 from crossview.saving.schema import MAX_COUNT, check_header
@@ -243,3 +245,17 @@ def check_passes(entry: Learner, epochs: int) -> None:
         )
     switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
     raise InputError(f"epochs={epochs}: {entry.name} draws rows; leave epochs out, or set {switch}")
+
+
+def scale_notes(job: Job, labels: list[np.ndarray]) -> list[str]:
+    """Return a line if the logarithm of the numbers to predict may be better."""
+    if job.task.name != "regression" or job.start is not None or not labels:
+        return []
+    y, scale = np.concatenate(labels), getattr(job.learner, "target_scale", None)
+    better = scale_of_skewed(y[has_label(y)].astype(np.float64)) if scale == "linear" else None
+    if better is None or "target_scale" not in job.entry.parameters():
+        return []
+    return [
+        f"the number to predict is skewed, as where effects multiply: set target_scale={better} to "
+        "learn its logarithm, which may be better; crossview compare tries both"
+    ]

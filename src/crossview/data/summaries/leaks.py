@@ -188,10 +188,12 @@ class LeakCheck:
     learned.
 
     ``found`` has a line for each leak, once `finish` was called; rows without columns have none.
+    ``labels`` are those of the rows that were looked at.
     """
 
     def __init__(self, source: Any) -> None:
         self.found: list[str] = []
+        self.labels: list[np.ndarray] = []
         self._summary: TableSummary | None = None
         self._source = source
         self._left: int | None = None
@@ -220,6 +222,7 @@ class LeakCheck:
             self._summary = TableSummary(
                 X.schema, encoder.kinds(), target, values_of_text=False, **how
             )
+        self.labels.append(y)
         done = 0
         for piece in X.combine_chunks().to_batches():
             labels = _labels(y[done : done + len(piece)], self._source.classes)
