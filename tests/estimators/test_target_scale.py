@@ -132,3 +132,16 @@ def test_compare_chooses_the_logarithm_where_effects_multiply():
     given = {"models": ["ridge"], "cv": 3, "budget": None}
     straight = crossview.compare(X, np.log(Y), task="regression", **given)
     assert not any("target_scale" in one for one in straight.rows[0].chosen)
+
+
+@pytest.mark.parametrize("model", ["stacking", "trees"])
+def test_the_row_without_a_logarithm_is_that_of_the_file(tmp_path, model):
+    file = str(tmp_path / "t.csv")
+    targets = Y.copy()
+    targets[171] = -2.5
+    pd.DataFrame(X["a"]).add_prefix("a__").assign(b__0=X["b"][:, 0], y=targets).to_csv(
+        file, index=False
+    )
+    with pytest.raises(InputError, match=r"the target -2\.5 has no logarithm") as raised:
+        crossview.train(file, "y", task="regression", model=model, settings={"target_scale": "log"})
+    assert (raised.value.file, raised.value.row) == (file, 171)
