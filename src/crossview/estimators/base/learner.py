@@ -602,7 +602,7 @@ class ViewLearner(BaseEstimator):
             One score per view (and class, for more than two); NaN where the view is missing.  Of a
             linear classifier, additive trees and kernels: what the view says by itself, which the
             joint score combines.  Of all others: the score as if all other views were missing, of a
-            regressor in the units of the target.
+            regressor in the units of the target, or of its logarithm (``target_scale``).
         """
         check_is_fitted(self, "_state")
         rows = self._read(X, reset=False, as_is=True)
