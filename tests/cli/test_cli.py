@@ -476,6 +476,7 @@ def test_compare_says_what_rows_without_label_bring(few, capsys):
     ):
         words = [word for model in models for word in ("--model", model)]
         _, out, _ = run(capsys, *command, *words)
+        assert shlex.split(out[-1])[1:3] == ["train", "few.csv"]
         assert run(capsys, *shlex.split(out[-1])[1:-1], "x.st")[0] == 0
         info = crossview.saving.model_files.read_info("x.st")
         assert (info["model"], info["rows"], info["unlabeled"]) == (models[0], n, left)

@@ -64,7 +64,7 @@ NAN = "NaN is not a missing value: write null, or an empty field"
         (["train", "one.csv", *TRAIN], "one class, 'p'"),
         (["train", "names.csv", *TRAIN], "no row is there to learn from"),
         (["train", "none.csv", *KECO], "column 'l': the label is empty in every row"),
-        (["train", "none.csv", *KECO, "--classes", "p,q"], "y has no label"),
+        (["train", "none.csv", *KECO, "--classes", "p,q"], "no row has a label to learn"),
         (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
         (["train", "one.csv", *KECO], "column 'l': the label has one class, 'p'"),
         (["train", "miss.csv", *KECO, "--epochs", "2"], "--epochs 2: keco draws rows; leave"),

@@ -146,3 +146,16 @@ def test_training_says_that_the_logarithm_may_be_better():
         assert "set target_scale=log to" in note
         assert notes(table, model, target_scale="log") == []
         assert notes(table.assign(y=np.log(Y)), model) == []
+
+
+@pytest.mark.parametrize("model", ["stacking", "trees"])
+def test_the_row_without_a_logarithm_is_that_of_the_file(tmp_path, model):
+    file = str(tmp_path / "t.csv")
+    targets = Y.copy()
+    targets[171] = -2.5
+    pd.DataFrame(X["a"]).add_prefix("a__").assign(b__0=X["b"][:, 0], y=targets).to_csv(
+        file, index=False
+    )
+    with pytest.raises(InputError, match=r"the target -2\.5 has no logarithm") as raised:
+        crossview.train(file, "y", task="regression", model=model, settings={"target_scale": "log"})
+    assert (raised.value.file, raised.value.row) == (file, 171)

@@ -23,11 +23,14 @@ from crossview import (
     ExpertWeightsDisplay,
     InputError,
     LearningCurveDisplay,
+    MultiView,
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
     OnlineStackingClassifier,
     ViewContributionDisplay,
     ViewDifferenceDisplay,
+    compare,
+    train,
 )
 from crossview.reporting.displays.ranking import (
     PrecisionRecall,
@@ -110,6 +113,19 @@ def test_view_differences_and_their_running_mean(ax):
     assert texts(ax) == ["running mean"]
     with pytest.raises(InputError, match="two views"):
         ViewDifferenceDisplay.from_predictions([[1.0], [2.0]])
+
+
+@pytest.mark.parametrize("model", ["stacking", "ridge", "trees:additive", "ensemble"])
+def test_the_mean_of_the_targets_is_worth_of_no_view(ax, model):
+    rng = np.random.default_rng(0)
+    X = MultiView({"strong": rng.normal(size=(400, 2)), "weak": rng.normal(size=(400, 2))})
+    y = 1000.0 + 5.0 * X["strong"][:, 0] + 0.5 * X["weak"][:, 0]
+    trained = train(X, y, task="regression", model=model)
+    assert trained.view_shares["strong"] > 0.75
+    display = ViewContributionDisplay.from_estimator(trained.learner, X, ax=ax)
+    assert display.values[0] > 0.75
+    compared = compare(X, y, task="regression", models=[model, "linear"], cv=3)
+    assert ViewContributionDisplay.of(compared).values[0] > 0.75
 
 
 def test_what_views_are_worth(ax):

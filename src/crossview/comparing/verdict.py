@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crossview.comparing.ranking import ComparisonRow, Ranking
 from crossview.scoring.metrics import signed_score
+from crossview.scoring.results import in_digits
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
 
 # the baselines that look at no column
@@ -118,8 +119,8 @@ def _about_higher(c: Ranking) -> list[str]:
     better = higher.difference.areas(c.rope).better
     return [
         f"{higher.model} has the better mean, {short_value(c, higher.value)}, but that it is "
-        f"better by more than {c.rope:.3g} has probability {better:.2f}, below {CLEAR}{lower}: the "
-        f"best of {len(c.rows)} means is partly luck"
+        f"better by more than {in_digits(c.rope, 3)} has probability {better:.2f}, below "
+        f"{CLEAR}{lower}: the best of {len(c.rows)} means is partly luck"
     ]
 
 
@@ -184,7 +185,7 @@ def _chance(c: Ranking, row: ComparisonRow, name: str) -> str:
     p = ""
     if row.p_adjusted is not None and row.model not in CONSTANT:
         p = f" (Holm-adjusted {p_in_words(row.p_adjusted)})"
-    return f"with probability {worse:.2f} {name} is worse by more than {c.rope:.3g}{p}"
+    return f"with probability {worse:.2f} {name} is worse by more than {in_digits(c.rope, 3)}{p}"
 
 
 def _about_baselines(c: Ranking) -> list[str]:
@@ -230,4 +231,4 @@ def unlabeled_benefit(c: Ranking) -> str | None:
 
 def short_value(c: Ranking, value: float) -> str:
     """Return four decimals, or four digits of an error, which has the unit of the target."""
-    return f"{value:.4g}" if c.task == "regression" else f"{value:.4f}"
+    return in_digits(value) if c.task == "regression" else f"{value:.4f}"

@@ -14,6 +14,7 @@ from crossview.scoring.results import (
     PlotMixin,
     SaysMetric,
     decision_words,
+    in_digits,
     positive_note,
 )
 
@@ -242,7 +243,7 @@ class Evaluation(SaysMetric, PlotMixin):
         """Return four decimals, or four digits of an error, which has the unit of the target."""
         if math.isnan(value):
             return "–"
-        return f"{value:.4g}" if self.task == "regression" else f"{value:.4f}"
+        return in_digits(value) if self.task == "regression" else f"{value:.4f}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; what is not defined is None."""

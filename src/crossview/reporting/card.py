@@ -16,7 +16,7 @@ from crossview.errors import InputError, some_names
 from crossview.evaluating.evaluation import Evaluation
 from crossview.saving.schema import check_header
 from crossview.scoring.fitted_model import FittedModel
-from crossview.scoring.results import decision_words, metric_words
+from crossview.scoring.results import decision_words, in_digits, metric_words
 
 MOST_COLUMNS_NAMED = 12
 MOST_SLICES_SHOWN = 20
@@ -244,8 +244,8 @@ def _how_good(fitted: FittedModel, known: Mapping[str, Any] | None) -> Iterator[
             classes = fitted.classes or []
             words = metric_words(metric["name"], classes, fitted.info.get("positive"))
             yield (
-                f"{_text(words)}: **{metric['value']:.4g}** in the first pass of training, in "
-                "which each row is predicted before it is learned. The trained model was not "
+                f"{_text(words)}: **{in_digits(metric['value'])}** in the first pass of training, "
+                "in which each row is predicted before it is learned. The trained model was not "
                 "measured: `crossview evaluate` does that, with intervals."
             )
         yield ""
@@ -315,7 +315,9 @@ def _inputs(fitted: FittedModel, known: Mapping[str, Any] | None) -> Iterator[st
     yield from _table(header, rows)
     if shares:
         n = fitted.info.get("rows_of_view_shares", 0)
-        yield f"Share of score: of the mean absolute scores of the views, on {n:,} learned rows."
+        less = "" if hasattr(fitted.learner, "classes_") else ", less their means"
+        of = f"of the mean absolute scores of the views{less}"
+        yield f"Share of score: {of}, on {n:,} learned rows."
         yield ""
 
 
@@ -371,8 +373,8 @@ def _weak_slices(known: Mapping[str, Any]) -> Iterator[str]:
                 value = one["metric"]["value"]
                 where = f"`{_code(column['column'])}` is {_text(one['value'])}"
                 yield (
-                    f"- {_text(known['metric'])} is {value:.4g} where {where} "
-                    f"({one['rows']:,} rows), and {overall:.4g} on all rows."
+                    f"- {_text(known['metric'])} is {in_digits(value)} where {where} "
+                    f"({one['rows']:,} rows), and {in_digits(overall)} on all rows."
                 )
 
 
@@ -406,8 +408,8 @@ def _kinds(fitted: FittedModel) -> dict[str, str]:
 def _estimate(one: Mapping[str, Any]) -> list[str]:
     """A value and its interval in words."""
     value, low, high = (one[name] for name in ("value", "low", "high"))
-    interval = "–" if None in (low, high) else f"{low:.4g} to {high:.4g}"
-    return ["–" if value is None else f"{value:.4g}", interval]
+    interval = "–" if None in (low, high) else f"{in_digits(low)} to {in_digits(high)}"
+    return ["–" if value is None else in_digits(value), interval]
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

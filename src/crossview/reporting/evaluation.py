@@ -10,6 +10,7 @@ from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.tables import number, table_of_classes
 from crossview.scoring.drift import Drift, drift_warnings
+from crossview.scoring.results import in_digits
 
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
@@ -143,7 +144,7 @@ def windows_table(e: Evaluation) -> FittingTable | None:
         [
             one.start,
             f"{one.rows:,}",
-            f"{one.loss:.4g}",
+            in_digits(one.loss),
             *_with_interval(e, one.metric),
             *([_moved(one.drift)] if moved else []),
         ]

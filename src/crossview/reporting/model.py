@@ -82,7 +82,7 @@ def _view_table(
     norms: Mapping[str, float] | None = None,
 ) -> Iterator[str | FittingTable]:
     """Views with what is known of each, and their share of the score: measured, or by norms."""
-    layout, shares, explained = learner.layout_, *_shares(info, norms or {})
+    layout, shares, explained = learner.layout_, *_shares(learner, info, norms or {})
     columns = dict(about)
     if shares is not None:
         columns["share of score"] = {view: f"{share:.0%}" for view, share in shares.items()}
@@ -261,13 +261,14 @@ def _linear_tables(
 
 
 def _shares(
-    info: Mapping[str, Any], norms: Mapping[str, float]
+    learner: Any, info: Mapping[str, Any], norms: Mapping[str, float]
 ) -> tuple[Mapping[str, float] | None, str]:
     """Each view's share of the score, and how it was found."""
     if info.get("view_shares"):
         n = info["rows_of_view_shares"]
+        less = "" if hasattr(learner, "classes_") else ", less their means"
         return info["view_shares"], (
-            f"of the absolute scores of the views, on the last {n:,} rows of training"
+            f"of the absolute scores of the views{less}, on the last {n:,} rows of training"
         )
     total = sum(norms.values())
     if total == 0.0:

@@ -163,6 +163,17 @@ def mean_difference(view_scores: np.ndarray) -> np.ndarray:
         return np.where(pairs > 0, total / pairs, np.nan)
 
 
+def without_means(view_scores: np.ndarray) -> np.ndarray:
+    """Return scores of the views of numbers less their means, 0 where a view is missing.
+
+    The score of a view of a regressor has the mean of the targets in it, about which no view
+    says anything.
+    """
+    view_scores = np.asarray(view_scores, dtype=np.float64)
+    counts = np.maximum(np.isfinite(view_scores).sum(axis=0), 1)
+    return np.nan_to_num(view_scores - np.nansum(view_scores, axis=0) / counts)
+
+
 def most_differing(view_scores: np.ndarray | None) -> np.ndarray:
     """Return the positions of the rows in which the views differ most, the first of equals."""
     if view_scores is None or view_scores.shape[1] < 2:

@@ -21,6 +21,17 @@ from crossview.catalog.names import (
 FEWEST_OTHERS, LARGEST_SHARE_OF_OTHERS = 5, 0.1
 
 
+def in_digits(value: float, digits: int = 4) -> str:
+    """Return a number to some digits, and whole where it has more, as of prices.
+
+    >>> from crossview.scoring.results import in_digits
+    >>> in_digits(0.51237), in_digits(88524.6), in_digits(0.51237, 2), in_digits(1e20)
+    ('0.5124', '88525', '0.51', '1e+20')
+    """
+    whole = 10.0**digits <= abs(value) < 1e9
+    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
+
+
 def metric_words(
     metric: str, classes: Sequence[Any], positive: Any, class_rows: Sequence[int] | None = None
 ) -> str:

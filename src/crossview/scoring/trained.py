@@ -16,7 +16,13 @@ from crossview.errors import OneClassWarning
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.progressive import Record
-from crossview.scoring.results import PlotMixin, SaysMetric, decision_words, memory_note
+from crossview.scoring.results import (
+    PlotMixin,
+    SaysMetric,
+    decision_words,
+    in_digits,
+    memory_note,
+)
 
 # Values per slot from which a view is crowded.  Deviations of users lose .003 of log loss by .5,
 # and .005 by 1 (MovieLens; python -m benchmarks evidence personal).
@@ -111,8 +117,8 @@ class Trained(SaysMetric, PlotMixin):
     threshold_for : str or None
         The metric for which the threshold is the best; None: it was given, or there is none.
     view_shares : dict of str to float or None
-        Mean absolute score of each view, as a fraction of the sum over the views; None for models
-        with interactions, whose score is not a sum over views.
+        Mean absolute score of each view, of numbers less its mean, as a fraction of the sum over
+        the views; None for models with interactions, whose score is not a sum over views.
     rows_of_view_shares : int
         Number of last rows on which ``view_shares`` was measured.
     reference : dict or None
@@ -203,13 +209,15 @@ class Trained(SaysMetric, PlotMixin):
         """The metric, what it is about, and its value."""
         if self.loss is None:
             return f"{self.metric_words}: crossview evaluate says how good it is on other rows"
-        form = ".4g" if self.task == "regression" else ".4f"
+        number = self.task == "regression"
         values = {self.metric_words: self.metric["value"], "loss": self.loss}
         if self.task == "classification" and self.metric["name"] != "accuracy":
             values["accuracy"] = self.accuracy
         words = ", ".join(
-            f"{name} {float('nan') if value is None else value:{form}}"
-            for name, value in values.items()
+            f"{name} {in_digits(value) if number else f'{value:.4f}'}"
+            for name, value in (
+                (name, float("nan") if value is None else value) for name, value in values.items()
+            )
         )
         return f"{words}; {self.scored}"
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled_source import take_rows
+from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.data.summaries.leaks import LeakCheck
+from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
@@ -31,6 +33,8 @@ def fit_in_memory(job: Job) -> Trained:
     data, y, weight = rows.X, rows.y, rows.weight
     known = np.flatnonzero(has_label(y))
     n_missing = len(y) - len(known)
+    if not len(known):
+        raise InputError("no row has a label to learn from", file=source.file)
     encoder = job.encoder
     if encoder is not None:
         encoder.fit(take_rows(data, known))
@@ -42,7 +46,8 @@ def fit_in_memory(job: Job) -> Trained:
     if isinstance(task, Classification) and task.tunes:
         tuned = _fit_and_tune(learner, task, X, y, weight, about["seed"])
     else:
-        learner.fit(X, y, weight)
+        with with_row_location(rows):
+            learner.fit(X, y, weight)
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
     last, classes = LastRows(X, rows), isinstance(task, Classification)

@@ -16,7 +16,12 @@ from crossview.scoring.collector import (
     numbers_of,
     strong_columns,
 )
-from crossview.scoring.diagnostics import Diagnostics, DifferingRow, expert_weights
+from crossview.scoring.diagnostics import (
+    Diagnostics,
+    DifferingRow,
+    expert_weights,
+    without_means,
+)
 from crossview.scoring.drift import make_reference, scores_of_views
 from crossview.scoring.problems import Problem
 from crossview.scoring.progressive import ProgressiveValidation
@@ -84,10 +89,10 @@ class LastRows:
     ) -> dict[str, Any]:
         """Return what these rows say of the views.
 
-        ``view_shares``: the mean absolute score of each view as a fraction of the sum, 0 for a
-        missing view; None for a model with interactions, whose score is not a sum over views.
-        ``rows_of_view_shares``: number of rows. ``reference``: how inputs and scores of each view
-        are distributed (`crossview.scoring.drift.make_reference`).
+        ``view_shares``: the mean absolute score of each view, of numbers less its mean, as a
+        fraction of the sum, 0 for a missing view; None for a model with interactions, whose score
+        is not a sum over views.  ``rows_of_view_shares``: number of rows. ``reference``: how
+        inputs and scores of each view are distributed (`crossview.scoring.drift.make_reference`).
 
         ``once``: whether the learner has learned its ``n_rows`` rows once. ``earlier``: the same of
         rows that were learned before, which count as far as these are too few.
@@ -104,7 +109,10 @@ class LastRows:
         shares = None
         adds_up = entry.explained_by != "interactions" and getattr(learner, "additive", True)
         if self.X is not None and adds_up:
-            scores = np.abs(np.nan_to_num(learner.view_scores(self.X)))
+            scores = learner.view_scores(self.X)
+            if not hasattr(learner, "classes_"):
+                scores = without_means(scores)
+            scores = np.abs(np.nan_to_num(scores))
             size = scores.reshape(n, learner.layout_.n_views, -1).mean(axis=(0, 2))
             if size.sum() > 0:
                 each = (size / size.sum()).tolist()

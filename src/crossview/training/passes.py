@@ -12,9 +12,10 @@ import numpy as np
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.prefetch import prefetch
-from crossview.data.row_columns import with_label
+from crossview.data.row_columns import with_label, with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.errors import InputError
+from crossview.estimators.targets import scaled_targets
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.collector import DiagnosticsCollector
@@ -272,6 +273,8 @@ class Passes:
 
         def see(batch: LabeledBatch) -> None:
             read[:] = [batch]
+            with with_row_location(batch):
+                scaled_targets(batch.y, getattr(self.learner, "target_scale", "linear"))
             if self.observer.history:
                 self.last_rows.see(batch)
 

@@ -223,7 +223,7 @@ def _write_report(
         "label": rows.arguments.label,
         "settings": settings,
         "commands": {
-            row.model: _command(answer, row, rows, command["options"])[1] for row in trainable
+            row.model: _command(answer, row, rows, command["options"]) for row in trainable
         },
         "said": command.get("said", []),
     }
@@ -328,9 +328,9 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
             print(f"\nTrain {row.model} on all rows:\n\n{code}")
         elif row in (recommended, simpler) or row.baseline:
             name = "it" if row is recommended and not best.baseline else row.model
-            which, command = _command(answer, row, rows, given)
+            command = _command(answer, row, rows, given)
             # one line however narrow the terminal, to be copied
-            print(f"\nTrain {name} on {which}:\n{command}")
+            print(f"\nTrain {name} on all rows:\n{command}")
     if is_log(log := rows.arguments.source):  # folds know all labels
         ask = f"crossview replay {shlex.quote(str(log))} --challenger EARLIER"
         print(
@@ -340,25 +340,10 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
         )
 
 
-def _command(
-    answer: Comparison, row: ComparisonRow, rows: Opened, given: Mapping[str, Any]
-) -> tuple[str, str]:
-    """Return which rows a model is trained on, and the command."""
-    columns, entry = _columns_of_user(answer, row, rows), answer.entry(row)
-    source = columns.source
-    assert entry is not None
-    options, which = list(columns.options), "all rows"
-    labeled = answer.unlabeled and not entry.in_memory and columns.label is not None
-    if labeled:  # a model that streams refuses the other rows
-        which = "all rows with a label"
-    encoding = (getattr(rows.table, "dialect", None) or {}).get("encoding")
-    if labeled and encoding is None and _has_label(source, columns):
-        source = _with_label(source, columns, answer.classes)
-        options += columns.reading_options if columns.sources else []
-    else:
-        if labeled:  # a query reads UTF-8
-            which += ", in a file of their own"
-        options += columns.reading_options
+def _command(answer: Comparison, row: ComparisonRow, rows: Opened, given: Mapping[str, Any]) -> str:
+    """Return the command that trains a model on all rows."""
+    columns = _columns_of_user(answer, row, rows)
+    source, options = columns.source, [*columns.options, *columns.reading_options]
     if answer.groups is not None and _is_in_view(answer.groups, rows):
         options += ["--ignore", answer.groups]
     of_answer, time = answer.train_options_of(row), given.get("time")
@@ -368,7 +353,7 @@ def _command(
         of_answer = ["--time", time, *(word for word in of_answer if word != "--in-order")]
     sources = [] if source is None else [source]
     command = ["crossview", "train", *sources, *options, *of_answer, "-o", "MODEL"]
-    return which, shlex.join(command)
+    return shlex.join(command)
 
 
 def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> EncodedSource:
@@ -455,32 +440,3 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | 
         positive=answer.positive,
         threshold=None if answer.threshold_for is None else threshold,
     )
-
-
-def _has_label(source: str | None, columns: EncodedSource) -> bool:
-    """Return whether the first of several tables has the label; one table has."""
-    from crossview.data.source import open_table
-
-    if not columns.sources:
-        return True
-    return (
-        source is not None and columns.label in open_table(source, **columns.reading).column_names
-    )
-
-
-def _with_label(source: Any, columns: EncodedSource, classes: Sequence[Any]) -> str:
-    """A query for the rows of a source that have a label."""
-    from crossview.data.readers.csv_format import CsvFormat
-    from crossview.data.readers.duck import identifier, literal
-    from crossview.data.readers.find import find_reader, is_query
-
-    rows, label = f"({source})", columns.label or ""
-    if not is_query(source):
-        rows = literal(source)
-        if find_reader(source, columns.reading.get("format"))[0].name == "csv":
-            # a query would read yes and no as booleans
-            words = any(isinstance(one, str) for one in classes)
-            types = [f"types={{{literal(label)}: 'VARCHAR'}}"] if words else []
-            options = [*types, *CsvFormat.of(columns.reading).as_sql()]
-            rows = f"read_csv({', '.join([rows, *options])})" if options else rows
-    return f"SELECT * FROM {rows} WHERE {identifier(label)} IS NOT NULL"

@@ -31,6 +31,7 @@ from crossview.comparing.folds.work import (
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import signed_score
+from crossview.scoring.results import in_digits
 
 # without two, nothing is known of the differences between folds
 FEWEST_FOLDS = 2
@@ -257,7 +258,7 @@ class FoldComparison:
         if not scores or self.n_folds >= FEWEST_FOLDS:
             return ""
         best = max(scores, key=lambda name: signed_score(metric, scores[name].value))
-        return f"; best so far: {best}, {metric} {scores[best].value:.4g}"
+        return f"; best so far: {best}, {metric} {in_digits(scores[best].value)}"
 
     def _say_of_the_machine(self) -> None:
         """Say once that the machine compiles, and that it is busy."""

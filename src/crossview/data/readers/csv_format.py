@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from crossview.data.readers.duck import literal
 from crossview.data.readers.encodings import UTF_8, codec_name
 from crossview.errors import InputError
 
@@ -59,24 +58,6 @@ class CsvFormat(NamedTuple):
     def of(cls, options: Mapping[str, Any]) -> CsvFormat:
         """Return the format that some of the options of `open_table` describe."""
         return cls(**{name: value for name, value in options.items() if name in cls._fields})
-
-    def as_sql(self) -> list[str]:
-        """Return what a query says in ``read_csv`` of all that is not usual."""
-        words = {
-            "nullstr": f"[{', '.join(map(literal, ['', *self.null]))}]",
-            "decimal_separator": literal(self.decimal or "."),
-            "delim": literal(self.delimiter or ","),
-            "quote": literal(self.quote),
-            "header": str(self.header).lower(),
-        }
-        if self.encoding is not None:
-            words["encoding"] = literal(self.encoding)
-        usual = CsvFormat()
-        return [
-            f"{name}={word}"
-            for (name, word), mine, theirs in zip(words.items(), self, usual, strict=False)
-            if mine != theirs
-        ]
 
     def options(self) -> dict[str, Any]:
         """Return the options of `open_table` that are not the usual ones."""

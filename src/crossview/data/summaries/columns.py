@@ -368,7 +368,7 @@ class NumberSummary:
             return np.full(len(self.n_missing), np.nan)
         if target.numbers:
             n, sx, sxx, sy, syy, sxy = self._products
-            with np.errstate(invalid="ignore", divide="ignore"):
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 r = (sxy - sx * sy / n) / np.sqrt((sxx - sx * sx / n) * (syy - sy * sy / n))
             return np.where(n < FEWEST_ROWS, np.nan, np.minimum(np.nan_to_num(np.abs(r)), 1.0))
         relations = np.full(len(self.n_missing), np.nan)

@@ -24,7 +24,7 @@ from crossview.reporting.displays.style import (
     name_rows,
     short_name,
 )
-from crossview.scoring.results import metric_words
+from crossview.scoring.results import in_digits, metric_words
 
 # a row that is further away than so many times the middle one is drawn at the edge
 FAR = 2.5
@@ -155,7 +155,11 @@ class ComparisonDisplay(Display):
         """Write the value of a row that is beyond the axis at its edge."""
         left = bool(value < edge)
         ax.annotate(
-            f"◂ {value:.3g}" if left else f"{value:.3g} ▸" if value == value else "not defined",
+            f"◂ {in_digits(value, 3)}"
+            if left
+            else f"{in_digits(value, 3)} ▸"
+            if value == value
+            else "not defined",
             (edge, i),
             xytext=(3 if left else -3, 0),
             textcoords="offset points",
@@ -232,7 +236,7 @@ def metric_of_class(c: Comparison) -> str:
 
 def brief_value(c: Comparison, value: float) -> str:
     """Return three decimals, or four digits of an error, which has the unit of the label."""
-    return f"{value:.4g}" if c.task == "regression" else f"{value:.3f}"
+    return in_digits(value) if c.task == "regression" else f"{value:.3f}"
 
 
 def _told_rows(c: Comparison) -> list[ComparisonRow]:

@@ -13,6 +13,7 @@ from crossview.comparing.comparison import Comparison
 from crossview.errors import InputError
 from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
+from crossview.scoring.diagnostics import without_means
 from crossview.scoring.drift import scores_of_views
 
 # shares that differ by less are about equal: more than two rounded ones can
@@ -159,6 +160,8 @@ class ViewContributionDisplay(Display):
             One bar per view.
         """
         each = scores_of_views(estimator, X)
+        if not hasattr(estimator, "classes_"):
+            each = without_means(each)
         return cls.from_predictions(estimator.layout_.names, each, ax=ax)
 
     def _draw(self, ax: Any) -> None:
@@ -215,7 +218,8 @@ def shares_of_scores(result: Any) -> dict[str, Estimate] | None:
     kept = result.diagnostics
     if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
         return None
-    values = _shares(kept.by_view.view_scores)
+    scores = kept.by_view.view_scores
+    values = _shares(scores if result.task == "classification" else without_means(scores))
     names = [one.view for one in kept.views]
     if len(names) != len(values) or not np.isfinite([one.value for one in values]).all():
         return None

@@ -12,6 +12,7 @@ from crossview.errors import InputError
 from crossview.evaluating.evaluation import Evaluation, Window
 from crossview.reporting.displays.style import COLORS, WIDTH, Display, plain_log_ticks, short_name
 from crossview.reporting.tables import benefit_of_rows
+from crossview.scoring.results import in_digits
 
 
 class LearningCurveDisplay(Display):
@@ -49,7 +50,7 @@ class LearningCurveDisplay(Display):
         self.rows, self.values, self.std = map(np.asarray, (rows, values, std))
         self.metric, self.title = metric, title
         points = ", ".join(
-            f"{n:,} rows {v:.4g}" for n, v in zip(self.rows, self.values, strict=True)
+            f"{n:,} rows {in_digits(v)}" for n, v in zip(self.rows, self.values, strict=True)
         )
         self.alt = f"{metric} by the number of training rows: {points}."
 
@@ -62,8 +63,8 @@ class LearningCurveDisplay(Display):
         low, high = gain.interval()
         words = benefit_of_rows(gain, comparison.rope).capitalize()
         title = (
-            f"{words}: the last doubling gains {gain.location:.2g} {comparison.metric} "
-            f"({low:.2g} to {high:.2g})"
+            f"{words}: the last doubling gains {in_digits(gain.location, 2)} {comparison.metric} "
+            f"({in_digits(low, 2)} to {in_digits(high, 2)})"
         )
         points = curve.points
         return cls(
@@ -84,7 +85,7 @@ class LearningCurveDisplay(Display):
         ax.set_xticks(self.rows, [f"{n:,}" for n in self.rows])
         for n, value in zip(self.rows, self.values, strict=True):
             ax.annotate(
-                *(f"{value:.4g}", (n, value)),
+                *(in_digits(value), (n, value)),
                 xytext=(0, 8),
                 textcoords="offset points",
                 ha="center",
@@ -112,9 +113,12 @@ class MetricOverTimeDisplay(Display):
         self.windows, self.metric = list(windows), metric
         values = [one.metric.value for one in self.windows]
         first, last = values[0], values[-1]
-        self.title = f"{metric} is {first:.4g} in the first window and {last:.4g} in the last"
+        self.title = (
+            f"{metric} is {in_digits(first)} in the first window and {in_digits(last)} in the last"
+        )
         listed = ", ".join(
-            f"{one.start} {value:.4g}" for one, value in zip(self.windows, values, strict=True)
+            f"{one.start} {in_digits(value)}"
+            for one, value in zip(self.windows, values, strict=True)
         )
         self.alt = f"{metric} over time: {listed}."
 

@@ -18,6 +18,7 @@ from crossview.reporting.displays.style import (
 )
 from crossview.scoring.diagnostics import Curve, mean_difference
 from crossview.scoring.drift import scores_of_views
+from crossview.scoring.results import in_digits
 
 # points in a picture; of more, every second or third one and so on is drawn
 MOST_POINTS = 600
@@ -74,7 +75,7 @@ class ViewDifferenceDisplay(Display):
         self.means = [_running_mean(one) for one in self.curves]
         self.title = self._finding() if title is None else title
         ends = ", ".join(
-            f"{one.model or 'the model'} {mean[-1]:.3g}"
+            f"{one.model or 'the model'} {in_digits(mean[-1], 3)}"
             for one, mean in zip(self.curves, self.means, strict=True)
         )
         self.alt = f"View difference against rows. Running mean at the end: {ends}."
@@ -179,19 +180,19 @@ class ViewDifferenceDisplay(Display):
         """Return the finding, for the title."""
         if len(self.curves) > 1:
             k = int(np.argmin([mean[-1] for mean in self.means]))
-            return (
-                f"The views differ least in {self.curves[k].model}: by {self.means[k][-1]:.3g} on "
-                "average"
-            )
+            least = in_digits(self.means[k][-1], 3)
+            return f"The views differ least in {self.curves[k].model}: by {least} on average"
         one, mean = self.curves[0], float(self.means[0][-1])
+        differ = f"The views differ by {in_digits(mean, 3)} on average"
         if self.is_stream:
             half = int(np.searchsorted(one.rows, one.rows[-1] / 2))
             late = float(np.mean(one.values[half:]))
             trend = "less" if late < 0.9 * mean else "more" if late > 1.1 * mean else "as much"
-            return f"The views differ by {mean:.3g} on average, and {trend} in the second half"
+            return f"{differ} on average, and {trend} in the second half"
         middle, most = float(np.median(one.values)), float(np.max(one.values))
-        return f"The views differ by {mean:.3g} on average; half of the rows by less than " + (
-            f"{middle:.3g}, one by {most:.3g}"
+        return (
+            f"{differ}; half of the rows by less than {in_digits(middle, 3)}, "
+            f"one by {in_digits(most, 3)}"
         )
 
 

@@ -19,6 +19,7 @@ from crossview.reporting.displays.style import (
     short_name,
 )
 from crossview.scoring.diagnostics import ScoredRows
+from crossview.scoring.results import in_digits
 
 # points of a curve, of a cloud, and classes whose curves have names
 MOST_POINTS, MOST_DOTS, MOST_NAMED = 250, 500, 3
@@ -150,6 +151,7 @@ class Roc(_Ranking):
 
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
+    from crossview.scoring.results import in_digits
     >>> from crossview.reporting.displays.ranking import Ranked, Roc
     >>> scored = ScoredRows(np.arange(4), np.array([0, 0, 1, 1]), np.array([-2.0, 1.0, 0.5, 3.0]))
     >>> Roc(Ranked(scored, ["no", "yes"], 1)).areas
@@ -231,6 +233,7 @@ class ThresholdDisplay(Display):
 
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
+    from crossview.scoring.results import in_digits
     >>> from crossview.reporting.displays.ranking import Ranked, ThresholdDisplay
     >>> p = np.array([0.1, 0.6, 0.4, 0.9])
     >>> scored = ScoredRows(
@@ -315,6 +318,7 @@ class TargetDisplay(Display):
 
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
+    from crossview.scoring.results import in_digits
     >>> from crossview.reporting.displays.ranking import TargetDisplay
     >>> scored = ScoredRows(np.arange(2), np.array([1.0, 2.0]), np.array([1.5, 1.5]))
     >>> TargetDisplay(scored).title
@@ -333,7 +337,9 @@ class TargetDisplay(Display):
     def __init__(self, scored: ScoredRows) -> None:
         self.scored = scored
         away = np.abs(scored.scores.astype(np.float64) - scored.y)
-        self.title = f"Half of the predictions are within {np.median(away):.3g} of the true value"
+        self.title = (
+            f"Half of the predictions are within {in_digits(np.median(away), 3)} of the true value"
+        )
         self.alt = f"Predicted against true values. {self.title}."
 
     def _draw(self, ax: Any) -> None:

@@ -57,6 +57,7 @@ from crossview.reporting.tables import (
     table_notes,
     view_notes,
 )
+from crossview.scoring.results import in_digits
 
 # columns of a terminal in which the table has all columns
 WIDE = 200
@@ -186,10 +187,11 @@ def _views(c: Comparison) -> list[Block]:
             share = shares[view].value if view in shares else math.nan
             cells.append("–" if math.isnan(share) else (f"{share:.0%}", share))
         rows.append(cells)
+    less = "" if c.task == "classification" else ", less its mean"
     header = ["view", *["alone"] * bool(alone), *["without it"] * bool(lost)]
     parts = [f"alone: {c.metric} of a model of this view only"] * bool(alone)
     parts += [f"without it: what {c.explained.model} then gains or loses"] * bool(lost)
-    parts += ["share: of the absolute score"] * bool(shares)
+    parts += [f"share: of the absolute score{less}"] * bool(shares)
     if len(views) > MOST_VIEWS:
         parts.insert(0, f"{MOST_VIEWS} of {len(views)} views")
     how, title = sentence("; ".join(parts)), _about_views(c, alone, views[0])
@@ -264,8 +266,9 @@ def _models(c: Comparison) -> Section:
             (
                 "models",
                 lambda: ComparisonDisplay.of(c),
-                f"Lines: 95 % interval of the difference to the best. Shaded: within {c.rope:.3g} "
-                "of the best, which is practically equal. Hollow: baselines of scikit-learn.",
+                "Lines: 95 % interval of the difference to the best. Shaded: within "
+                f"{in_digits(c.rope, 3)} of the best, which is practically equal. "
+                "Hollow: baselines of scikit-learn.",
             )
         )
     section.blocks.append(_all_columns(c))

@@ -184,13 +184,14 @@ def share_blocks(result: Any) -> list[Block]:
         return []
     kept = result.diagnostics
     of_model = f" Model: {kept.view_model}." if kept is not None and kept.view_model else ""
+    less = "" if result.task == "classification" else ", less its mean"
     shown = dict(sorted(shares.items(), key=lambda one: -one[1].value)[:20])
     return figures(
         (
             "shares",
             lambda: display_of_shares(shown),
-            "Mean absolute score of each view, by the sum over views: how loud a view is, and not "
-            f"what is lost without it.{of_model}",
+            f"Mean absolute score of each view{less}, by the sum over views: how loud a view is, "
+            f"and not what is lost without it.{of_model}",
         )
     )
 

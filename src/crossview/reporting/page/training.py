@@ -21,6 +21,7 @@ from crossview.reporting.page.sections import (
 )
 from crossview.reporting.tables import duration
 from crossview.saving.pipelines import steps
+from crossview.scoring.results import in_digits
 from crossview.scoring.trained import Trained
 
 
@@ -61,8 +62,8 @@ def _answer(t: Trained) -> str:
     about, value = t.metric_words, t.metric["value"]
     if value is None:
         return f"Learned for {about}; crossview evaluate says how good it is on other rows."
-    form = ".4g" if t.task == "regression" else ".4f"
-    return f"{sentence(about)[:-1]}: {value:{form}}, each row predicted before it was learned."
+    words = in_digits(value) if t.task == "regression" else f"{value:.4f}"
+    return f"{sentence(about)[:-1]}: {words}, each row predicted before it was learned."
 
 
 def _facts(t: Trained, n_views: int, n_classes: int) -> list[str]:
