@@ -9,7 +9,8 @@ import pytest
 
 import crossview
 from command_line import run
-from crossview import InputError
+from crossview import InputError, load, save
+from crossview.saving.model_files import read_info
 from crossview.serving.beginning import Beginning
 from crossview.serving.folder import replay
 from live_servers import make_rows, serving
@@ -187,6 +188,30 @@ def test_a_model_begins_with_its_first_labels(tmp_path):
         server.get("/readyz")
     with pytest.raises(InputError, match="other options"), serving(tmp_path, Beginning("other")):
         pass
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_commands_read_a_model_that_began_with_nothing(task, tmp_path, capsys):
+    folder, model, found = (tmp_path / name for name in ("live", "m.safetensors", "e.json"))
+    with serving(folder, Beginning("y", task)) as server:
+        sent = [{"row": {"n": {"a": t % 9}}, "label": (t % 9 > 4) * 1.0} for t in range(40)]
+        for part in (sent[:20], sent[20:]):
+            server.post("/learn", part)
+            server.learned()
+    assert run(capsys, "replay", folder, "-o", model)[0] == 0
+    out = tmp_path / "out.csv"
+    for argv in (["inspect", model], ["predict", model, folder, "-o", out]):
+        status, _, err = run(capsys, *argv)
+        assert status == 0, err
+    status, _, err = run(capsys, "evaluate", model, folder, "--json", found)
+    assert status == 0, err
+    content = json.loads(found.read_text())
+    assert (content["n_rows"], content["label"], content["learned"]) == (40, "y", None)
+    info = read_info(model)
+    save(load(model), model, info=info | {"rows": 40})
+    status, _, err = run(capsys, "evaluate", model, folder)
+    assert (status, len(err)) == (2, 1)
+    assert "is a damaged model file" in err[0]
 
 
 def test_first_rows_that_are_no_table_are_said(tmp_path):
