@@ -72,6 +72,16 @@ def test_rows_that_are_equal_by_chance_are_not_called_learned(n_kinds, power):
         assert wrong <= 2, n
 
 
+@pytest.mark.parametrize("times", [2, 3, 7])
+def test_rows_that_were_learned_several_times_are_found(times):
+    often, once, new = (random_hashes(400) for _ in range(3))
+    sketch = RowSketch().with_rows(np.concatenate([once, *[often] * times]))
+    for rows, share in ((often, 1.0), (new, 0.0), (np.concatenate([often, new]), 0.5)):
+        found = sketch.find(rows[::2]) + sketch.find(rows[1::2])
+        assert found.times.keys() <= {times}
+        assert sketch.learned_share(found) == pytest.approx(share, abs=0.15)
+
+
 def test_a_row_that_comes_often_hides_no_others():
     rows = random_hashes(300)
     learned = np.concatenate([rows, np.repeat(rows[:1], 300)])
