@@ -301,6 +301,10 @@ def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
         assert any("80" in line for line in [*printed, *err])
     assert printed[-1] == f"crossview replay {folder} --challenger EARLIER"
     assert "one that has learned this log seems better than it is" in printed[-2]
+    (folder / "orders.sqlite").write_bytes(b"another database")
+    status, _, err = run(capsys, "describe", folder / "orders.sqlite")
+    assert (status, len(err)) == (2, 1)
+    assert "orders.sqlite: the log of a server is called log.sqlite" in err[0]
     with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
         server.post("/learn", sent[:3])
     for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):
