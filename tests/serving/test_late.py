@@ -259,10 +259,13 @@ def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monke
         ),
         (["--new", "--label", "y", "--hash-rows"], "--hash-rows needs a model"),
         (["--new", "--label", "y", "--view", "user"], "give a view and its columns"),
+        (["--new", "--label", "y", "--task", "number"], "no task 'number'"),
+        (["nothing.safetensors"], "no such model file"),
     ):
         status, _, err = run(capsys, "serve", *argv, "--data", words[2:9], "--port", "0")
         assert (status, len(err)) == (2, 1), err
         assert words in err[0]
+        assert not any(tmp_path.iterdir())  # no folder is left
 
 
 # --- the log as a table -------------------------------------------------------------------------
