@@ -242,6 +242,14 @@ def test_numbers_from_nothing(tmp_path):
         server.learned()
         server.post("/learn", sent[25:])
         assert server.learned()["squared_error"] is not None
+        for wrong in (1e300, -(10**400)):
+            said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
+            assert "is too large: give a number up to 1e+75" in said
+        far = server.post("/predict", {"row": {"n": {"a": 1e100}}})["id"]
+        server.post("/label", {"id": far, "label": 1e75})
+        assert server.learned()["labels"] == 41
+        assert server.get("/readyz")["status"] == "ready"
+    assert replay(tmp_path).labels == 41
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monkeypatch):
