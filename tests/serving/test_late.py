@@ -222,6 +222,9 @@ def test_first_rows_that_are_no_table_are_said(tmp_path):
         assert server.learned()["labels_refused"] == 20
         shown = server.serving.shown()
         assert "the first rows could not be learned" in shown["warnings"][-1]
+        assert "in quotes" in server.post("/learn", {"row": {"a": 1}, "label": 2**63}, 422)["error"]
+        server.post("/learn", [{"row": {"user_a": 2**70}, "label": t % 2} for t in range(20)])
+        assert server.learned()["labels_refused"] == 40
         # others can: a column of numbers and text is text
         sent = [
             {"row": {"user_a": t, "user_b": [t, "x"][t % 2]}, "label": t % 2} for t in range(20)
@@ -245,6 +248,10 @@ def test_numbers_from_nothing(tmp_path):
         for wrong in (1e300, -(10**400)):
             said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
             assert "is too large: give a number up to 1e+75" in said
+        for many in (1, 30):
+            sent_rows = [{"n": {"a": 1}}, *[{"n": {"a": 10**400}}] * many]
+            said = server.post("/predict", {"rows": sent_rows}, 207)["predictions"]
+            assert all("is too large: write null" in one["error"] for one in said[1:])
         far = server.post("/predict", {"row": {"n": {"a": 1e100}}})["id"]
         server.post("/label", {"id": far, "label": 1e75})
         assert server.learned()["labels"] == 41

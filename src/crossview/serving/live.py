@@ -450,6 +450,8 @@ class LiveModel:
         is_large = isinstance(label, int | float) and abs(label) > MAX_ABS_TARGET
         if classes is None and is_large:
             raise InputError(f"{label!r:.60} is too large: give a number up to {MAX_ABS_TARGET:g}")
+        if classes is not None and isinstance(label, int) and label.bit_length() > 63:
+            raise InputError(f"{label!r:.60} has more than 64 bits: give it in quotes")
         self.learner.check_one(label)
         if self._held and isinstance(label, str) != isinstance(self._held[0].label, str):
             raise InputError(f"{label!r:.60} is of another kind than the labels before")
