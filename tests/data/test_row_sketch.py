@@ -72,6 +72,16 @@ def test_rows_that_are_equal_by_chance_are_not_called_learned(n_kinds, power):
         assert wrong <= 2, n
 
 
+@pytest.mark.parametrize("times", [2, 3, 7])
+def test_rows_that_were_learned_several_times_are_found(times):
+    often, once, new = (random_hashes(400) for _ in range(3))
+    sketch = RowSketch().with_rows(np.concatenate([once, *[often] * times]))
+    for rows, share in ((often, 1.0), (new, 0.0), (np.concatenate([often, new]), 0.5)):
+        found = sketch.find(rows[::2]) + sketch.find(rows[1::2])
+        assert found.times.keys() <= {times}
+        assert sketch.learned_share(found) == pytest.approx(share, abs=0.15)
+
+
 def test_a_row_that_comes_often_hides_no_others():
     rows = random_hashes(300)
     learned = np.concatenate([rows, np.repeat(rows[:1], 300)])
@@ -108,7 +118,7 @@ def test_what_is_made_up_is_refused(change):
 def test_equal_rows_of_any_table_have_the_same_hash():
     frame = pd.DataFrame(
         {
-            "a__x": [0.5, -0.0, np.nan, 3.0],
+            "a__x": [0.1, -0.0, np.nan, 3.0],
             "a__n": [1, 2, 3, 4],
             "b__c": ["red", None, "blue", "red"],
             "b__t": ["some words", "other words", None, "some words"],
@@ -121,7 +131,7 @@ def test_equal_rows_of_any_table_have_the_same_hash():
     encoder.partial_fit(frame)
     hashes = hash_rows(frame, encoder)
     assert len(set(hashes.tolist())) == 4
-    zero = frame.assign(a__x=[0.5, 0.0, np.nan, 3.0])
+    zero = frame.assign(a__x=[0.1, 0.0, np.nan, 3.0])
     wide = frame.astype({"a__n": "float64"})
     for other in (
         pa.Table.from_pandas(frame),
@@ -131,6 +141,8 @@ def test_equal_rows_of_any_table_have_the_same_hash():
         frame.assign(b__c=frame["b__c"].astype("category")),
         zero,
         wide,
+        frame.astype({"a__x": "float32"}),
+        frame.assign(a__x=[0.1 + 1e-16, 0.0, np.nan, 3.0]),
     ):
         assert hash_rows(other, encoder).tolist() == hashes.tolist()
     assert hash_rows(frame[1:3], encoder).tolist() == hashes[1:3].tolist()
@@ -152,6 +164,8 @@ def test_rows_of_views_have_the_same_hash_dense_and_sparse():
     sparse = MultiView({"a": sp.csr_array(x[:, :2]), "b": sp.csr_array(x[:, 2:])})
     hashes = hash_rows(dense, None)
     assert hash_rows(sparse, None).tolist() == hashes.tolist()
+    single = MultiView({"a": x[:, :2].astype(np.float32), "b": x[:, 2:].astype(np.float32)})
+    assert hash_rows(single, None).tolist() == hashes.tolist()
     assert hash_rows(sparse[10:20], None).tolist() == hashes[10:20].tolist()
     assert hashes[0] == hashes[1] != hashes[2]
     # a missing view has no entries

@@ -134,6 +134,8 @@ def test_a_model_that_goes_on_knows_both(tables, tmp_path):
     assert both.row_sketch != first.row_sketch
     assert train(old, "y", model="arow", seed=3).row_sketch == first.row_sketch
     assert learned_share(both, old) == learned_share(both, new) == 1.0
+    again = train(old, init=first)
+    assert (learned_share(again, old), learned_share(again, new)) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 import crossview
 from command_line import run
-from crossview import InputError
+from crossview import InputError, load, save
+from crossview.saving.model_files import read_info
 from crossview.serving.beginning import Beginning
 from crossview.serving.folder import replay
 from live_servers import make_rows, serving
@@ -189,6 +190,30 @@ def test_a_model_begins_with_its_first_labels(tmp_path):
         pass
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_commands_read_a_model_that_began_with_nothing(task, tmp_path, capsys):
+    folder, model, found = (tmp_path / name for name in ("live", "m.safetensors", "e.json"))
+    with serving(folder, Beginning("y", task)) as server:
+        sent = [{"row": {"n": {"a": t % 9}}, "label": (t % 9 > 4) * 1.0} for t in range(40)]
+        for part in (sent[:20], sent[20:]):
+            server.post("/learn", part)
+            server.learned()
+    assert run(capsys, "replay", folder, "-o", model)[0] == 0
+    out = tmp_path / "out.csv"
+    for argv in (["inspect", model], ["predict", model, folder, "-o", out]):
+        status, _, err = run(capsys, *argv)
+        assert status == 0, err
+    status, _, err = run(capsys, "evaluate", model, folder, "--json", found)
+    assert status == 0, err
+    content = json.loads(found.read_text())
+    assert (content["n_rows"], content["label"], content["learned"]) == (40, "y", None)
+    info = read_info(model)
+    save(load(model), model, info=info | {"rows": 40})
+    status, _, err = run(capsys, "evaluate", model, folder)
+    assert (status, len(err)) == (2, 1)
+    assert "is a damaged model file" in err[0]
+
+
 def test_first_rows_that_are_no_table_are_said(tmp_path):
     begin = Beginning("y", views={"user": ["user_*"]})
     with serving(tmp_path, begin) as server:
@@ -197,6 +222,9 @@ def test_first_rows_that_are_no_table_are_said(tmp_path):
         assert server.learned()["labels_refused"] == 20
         shown = server.serving.shown()
         assert "the first rows could not be learned" in shown["warnings"][-1]
+        assert "in quotes" in server.post("/learn", {"row": {"a": 1}, "label": 2**63}, 422)["error"]
+        server.post("/learn", [{"row": {"user_a": 2**70}, "label": t % 2} for t in range(20)])
+        assert server.learned()["labels_refused"] == 40
         # others can: a column of numbers and text is text
         sent = [
             {"row": {"user_a": t, "user_b": [t, "x"][t % 2]}, "label": t % 2} for t in range(20)
@@ -217,6 +245,18 @@ def test_numbers_from_nothing(tmp_path):
         server.learned()
         server.post("/learn", sent[25:])
         assert server.learned()["squared_error"] is not None
+        for wrong in (1e300, -(10**400)):
+            said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
+            assert "is too large: give a number up to 1e+75" in said
+        for many in (1, 30):
+            sent_rows = [{"n": {"a": 1}}, *[{"n": {"a": 10**400}}] * many]
+            said = server.post("/predict", {"rows": sent_rows}, 207)["predictions"]
+            assert all("is too large: write null" in one["error"] for one in said[1:])
+        far = server.post("/predict", {"row": {"n": {"a": 1e100}}})["id"]
+        server.post("/label", {"id": far, "label": 1e75})
+        assert server.learned()["labels"] == 41
+        assert server.get("/readyz")["status"] == "ready"
+    assert replay(tmp_path).labels == 41
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monkeypatch):
@@ -234,10 +274,13 @@ def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monke
         ),
         (["--new", "--label", "y", "--hash-rows"], "--hash-rows needs a model"),
         (["--new", "--label", "y", "--view", "user"], "give a view and its columns"),
+        (["--new", "--label", "y", "--task", "number"], "no task 'number'"),
+        (["nothing.safetensors"], "no such model file"),
     ):
         status, _, err = run(capsys, "serve", *argv, "--data", words[2:9], "--port", "0")
         assert (status, len(err)) == (2, 1), err
         assert words in err[0]
+        assert not any(tmp_path.iterdir())  # no folder is left
 
 
 # --- the log as a table -------------------------------------------------------------------------
@@ -276,6 +319,10 @@ def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
         assert any("80" in line for line in [*printed, *err])
     assert printed[-1] == f"crossview replay {folder} --challenger EARLIER"
     assert "one that has learned this log seems better than it is" in printed[-2]
+    (folder / "orders.sqlite").write_bytes(b"another database")
+    status, _, err = run(capsys, "describe", folder / "orders.sqlite")
+    assert (status, len(err)) == (2, 1)
+    assert "orders.sqlite: the log of a server is called log.sqlite" in err[0]
     with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
         server.post("/learn", sent[:3])
     for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):

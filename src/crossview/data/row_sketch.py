@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -16,7 +17,7 @@ from crossview.saving.schema import check_header
 
 # hashes of a sketch, with which a share of 10 % is known to 1.3 percentage points
 SIZE = 512
-# rows learned once that must be found, and their share beyond twice what chance gives
+# rows learned equally often that must be found, and their share beyond twice what chance gives
 FEWEST_FOUND, LEAST_SHARE = 5, 0.1
 # beyond, counts of all hashes together would overflow
 MOST_ROWS = 2**53
@@ -59,17 +60,18 @@ class RowSketch:
     def find(self, hashes: np.ndarray) -> Found:
         """Return how many of some rows the sketch has."""
         some = self._in_reach(hashes)
-        once = self.hashes[self.counts == 1]
-        return Found(len(some), *(int(np.isin(some, own).sum()) for own in (self.hashes, once)))
+        own = np.isin(some, self.hashes)
+        times = self.counts[np.searchsorted(self.hashes, some[own])]
+        return Found(len(some), Counter(times.tolist()))
 
-    @property
-    def expected(self) -> float:
-        """The share of new rows that are equal to a row learned once, by chance.
+    def expected(self, times: int) -> float:
+        """Return the share of new rows that are equal to a row learned so many times, by chance.
 
-        It is about the share of the learned rows that came twice (Good 1953); with two pairs more,
-        because few rows say little.
+        It is about the share of the learned rows that came once more (Good 1953); with two rows
+        more that did, because few rows say little.
         """
-        return float(2.0 * (2 + (self.counts == 2).sum()) / max(self.counts.sum(), 1))
+        more = times + 1
+        return float(more * (2 + (self.counts == more).sum()) / max(self.counts.sum(), 1))
 
     def learned_share(self, found: Found) -> float | None:
         """Return the share of rows that are equal to learned ones: 0 where chance explains it.
@@ -78,8 +80,11 @@ class RowSketch:
         """
         if found.of < FEWEST_FOUND:
             return None
-        surely = found.once / found.of > LEAST_SHARE + 2.0 * self.expected
-        return found.rows / found.of if surely and found.once >= FEWEST_FOUND else 0.0
+        surely = any(
+            rows >= FEWEST_FOUND and rows / found.of > LEAST_SHARE + 2.0 * self.expected(times)
+            for times, rows in found.times.items()
+        )
+        return found.times.total() / found.of if surely else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return what a model file keeps."""
@@ -113,12 +118,11 @@ class RowSketch:
 class Found:
     """How many rows a sketch has, of those that it would have; those of other rows add up.
 
-    once: those of them that were learned once.
+    times: those that it has, by how many times they were learned.
     """
 
     of: int = 0
-    rows: int = 0
-    once: int = 0
+    times: Counter[int] = field(default_factory=Counter)
 
     def __add__(self, other: Found) -> Found:
-        return Found(self.of + other.of, self.rows + other.rows, self.once + other.once)
+        return Found(self.of + other.of, self.times + other.times)

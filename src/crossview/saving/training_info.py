@@ -30,13 +30,15 @@ SCHEMA: dict[str, Any] = {
     "rows_of_view_shares": int,
     "reference": (dict, None),
 }
+# all that a server says of a model that began with nothing
+BEGUN: dict[str, Any] = {key: SCHEMA[key] for key in ("model", "task", "label")}
 # what files of earlier versions lack
 LATER: dict[str, Any] = {"row_sketch": (dict, None)}
 
 
 def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, Any]:
-    """Return the metadata that `train` has written with a learner; empty if it did not write the
-    file.
+    """Return the metadata that `train`, or a server, has written with a learner; empty if the file
+    is of neither.
     """
     info = read_info(file)
     if "model" not in info:
@@ -51,11 +53,15 @@ def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, 
 
 def _check(info: dict[str, Any], learner: Any) -> None:
     """Raise an error for metadata that `train` did not write."""
-    schema = SCHEMA | {key: kind for key, kind in LATER.items() if key in info}
-    check_header({key: info[key] for key in schema if key in info}, schema, "training")
+    known = info.keys() & (SCHEMA | LATER).keys()
+    begun = known == BEGUN.keys()
+    schema = BEGUN if begun else SCHEMA | {key: LATER[key] for key in known & LATER.keys()}
+    check_header({key: info[key] for key in known}, schema, "training")
     classes = getattr(learner, "classes_", None)
     if info["task"] not in TASKS or (classes is not None) != (info["task"] == "classification"):
         raise InputError("its task is not that of its learner")
+    if begun:
+        return
     metric = info["metric"]
     for name in (metric["name"], info["threshold_for"]):
         if name is not None and check_metric(name, task=info["task"]) != name:

@@ -80,7 +80,7 @@ class Beginning:
             columns[name] = cells
         try:
             return pyarrow().table(columns)
-        except (ValueError, TypeError) as error:  # those of Arrow are among them
+        except (ValueError, TypeError, OverflowError) as error:  # those of Arrow are among them
             raise InputError(f"the first rows are no table ({error})") from None
 
     def write(self, path: str | os.PathLike[str]) -> None:

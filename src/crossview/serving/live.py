@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.row_columns import MAX_ABS_TARGET
 from crossview.data.server_log import FIRST_NAME, Event, Label, Labeled, Prediction
 from crossview.errors import InputError, type_of
 from crossview.saving.model_files import load, read_info, save
@@ -445,8 +446,13 @@ class LiveModel:
 
     def check_label(self, label: Any, *, new_classes: bool) -> None:
         """Raise an error if a label cannot be learned."""
-        self.learner.check_one(label)
         classes = self.classes
+        is_large = isinstance(label, int | float) and abs(label) > MAX_ABS_TARGET
+        if classes is None and is_large:
+            raise InputError(f"{label!r:.60} is too large: give a number up to {MAX_ABS_TARGET:g}")
+        if classes is not None and isinstance(label, int) and label.bit_length() > 63:
+            raise InputError(f"{label!r:.60} has more than 64 bits: give it in quotes")
+        self.learner.check_one(label)
         if self._held and isinstance(label, str) != isinstance(self._held[0].label, str):
             raise InputError(f"{label!r:.60} is of another kind than the labels before")
         if classes and len(classes) > 1 and not new_classes and label not in classes:
@@ -693,7 +699,8 @@ class LiveModel:
         if predicted is None:
             return None
         if self.classes is None:
-            return Score((predicted - float(label)) ** 2, False, 0.0)
+            error = min(abs(predicted - float(label)), MAX_ABS_TARGET)  # its square is finite
+            return Score(error**2, False, 0.0)
         if p is None:
             return Score(0.0, predicted == label, 0.0)
         loss = -math.log(max(p.get(class_name(label), 0.0), LEAST_PROBABILITY))

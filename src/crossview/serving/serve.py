@@ -13,7 +13,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -118,7 +118,9 @@ def serve(
             path = Path(data)
             if path.exists() and not path.is_dir():
                 raise InputError("is a file; name a folder", file=str(path))
-            path.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                path.mkdir(parents=True, exist_ok=True)
+                stack.callback(_remove_empty, path)
             stack.enter_context(alone(path / LOG))
         listening = stack.enter_context(_listening(host, port))
         stack.enter_context(_saying_warnings(say))
@@ -312,6 +314,12 @@ def read_tokens(file: str | os.PathLike[str]) -> dict[str, str]:
     if "operator" not in tokens:
         raise InputError("has no token of the operator", file=str(file))
     return tokens
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove the folder that was made for a log if nothing came of it."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from crossview.catalog.names import check_task
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import parse_columns, parse_seconds
 from crossview.cli.output import compiling_as_line
@@ -26,6 +27,7 @@ model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
 --new: Begin with nothing, in place of MODEL: the default model learns from --label, and its
     columns are those of the first 20 rows whose labels come.
 --label COLUMN: With --new: the name of what is predicted.
+--task NAME: With --new: classification, or regression to predict a number.
 --view NAME=COLUMNS: With --new: a view and its columns, names or globs. Once for each. Without
     any, columns called VIEW__COLUMN, or rows by view, are grouped.
 --text [NAME=]COLUMNS: With --new: columns of free text.
@@ -91,6 +93,8 @@ def run(
         raise InputError(f"--new begins with nothing; leave it out, or {model}")
     elif label is None:
         raise InputError("--new needs the name of what is predicted; give --label COLUMN")
+    elif task is not None:
+        check_task(task)
     if (data is None) == (log is None):
         raise InputError("give --data DIR, or --log postgresql://user@host/database")
     if log is not None and not is_address(log):

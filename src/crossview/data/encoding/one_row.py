@@ -320,11 +320,11 @@ class SingleRows:
             if value is None:
                 continue
             kind = type(value)
-            number = float(value) if kind is float or kind is int else _number(column, value)
+            number = value if kind is float or kind is int else _number(column, value)
             if abs(number) <= LARGEST:
-                numbers[at] = number
+                numbers[at] = float(number)
             elif number == number:
-                what = f"{number} is too large: write null, or a number up to {LARGEST:g}"
+                what = f"{number!r:.60} is too large: write null, or a number up to {LARGEST:g}"
                 raise InputError(what, column=column.name)
         for column, place, at in self._parts:
             if not _is_missing(cells[place]):

@@ -38,10 +38,9 @@ class TableHashes:
         strings = np.empty((len(coded), n), dtype=np.uint64)
         for k, (one, (_, known)) in enumerate(zip(coded, self._known, strict=True)):
             strings[k] = known[one.codes]  # the last one, -1, is missing
-        numbers = np.ascontiguousarray(batch.values).view(np.uint64)
         hashes = np.empty(n, dtype=np.uint64)
         with np.errstate(over="ignore"):  # where the loops are not compiled
-            hash_cells(read_only(numbers), read_only(strings), hashes)
+            hash_cells(_bits(batch.values), read_only(strings), hashes)
         return hashes
 
     def _of_dictionary(self, k: int, one: Coded) -> tuple[pa.Array, np.ndarray]:
@@ -54,6 +53,13 @@ class TableHashes:
         return one.dictionary, np.append(prints, MISSING)
 
 
+def _bits(numbers: np.ndarray) -> np.ndarray:
+    """Return bits of numbers, which are the same where a file keeps them in single precision."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = np.ascontiguousarray(numbers, dtype=np.float32)
+    return read_only(single.astype(np.float64).view(np.uint64))
+
+
 def hash_views(X: MultiView) -> np.ndarray:
     """Return the hash of each row of views: of its entries, but for 0."""
     n = len(X)
@@ -62,7 +68,7 @@ def hash_views(X: MultiView) -> np.ndarray:
         stop = min(start + ROWS_OF_BLOCK, n)
         part = X if stop - start == n else X[start:stop]
         rows = make_rows(part.matrix, X.layout, part.present, checked=False, canonical=True)
-        entries = read_only(rows.data.view(np.uint64)), rows.indices, rows.indptr, rows.shared
+        entries = _bits(rows.data), rows.indices, rows.indptr, rows.shared
         with np.errstate(over="ignore"):
             hash_entries(*entries, hashes[start:stop])
     return hashes

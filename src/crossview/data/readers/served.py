@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from crossview.data.addresses import is_address
+from crossview.data.addresses import LOG, is_address
 from crossview.data.readers.text import JsonSource
 from crossview.data.server_log import ASSUMED, Log
 from crossview.errors import InputError
@@ -28,7 +28,7 @@ class ServedSource(JsonSource):
     def __init__(self, files: list[str]) -> None:
         if len(files) > 1:
             raise InputError("one log at a time; name its folder or address", file=files[1])
-        where = files[0] if is_address(files[0]) else Path(files[0]).parent
+        where = files[0] if is_address(files[0]) else _folder(files[0])
         self._room = _Room()
         n = 0
         with closing(Log(where, read_only=True)) as log:
@@ -45,6 +45,14 @@ class ServedSource(JsonSource):
             if not n:
                 raise InputError("has no row with a label", file=log.db.file)
         super().__init__([str(copy)])
+
+
+def _folder(file: str) -> Path:
+    """Return the folder of a log, by which it is opened."""
+    if Path(file).name != LOG:
+        words = f"the log of a server is called {LOG}; of another database write the table to a "
+        raise InputError(words + "Parquet or CSV file", file=file)
+    return Path(file).parent
 
 
 class _Room:

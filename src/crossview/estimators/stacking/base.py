@@ -142,7 +142,8 @@ class Stacking(NestedLearners):
             own, said = said, np.full((n, len(self._experts.ever), n_scores), np.nan)
             said[:, columns] = own
         found = np.empty((n, 1 + said.shape[1] * n_scores), dtype=np.float32)
-        found[:, 0], found[:, 1:] = n_scores, said.reshape(n, -1)
+        with np.errstate(over="ignore"):  # infinite where float32 ends
+            found[:, 0], found[:, 1:] = n_scores, said.reshape(n, -1)
         return list(found)
 
     def set_delay(
