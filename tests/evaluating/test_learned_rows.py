@@ -177,6 +177,16 @@ def test_the_command_says_it_on_stderr_in_json_and_on_the_page(files, capsys):
     assert read_info(model)["row_sketch"]["hashes"][:20] not in text
 
 
+def test_rows_that_a_server_has_taught_are_not_known(tables, tmp_path):
+    old, new = tables
+    trained = train(old, "y", model="arow", output=tmp_path / "m.st")
+    assert learned_share(tmp_path / "m.st", new) == 0.0
+    info = {**read_info(tmp_path / "m.st"), "served": {"labels": 5}}
+    save(trained.fitted, tmp_path / "served.st", info=info)
+    assert learned_share(tmp_path / "served.st", new) is None
+    assert learned_share(tmp_path / "served.st", old) == 1.0
+
+
 def test_a_damaged_sketch_is_a_damaged_file_and_a_file_without_one_is_read(tables, tmp_path):
     old, _ = tables
     trained, path = train(old, "y", model="arow"), tmp_path / "m.st"

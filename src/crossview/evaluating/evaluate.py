@@ -160,7 +160,7 @@ def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
 
 def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
     """Return the evaluation that the counts of all rows give."""
-    fitted, task, sketch = spec.fitted, spec.task, spec.fitted.row_sketch()
+    fitted, task = spec.fitted, spec.task
     threshold = getattr(fitted.learner, "threshold_", None)
     missing = list(rows.missing_views)
     shown = [view for view in spec.view_names if counts.views and view not in missing]
@@ -191,7 +191,7 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         if spec.with_probabilities
         else "hinge loss",
         drift=[] if counts.drift is None else counts.drift.drifts(missing),
-        learned=None if sketch is None else sketch.learned_share(counts.learned),
+        learned=fitted.learned_share(counts.learned),
         diagnostics=_diagnostics(spec, counts),
     )
     for line in answer.learned_rows:

@@ -155,7 +155,8 @@ class Evaluation(SaysMetric, PlotMixin):
         How far each view has moved since training; empty if the model does not know.
     learned : float or None
         About which share of the rows is equal to rows that the model has learned; 0 where that is
-        chance.  None if the model does not know, or there are too few rows.
+        chance.  None if the model does not know, as after rows that a server has taught it, or
+        there are too few rows.
     diagnostics : Diagnostics or None
         What pictures need; it is not in `to_dict`.
     """

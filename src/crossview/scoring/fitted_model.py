@@ -24,7 +24,7 @@ from crossview.data.row_columns import (
     value_type,
     with_row_location,
 )
-from crossview.data.row_sketch import RowSketch
+from crossview.data.row_sketch import Found, RowSketch
 from crossview.data.source import Batch, Source, open_source, open_table
 from crossview.data.table_columns import check_missing_columns, columns_of_model
 from crossview.errors import InputError, some_names
@@ -152,6 +152,15 @@ class FittedModel:
         except InputError as error:
             what = f"is a damaged model file: {error.message}"
             raise InputError(what, file=self.file) from None
+
+    def learned_share(self, found: Found) -> float | None:
+        """Return about which share of rows the model has learned; None if that is not known.
+
+        found: those of them that the sketch has.  A server teaches rows that are in no sketch.
+        """
+        sketch, served = self.row_sketch(), self.info.get("served")
+        share = None if sketch is None else sketch.learned_share(found)
+        return None if share == 0.0 and isinstance(served, dict) and served.get("labels") else share
 
 
 class ModelRows:
