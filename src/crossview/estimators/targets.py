@@ -18,6 +18,8 @@ from crossview.labels import MAX_WEIGHT, has_label, places_of
 MAX_LABEL_BYTES = 2**16
 # of targets whose logarithm may be better; that of an exponential distribution is 2
 LEAST_SKEWNESS = 1.0
+# share of the skewness that their logarithms may have
+MOST_LEFT = 0.75
 # of the prediction of a logarithm: e^170 can still be squared
 LARGEST_EXPONENT = 170.0
 
@@ -102,14 +104,15 @@ def scaled_targets(y: np.ndarray, scale: str) -> np.ndarray:
 def scale_of_skewed(y: np.ndarray) -> str | None:
     """Return the ``target_scale`` that may suit targets better; None: they are fine as they are.
 
-    It is a logarithm where targets are 0 or more and skewed, and their logarithms are less so.
+    It is a logarithm where targets are 0 or more and skewed, and their logarithms much less so.
     """
     if not len(y) or y.min() < 0.0:
         return None
     scale = "log" if y.min() > 0.0 else "log1p"
     skewed = _skewness(y)
-    better = skewed > LEAST_SKEWNESS and abs(_skewness(scaled_targets(y, scale))) < skewed
-    return scale if better else None
+    if skewed <= LEAST_SKEWNESS:
+        return None
+    return scale if abs(_skewness(scaled_targets(y, scale))) < MOST_LEFT * skewed else None
 
 
 def _skewness(y: np.ndarray) -> float:

@@ -151,7 +151,6 @@ class Roc(_Ranking):
 
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
-    from crossview.scoring.results import in_digits
     >>> from crossview.reporting.displays.ranking import Ranked, Roc
     >>> scored = ScoredRows(np.arange(4), np.array([0, 0, 1, 1]), np.array([-2.0, 1.0, 0.5, 3.0]))
     >>> Roc(Ranked(scored, ["no", "yes"], 1)).areas
@@ -233,7 +232,6 @@ class ThresholdDisplay(Display):
 
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
-    from crossview.scoring.results import in_digits
     >>> from crossview.reporting.displays.ranking import Ranked, ThresholdDisplay
     >>> p = np.array([0.1, 0.6, 0.4, 0.9])
     >>> scored = ScoredRows(
@@ -318,7 +316,6 @@ class TargetDisplay(Display):
 
     >>> import numpy as np
     >>> from crossview.scoring.diagnostics import ScoredRows
-    from crossview.scoring.results import in_digits
     >>> from crossview.reporting.displays.ranking import TargetDisplay
     >>> scored = ScoredRows(np.arange(2), np.array([1.0, 2.0]), np.array([1.5, 1.5]))
     >>> TargetDisplay(scored).title
