@@ -130,6 +130,8 @@ def test_compare_chooses_the_logarithm_where_effects_multiply():
     assert all(one.get("target_scale") == "log" for row in answer.rows for one in row.chosen)
     assert "target_scale=log" in " ".join(answer.train_options)
     given = {"models": ["ridge"], "cv": 3, "budget": None}
+    none = crossview.compare(X, Y, task="regression", grid={"target_scale": []}, **given)
+    assert not any("target_scale" in one for one in none.rows[0].chosen)
     straight = crossview.compare(X, np.log(Y), task="regression", **given)
     assert not any("target_scale" in one for one in straight.rows[0].chosen)
 

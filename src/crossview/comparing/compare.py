@@ -168,8 +168,9 @@ def compare(
         the SVMs, which stop at a gap of 0.001.  Progressive validation always makes one pass.
     grid : mapping of str to sequence, default=None
         Parameter grid, for example ``{"C": [0.1, 1]}``.  None: the grids of `crossview.catalog`.
-        The values of ``average`` and ``epochs`` are tried from the best setting of the others on,
-        as long as they are better.
+        The values of ``average``, ``bins``, ``epochs``, ``max_features``, ``target_scale`` and
+        ``view_weights`` are tried from the best setting of the others on, as long as they are
+        better; [] tries none.
     models : sequence of str, default=None
         Names of models to compare, as in ``crossview train --model``.  None: all models above;
         KeCo only if some rows are unlabeled.

@@ -15,6 +15,7 @@ from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
 from crossview.scoring.diagnostics import without_means
 from crossview.scoring.drift import scores_of_views
+from crossview.scoring.results import in_digits
 
 # shares that differ by less are about equal: more than two rounded ones can
 LEAST_DIFFERENCE = 0.02
@@ -76,7 +77,8 @@ class ViewContributionDisplay(Display):
         self.alt = f"{label}, by view: {listed}."
 
     def _words(self, value: float) -> str:
-        return f"{value:.0%}" if self.is_share else f"{value + 0.0:+.3g}"
+        sign = "" if value < 0.0 else "+"
+        return f"{value:.0%}" if self.is_share else f"{sign}{in_digits(value + 0.0, 3)}"
 
     @classmethod
     def _of_result(cls, result: Any) -> Any:
@@ -184,7 +186,8 @@ def _finding(shown: ViewContributionDisplay) -> str:
     k = int(np.argmax(values))
     if np.isneginf(values[k]):
         return f"No single view is clearly missed: {metric} stays about the same {where}"
-    return f"{shown.views[k]} is clearly missed: {metric} is worse by {values[k]:.3g} {where}"
+    lost = in_digits(values[k], 3)
+    return f"{shown.views[k]} is clearly missed: {metric} is worse by {lost} {where}"
 
 
 def _finding_of_shares(shown: ViewContributionDisplay) -> str:
