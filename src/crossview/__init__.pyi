@@ -30,6 +30,8 @@ from crossview.estimators.ensemble import EnsembleRegressor as EnsembleRegressor
 from crossview.estimators.kernel.keco import KeCoClassifier as KeCoClassifier
 from crossview.estimators.kernel.keco import KeCoRegressor as KeCoRegressor
 from crossview.estimators.kernel.pegasos import PegasosClassifier as PegasosClassifier
+from crossview.estimators.kernel.ridge import MultiViewKernelRidgeClassifier as MultiViewKernelRidgeClassifier
+from crossview.estimators.kernel.ridge import MultiViewKernelRidgeRegressor as MultiViewKernelRidgeRegressor
 from crossview.estimators.kernel.search import KernelSearchCV as KernelSearchCV
 from crossview.estimators.linear import PassiveAggressiveClassifier as PassiveAggressiveClassifier
 from crossview.estimators.linear import Perceptron as Perceptron

@@ -55,8 +55,8 @@ class Learner:
     quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper: the entry that `compare` uses instead if the cost is too high.
     compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it.
-      metric: if one is given.  unlabeled: if some rows are.  narrow: likewise, and if there are few
-      columns.  never: only by name.
+      metric: if one is given.  unlabeled: if some rows are.  narrow: if there are few columns.
+      never: only by name.  Several with commas: if one of them applies.
     measured_against: the entry to compare with: the same without the distinctive feature of this
       one.
     stream_params: parameters that make a learner that draws rows learn a stream instead.

@@ -29,7 +29,7 @@ FEW_COLUMNS = 2000
 OF_FEW_COLUMNS: dict[str, tuple] = {"kernel": ("rbf",), "lam": (0.0001, 0.001)}
 # by what they bring to the ensemble; views alone stand before what follows the dots
 MOST_GAIN = (
-    *("trees", "logistic-regression", "ridge", "linear", "mvm", "pegasos", "keco:supervised"),
+    *("trees", "logistic-regression", "ridge", "kernel-ridge", "linear", "mvm", "pegasos"),
     *("fm", "stacking"),
     *(..., "arow", "arow:diagonal", "late-fusion"),
 )
@@ -46,7 +46,7 @@ def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
     >>> from crossview.comparing.candidates import most_gain_first
     >>> entries = most_gain_first(known_learners("regression", ["a", "b"]))
     >>> [entry.name for entry in entries][:5]
-    ['trees', 'ridge', 'linear', 'mvm', 'keco:supervised']
+    ['trees', 'ridge', 'kernel-ridge', 'linear', 'mvm']
     """
 
     def place(learner: Learner) -> int:
@@ -96,16 +96,17 @@ def compared_learners(
     """
     most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
     included = {"always": True, "metric": given_metric, "unlabeled": unlabeled, "never": False}
-    included["narrow"] = unlabeled or (metric is not None and layout.n_columns <= FEW_COLUMNS)
+    included["narrow"] = metric is not None and layout.n_columns <= FEW_COLUMNS
     found = []
     for learner in known_learners(task, layout.names):
-        if not included[learner.compared]:
+        kinds = learner.compared.split(", ")
+        if not any(included[kind] for kind in kinds):
             continue
         if learner.min_views > layout.n_views:
             continue
         if not learner.streams and not _suits(learner, metric):
             continue
-        if learner.compared == "narrow" and not unlabeled:
+        if learner.grid and "narrow" in kinds and not unlabeled:
             learner = replace(learner, grid=OF_FEW_COLUMNS)
         if learner.cheaper and quadratic_cost(layout.n_columns, n_rows) > most:
             learner = find_learner(learner.cheaper, task, layout.names)

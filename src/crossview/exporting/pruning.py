@@ -366,7 +366,21 @@ def _scores_of_sum(scorer: ViewSum, rows: _Rows) -> np.ndarray:
         total = total + np.where(there[:, [v]], 0.0, term.absent)
     if scorer.cosines is not None:
         total = total + _cosines(scorer.cosines, rows.views)
+    if scorer.gaussians is not None:
+        total = total + _gaussians(scorer.gaussians, rows)
     return np.asarray(total + scorer.constant)
+
+
+def _gaussians(node: Any, rows: _Rows) -> np.ndarray:
+    parts = [np.zeros((len(rows.present), 0))]
+    for v, columns, means, factors in zip(
+        node.views, node.columns, node.means, node.factors, strict=True
+    ):
+        z = (rows.views[v][:, columns].toarray() - means) * factors
+        parts.append(z * rows.present[:, [v]])
+    z = np.hstack(parts)
+    away = (z * z).sum(axis=1)[:, None] + (node.centers**2).sum(axis=1) - 2.0 * z @ node.centers.T
+    return np.asarray(np.exp(-np.maximum(away, 0.0)) @ node.weights)
 
 
 def _cosines(cosines: Any, views: list[sp.csr_array]) -> np.ndarray:

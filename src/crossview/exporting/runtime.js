@@ -421,6 +421,7 @@ function sumOfViews(node, views) {
     return total + sum(views.map((x, v) => (x ? 0 : node.views[v].absent[k]))) + constant;
   });
   if (node.cosines) addCosines(node.cosines, views, scores);
+  if (node.gaussians) addGaussians(node.gaussians, views, scores);
   return scores;
 }
 
@@ -434,6 +435,15 @@ function addCosines(node, views, out) {
   const angles = [...node.phases];
   node.views.forEach((v, i) => views[v] && add(node.slopes[i], views[v], angles));
   angles.forEach((angle, r) => node.weights[r].forEach((w, k) => (out[k] += w * Math.cos(angle))));
+}
+
+function addGaussians(node, views, out) {
+  const z = node.views.flatMap((v, i) => node.columns[i].map((c, j) => (
+    views[v] ? ((views[v].get(c) ?? 0) - node.means[i][j]) * node.factors[i][j] : 0)));
+  node.centers.forEach((center, j) => {
+    const value = Math.exp(-sum(center.map((a, i) => (z[i] - a) ** 2)));
+    node.weights[j].forEach((w, k) => (out[k] += w * value));
+  });
 }
 
 function addSupports(node, x, out) {

@@ -495,6 +495,8 @@ def _sum(node, views):
         scores.append(total + constant)
     if "cosines" in node:
         _add_cosines(node["cosines"], views, scores)
+    if "gaussians" in node:
+        _add_gaussians(node["gaussians"], views, scores)
     return scores
 
 
@@ -514,6 +516,20 @@ def _add_cosines(node, views, out):
     for r, angle in enumerate(angles):
         for k in range(K):
             out[k] += math.cos(angle) * node["weights"][r][k]
+
+
+def _add_gaussians(node, views, out):
+    z = []
+    for v, columns, means, factors in zip(
+        node["views"], node["columns"], node["means"], node["factors"]
+    ):
+        x = views[v]
+        for c, mean, factor in zip(columns, means, factors):
+            z.append(0.0 if x is None else (x.get(c, 0.0) - mean) * factor)
+    for center, weights in zip(node["centers"], node["weights"]):
+        value = math.exp(-sum((a - b) ** 2 for a, b in zip(z, center)))
+        for k, w in enumerate(weights):
+            out[k] += w * value
 
 
 def _add_supports(node, x, out):

@@ -29,6 +29,7 @@ from crossview.portable.scoring import (
     Blend,
     Calibration,
     Cosines,
+    Gaussians,
     Machine,
     Member,
     Scorer,
@@ -563,6 +564,8 @@ class _Lowering:
         total = ops.add(total, ops.constant(node.constant))
         if node.cosines is not None:
             total = ops.add(total, self._cosines(node.cosines, views))
+        if node.gaussians is not None:
+            total = ops.add(total, self._gaussians(node.gaussians, views))
         return total
 
     def _cosines(self, node: Cosines, views: Sequence[_View | None]) -> Vector:
@@ -574,6 +577,26 @@ class _Lowering:
                 own = self._linear(x, slopes, n)
                 angles = ops.add(angles, ops.where(x.present, own, self.zero))
         return ops.matmul(ops.keep(self._cosine(angles)), node.weights)
+
+    def _gaussians(self, node: Gaussians, views: Sequence[_View | None]) -> Vector:
+        ops, parts = self.ops, []
+        for v, *own in zip(node.views, node.columns, node.means, node.factors, strict=True):
+            (columns, means, factors), x = own, views[v]
+            n = len(columns)
+            if x is None:
+                parts.append(ops.constant(np.zeros(n)))
+                continue
+            away = ops.sub(self._linear(x, Table(columns, np.eye(n)), n), ops.constant(means))
+            z = ops.mul(away, ops.constant(factors))
+            parts.append(ops.where(x.present, z, self.zero))
+        if not parts:
+            return ops.constant(np.zeros(node.weights.shape[1]))
+        z = ops.keep(ops.join(parts))
+        dots, norms = ops.matmul(z, -2.0 * node.centers.T), (node.centers**2).sum(axis=1)
+        squares = ops.add(dots, ops.constant(norms), ops.total(ops.mul(z, z)))
+        squares = ops.binary("max", squares, self.zero)
+        found = ops.keep(ops.unary("exp", ops.sub(self.zero, squares)))
+        return ops.matmul(found, node.weights)
 
     def _supports(self, node: Supports, x: _View) -> Vector:
         ops, n = self.ops, len(node.weights)

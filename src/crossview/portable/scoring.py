@@ -71,6 +71,21 @@ class Supports:
 
 
 @dataclass
+class Gaussians:
+    """``sum_j weights[j] exp(-|z - centers[j]|²)`` of coordinates z of some views, in their order.
+
+    Those of a view are ``(x - means) * factors`` of its columns, and 0 where it is missing.
+    """
+
+    views: list[int]  # that it reads
+    columns: list[np.ndarray]  # of each of these views, ascending
+    means: list[np.ndarray]
+    factors: list[np.ndarray]
+    centers: np.ndarray  # (n, all columns)
+    weights: np.ndarray  # (n, K)
+
+
+@dataclass
 class ViewTerm:
     """The part of one view in a `ViewSum`: ``weights·x + intercept``, and its kernel if any."""
 
@@ -89,7 +104,7 @@ class ViewSum:
     value, or all that are not missing where none has.  With t_v the terms and n the number of
     views that take part,
 
-        s = (sum_v t_v + shared) / n + sum_{v missing} absent_v + constant + cosines,
+        s = (sum_v t_v + shared) / n + sum_{v missing} absent_v + constant + cosines + gaussians,
 
     where "/ n" is there with ``mean`` only, and the bracket is 0 where n is 0.
     """
@@ -103,6 +118,7 @@ class ViewSum:
     # "own": t_v, plus shared / n if it takes part.  "alone": the score as if others were missing
     view_scores: str
     cosines: Cosines | None = None
+    gaussians: Gaussians | None = None
 
     @classmethod
     def linear(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.trees.scores import Trees, score_rows
-from crossview.batch import entries_of, read_only, rows_at
+from crossview.batch import read_only, rows_at
 from crossview.estimators.base import (
     ColumnWeights,
     Schema,
@@ -22,7 +22,11 @@ from crossview.estimators.base import (
     ViewLearner,
     ViewRegressor,
 )
-from crossview.estimators.base.learner import rows_with_views
+from crossview.estimators.base.learner import (
+    NUMBERS_AT_ONCE,
+    rows_with_views,
+    scores_without_entries,
+)
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
@@ -150,8 +154,6 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
 }
 
 
-# numbers of a dense matrix that are scored at a time
-ENTRIES_AT_ONCE = 4_000_000
 # of features that other programs compute
 ROUNDING = 1e-12
 
@@ -251,7 +253,7 @@ class TreesModel(ViewLearner):
     def _add_scores(self, rows: Rows, trees: Trees, scores: np.ndarray) -> np.ndarray:
         """Add what the trees say of the rows; return the scores."""
         features = self._trees_state(self._state).features()
-        size = max(1, ENTRIES_AT_ONCE // features.ends[-1])
+        size = max(1, NUMBERS_AT_ONCE // features.ends[-1])
         for begin in range(0, len(scores), size):
             part = rows_at(rows, np.arange(begin, min(begin + size, len(scores))))
             score_rows(read_only(features_of(part, features)), trees, scores[begin : begin + size])
@@ -322,27 +324,8 @@ class TreesModel(ViewLearner):
         return ColumnWeights(None, importance=self.feature_importances_[None])
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
-        """Score each row once more without each of its entries."""
-        row, column = entries_of(rows)
-        found = np.zeros((len(row), self._n_scores()))
-        counts = np.flatnonzero((rows.data != 0.0) & (self._state["importances"][column] > 0.0))
-        widest = max(
-            self._trees_state(self._state).features().ends[-1], int(np.bincount(row).max(initial=1))
-        )
-        size = max(1, ENTRIES_AT_ONCE // widest)
-        for begin in range(0, len(counts), size):
-            own = counts[begin : begin + size]
-            without = _without(rows, row[own], own)
-            found[own] = self._joint_scores(rows_at(rows, row[own])) - self._joint_scores(without)
-        return found
-
-
-def _without(rows: Rows, row: np.ndarray, entries: np.ndarray) -> Rows:
-    """Return the rows at these positions, each without one entry."""
-    found = rows_at(rows, row)
-    data = found.data.copy()
-    data[found.indptr[:-1].astype(np.int64) + entries - rows.indptr[row].astype(np.int64)] = 0.0
-    return found._replace(data=read_only(data))
+        width = self._trees_state(self._state).features().ends[-1]
+        return scores_without_entries(self, rows, self._state["importances"] > 0.0, width)
 
 
 @document_parameters(

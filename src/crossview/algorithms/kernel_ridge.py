@@ -1,0 +1,132 @@
+"""Kernel ridge regression with a Gaussian kernel on all views, each with a width of its own.
+
+With landmarks z_j, some of the rows, the prediction is
+
+    f(x) = b + sum_j β_j k(x, z_j),    k(x, z) = exp(-sum_v γ_v |x_v - z_v|²),
+
+where b is the mean of y and β minimizes ``sum_i h_i (y_i - f(x_i))² + λ β'Kβ``, K the kernel of the
+landmarks.  If all rows are landmarks this is kernel ridge regression (C. Saunders, A. Gammerman,
+V. Vovk, ICML 1998), otherwise its Nyström form (C. Williams, M. Seeger, NIPS 2000): a ridge
+regression on the features ``φ(x) = W^(-1/2) U'k(x)``, with ``K = U W U'`` and ``k(x)`` the kernel
+of x and the landmarks.
+
+γ and λ are those of the lowest squared error of rows that are left out one at a time, which the
+residuals e_i and the leverages ``l_i = h_i φ_i'(Φ'HΦ + λ I)^(-1) φ_i`` of one fit tell:
+``sum_i h_i (e_i / (1 - l_i))²`` (D. Allen, Technometrics 1974).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+# λ to choose from
+PENALTIES = 10.0 ** np.arange(-5.0, 2.5, 0.5)
+# γ to choose from, by the median squared distance: of all views, and then factors for each
+WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
+FACTORS = (0.0, 0.1, 1.0 / 3.0, 3.0, 10.0)
+# times that each view is tried, and by what part the error has to fall
+ROUNDS, ENOUGH = 2, 0.02
+# directions of the landmarks that are shorter, by the longest, are rounding
+SMALLEST = 1e-7
+# squared distances that are shorter, by the longest, are those of equal rows
+EQUAL_ROWS = 1e-12
+# 1 - l_i of a row that no other one is like
+LEAST_REST = 1e-6
+
+
+def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """|a_i - b_j|² of all rows of ``a`` and ``b``."""
+    squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * (a @ b.T)
+    return np.asarray(np.maximum(squares, 0.0))
+
+
+def basis(K: np.ndarray) -> np.ndarray:
+    """U W^(-1/2) of the kernel of the landmarks, (m, r)."""
+    w, U = eigh(K)
+    used = w > SMALLEST * w[-1]
+    return np.asarray(U[:, used] / np.sqrt(w[used]))
+
+
+class Moments(NamedTuple):
+    """Φ'HΦ as its eigenvectors B and eigenvalues, and B'Φ'HY of K outputs."""
+
+    values: np.ndarray  # (r,)
+    B: np.ndarray  # (r, r)
+    targets: np.ndarray  # (r, K)
+
+    @classmethod
+    def of(cls, squares: np.ndarray, targets: np.ndarray) -> Moments:
+        """Decompose Φ'HΦ, with Φ'HY."""
+        values, B = eigh(squares)
+        return cls(np.maximum(values, 0.0), B, B.T @ targets)
+
+    def left_out(
+        self, features: np.ndarray, y: np.ndarray, h: np.ndarray, penalty: float
+    ) -> np.ndarray:
+        """Return the errors y - f(x) of rows as if each was not learned, (n, K).
+
+        features (n, r): φ of some of the rows.
+        y (n, K), h (n,): their targets less b, and weights.
+        """
+        turned, shrunk = features @ self.B, 1.0 / (self.values + penalty)
+        rest = np.maximum(1.0 - h * ((turned * turned) @ shrunk), LEAST_REST)
+        return np.asarray((y - turned @ (shrunk[:, None] * self.targets)) / rest[:, None])
+
+    def losses(self, features: np.ndarray, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """Return the sum of the squared errors of rows that are left out, for each penalty."""
+        errors = (self.left_out(features, y, h, penalty) for penalty in PENALTIES)
+        return np.array([float(h @ (error * error).sum(axis=1)) for error in errors])
+
+    def weights(self, penalty: float) -> np.ndarray:
+        """Return the weights of the features, (r, K)."""
+        return np.asarray(self.B @ (self.targets / (self.values + penalty)[:, None]))
+
+
+def error_of(K: np.ndarray, landmarks: slice, y: np.ndarray, h: np.ndarray) -> float:
+    """Return the lowest sum of squared errors of rows, each left out.
+
+    K (n, m): kernel of the rows and the landmarks, which are rows themselves.
+    """
+    features = K @ basis(K[landmarks])
+    weighted = features * h[:, None]
+    moments = Moments.of(features.T @ weighted, weighted.T @ y)
+    return float(moments.losses(features, y, h).min())
+
+
+def choose_widths(
+    distances: Sequence[np.ndarray], landmarks: slice, y: np.ndarray, h: np.ndarray
+) -> np.ndarray:
+    """Return γ of each view: first the best that all share, then better ones of single views.
+
+    A view of γ = 0 has no part in the kernel.
+
+    distances (n, m): of each view, between rows and landmarks.
+    """
+    whole = np.sum(distances, axis=0)
+    apart = whole[whole > EQUAL_ROWS * whole.max()]
+    unit = 1.0 / float(np.median(apart)) if len(apart) else 1.0
+
+    def error(gammas: np.ndarray) -> float:
+        exponents = sum(gamma * own for gamma, own in zip(gammas, distances, strict=True))
+        return error_of(np.exp(-exponents), landmarks, y, h)
+
+    shared = [np.full(len(distances), unit * width) for width in WIDTHS]
+    errors = [error(gammas) for gammas in shared]
+    best = int(np.argmin(errors))
+    gammas, lowest = shared[best], errors[best]
+    for _ in range(ROUNDS if len(distances) > 1 else 0):
+        before = lowest
+        for v in range(len(distances)):
+            for factor in FACTORS:
+                tried = gammas.copy()
+                tried[v] *= factor
+                found = error(tried) if tried.any() else np.inf
+                if found < (1.0 - ENOUGH) * lowest:
+                    gammas, lowest = tried, found
+        if lowest == before:
+            break
+    return gammas

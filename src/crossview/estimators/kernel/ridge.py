@@ -1,0 +1,435 @@
+"""Kernel ridge regression on all views together, for numbers and for classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.algorithms.kernel_ridge import (
+    PENALTIES,
+    Moments,
+    basis,
+    choose_widths,
+    squared_distances,
+)
+from crossview.batch import rows_at, whole_matrix
+from crossview.errors import InputError
+from crossview.estimators.base import (
+    ColumnWeights,
+    Schema,
+    State,
+    StatePart,
+    ViewClassifier,
+    ViewLearner,
+    ViewRegressor,
+)
+from crossview.estimators.base.learner import (
+    NUMBERS_AT_ONCE,
+    rows_with_views,
+    scores_without_entries,
+)
+from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
+from crossview.estimators.targets import class_codes, class_weights, row_weights, several_classes
+from crossview.estimators.validation import Interval
+from crossview.kernels.rows import Rows
+from crossview.portable.scoring import Gaussians, ViewSum, split_by_view
+from crossview.saving.schema import Array
+from crossview.views import ViewLayout
+
+PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
+    "n_landmarks": (
+        "int",
+        """
+        Most rows that others are compared with, drawn at random, at least 1.  More of them follow
+        a more detailed function; `fit` takes O(rows * n_landmarks²), and a prediction
+        O(n_landmarks * columns).  Typical values: 200 to 2000.
+        """,
+    ),
+    "random_state": (
+        "int, RandomState or None",
+        "Seed of the landmarks.  Pass an int for reproducible results.",
+    ),
+}
+
+# columns with a value, of which landmarks are dense rows
+MOST_COLUMNS = 5000
+# rows and landmarks on which the widths are chosen
+ROWS_OF_WIDTHS, LANDMARKS_OF_WIDTHS = 1500, 300
+
+
+class _Landmarks(StatePart):
+    """Coordinates of a row, those of the landmarks, and their coefficients."""
+
+    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
+        super().__init__(state)
+        self.layout, self.n_scores = layout, n_scores
+
+    def start(self) -> None:
+        """Add nothing: `fit` has the landmarks."""
+
+    def schema(self) -> Schema:
+        """Return what the arrays look like."""
+        last = max(self.layout.n_columns - 1, 0)
+        return {
+            "columns": Array("i8", ("columns",), 0, last),
+            "center": Array("f8", ("columns",)),
+            "factor": Array("f8", ("columns",), low=0.0),
+            "landmarks": Array("f8", ("landmarks", "columns")),
+            "beta": Array("f8", ("landmarks", self.n_scores)),
+            "b": Array("f8", (self.n_scores,)),
+            "gamma": Array("f8", (self.layout.n_views,), low=0.0),
+            "importances": Array("f8", (self.layout.n_columns,), 0.0, 1.0),
+        }
+
+
+@with_parameters
+class KernelRidge(ViewLearner):
+    """Base class of both learners: scaled columns, landmarks, and their scores."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_landmarks": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    views: Any = field(default=None, kw_only=False)
+    n_landmarks: int = 300
+    random_state: Any = None
+
+    # --- learning ----------------------------------------------------------------
+
+    def _learn(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """Choose the widths, and fit β to rows of weight h; return scores of rows left out.
+
+        y (n, K): the targets.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self._solve(rows, y, h / h.mean())
+        if not all(np.isfinite(array).all() for array in self._state.values()):
+            raise InputError("numbers of X or y are too large; scale them")
+        return found
+
+    def _solve(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+        state, n = self._state, len(y)
+        order = check_random_state(self.random_state).permutation(n)
+        state["b"] = np.average(y, axis=0, weights=h)
+        scale = float(np.sqrt(np.average((y - state["b"]) ** 2, axis=0, weights=h).mean())) or 1.0
+        y = (y - state["b"]) / scale
+        self._scale(rows)
+        some = order[:ROWS_OF_WIDTHS]
+        state["gamma"] = self._widths(rows_at(rows, some), y[some], h[some])
+        state["factor"] *= np.sqrt(state["gamma"])[self._view_of_columns()]
+        kept = state["factor"] > 0.0
+        for name in ("columns", "center", "factor"):
+            state[name] = state[name][kept]
+        state["landmarks"] = self._coordinates(rows_at(rows, np.sort(order[: self.n_landmarks])))
+        K = _gaussian(state["landmarks"], state["landmarks"])
+        to_features = basis(K)
+
+        def features() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            for at in self._blocks(n):
+                yield at, self._kernel(rows_at(rows, at)) @ to_features
+
+        r = to_features.shape[1]
+        squares, targets = np.zeros((r, r)), np.zeros((r, y.shape[1]))
+        for at, phi in features():
+            weighted = phi * h[at, None]
+            squares += phi.T @ weighted
+            targets += weighted.T @ y[at]
+        moments = Moments.of(squares, targets)
+        losses = sum(moments.losses(phi, y[at], h[at]) for at, phi in features())
+        penalty = float(PENALTIES[int(np.argmin(losses))])
+        state["beta"] = scale * (to_features @ moments.weights(penalty))
+        state["importances"] = self._importances(K)
+        errors = [moments.left_out(phi, y[at], h[at], penalty) for at, phi in features()]
+        return np.asarray(state["b"] + scale * (y - np.concatenate(errors)))
+
+    def _scale(self, rows: Rows) -> None:
+        """Find the columns with a value, and what they are scaled by."""
+        matrix = whole_matrix(rows)
+        V, ptr = self._slots.n_views, self._slots.ptr
+        there = rows.present.sum(axis=0) if len(rows.present) else np.full(V, matrix.shape[0])
+        n = np.repeat(np.maximum(there, 1), np.diff(ptr))
+        nonzero = np.asarray((matrix != 0.0).sum(axis=0)).reshape(-1)
+        columns = np.flatnonzero(nonzero)
+        if len(columns) > MOST_COLUMNS:
+            raise InputError(
+                f"{len(columns)} columns have a value, and a kernel of more than {MOST_COLUMNS} "
+                "says little; choose fewer views=, or another model"
+            )
+        n, nonzero = n[columns], nonzero[columns]
+        part = matrix[:, columns]
+        whole, squares = (np.asarray(one.sum(axis=0)).reshape(-1) for one in (part, part * part))
+        is_number = 2 * nonzero >= n
+        center = np.where(is_number, whole / n, 0.0)
+        spread = np.where(is_number, squares / n - center**2, squares / nonzero)
+        if not np.isfinite(spread).all():
+            raise InputError("numbers of X are too large; scale them")
+        # what rounding alone makes of a constant
+        known = spread > n * np.finfo(float).eps * center**2
+        self._state |= {
+            "columns": columns,
+            "center": center,
+            "factor": np.where(known, 1.0 / np.sqrt(np.where(known, spread, 1.0)), 0.0),
+        }
+
+    def _widths(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """Return γ of each view."""
+        z, view = self._coordinates(rows), self._view_of_columns()
+        landmarks = slice(0, LANDMARKS_OF_WIDTHS)
+        distances = [
+            squared_distances(z[:, view == v], z[landmarks, view == v])
+            for v in range(self._slots.n_views)
+        ]
+        return choose_widths(distances, landmarks, y, h)
+
+    def _importances(self, K: np.ndarray) -> np.ndarray:
+        """Return the mean size of the slope of f along each scaled column, as shares."""
+        state, found = self._state, np.zeros(self._slots.n_columns)
+        z, slopes = state["landmarks"], np.zeros(len(state["columns"]))
+        for beta in state["beta"].T[:, :, None]:
+            slopes += np.abs(z * (K @ beta) - K @ (beta * z)).mean(axis=0)
+        slopes *= np.sqrt(state["gamma"])[self._view_of_columns()]
+        total = float(slopes.sum())
+        found[state["columns"]] = slopes / total if total > 0.0 else 0.0
+        return found
+
+    # --- scores ------------------------------------------------------------------
+
+    def _parts(self, state: State) -> list[StatePart]:
+        return [_Landmarks(state, self._slots, self._n_scores()), *super()._parts(state)]
+
+    def _view_of_columns(self) -> np.ndarray:
+        return np.searchsorted(self._slots.ptr, self._state["columns"], side="right") - 1
+
+    def _coordinates(self, rows: Rows) -> np.ndarray:
+        """Return the scaled columns that count, 0 where a view is missing."""
+        state = self._state
+        part = whole_matrix(rows)[:, state["columns"]]
+        z = (part.toarray() if sp.issparse(part) else part) - state["center"]
+        z *= state["factor"]
+        if len(rows.present):
+            z *= rows.present[:, self._view_of_columns()]
+        return np.asarray(z)
+
+    def _kernel(self, rows: Rows) -> np.ndarray:
+        """Return the kernel of rows and landmarks."""
+        return _gaussian(self._coordinates(rows), self._state["landmarks"])
+
+    def _blocks(self, n: int) -> list[np.ndarray]:
+        """Return the positions of rows whose dense matrices fit into memory."""
+        size = max(1, NUMBERS_AT_ONCE // max(1, *self._state["landmarks"].shape))
+        return [np.arange(lo, min(lo + size, n)) for lo in range(0, n, size)]
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        found = np.empty((len(rows.indptr) - 1, self._n_scores()))
+        for at in self._blocks(len(found)):
+            found[at] = self._kernel(rows_at(rows, at)) @ self._state["beta"]
+        return np.asarray(found + self._state["b"])
+
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, rows_with_views)
+
+    def _entry_contributions(self, rows: Rows) -> np.ndarray:
+        width = max(self._state["landmarks"].shape)
+        return scores_without_entries(self, rows, self._state["importances"] > 0.0, width)
+
+    def _portable_scorer(self) -> ViewSum:
+        state, ptr = self._state, self._slots.ptr
+        found = ViewSum.linear(
+            split_by_view(np.zeros((self._slots.n_columns, self._n_scores())), ptr),
+            np.zeros((self._slots.n_views, self._n_scores())),
+            constant=state["b"],
+            view_scores="alone",
+        )
+        view = self._view_of_columns()
+        used = np.unique(view).tolist()
+        found.gaussians = Gaussians(
+            used,
+            [state["columns"][view == v] - ptr[v] for v in used],
+            [state["center"][view == v] for v in used],
+            [state["factor"][view == v] for v in used],
+            state["landmarks"],
+            state["beta"],
+        )
+        return found
+
+    # --- what was learned ----------------------------------------------------------
+
+    @property
+    def gamma_(self) -> dict[str, float]:
+        """γ of each view, of its scaled columns; 0: the view has no part in the prediction."""
+        check_is_fitted(self, "_state")
+        return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=True))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column in how much the prediction changes with a column."""
+        check_is_fitted(self, "_state")
+        found = np.zeros(self.n_features_in_)
+        found[self._columns.of_slots()] = self._state["importances"]
+        return found
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(None, importance=self.feature_importances_[None])
+
+
+@document_parameters(PARAMETERS, {"target_scale": TARGET_SCALE}, attributes=ATTRIBUTES)
+@with_parameters
+class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
+    """Kernel ridge regression on all views: a smooth function of all columns together.
+
+    Minimizes ``sum_i h_i (y_i - f(x_i))² + λ |f|²`` over all rows, with ``f(x) = b + sum_j β_j
+    k(x, z_j)`` and one Gaussian kernel on the scaled columns of all views, ``k(x, z) =
+    exp(-sum_v γ_v |x_v - z_v|²)``.  h is the weight of a row, z_j are rows that are drawn at
+    random, |f| is the norm of f in the space of the kernel, and b is the mean of y.
+
+    How fast the function changes along each view, γ_v, and λ need no tuning: `fit` takes those
+    with the lowest squared error of rows that are left out one at a time.  A view that does not
+    help gets γ_v = 0.
+
+    Attributes
+    ----------
+    gamma_ : dict of str to float
+        γ of each view, of its scaled columns.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each column in how much the score changes with a column, at the landmarks.
+    layout_, n_features_in_, feature_names_in_
+
+    Raises
+    ------
+    InputError
+        More than 5,000 columns have a value: the rows of wide, sparse views are all far apart.
+
+    See Also
+    --------
+    MultiViewKernelRidgeClassifier : The same for classes.
+    KeCoRegressor : One kernel per view, and rows without a target.
+    MultiViewTreesRegressor : Steps in place of smooth curves, and categories.
+
+    Notes
+    -----
+    A column that is nonzero in at least half of the rows that have its view gets mean 0 and
+    variance 1; others, such as those of categories, are divided by the root mean square of their
+    nonzero values.  A missing view is at the mean of its columns.
+
+    γ is chosen on at most 1,500 rows and 300 landmarks: one for all views, then tried as 0, and from
+    a tenth to ten times as much, for each view, twice.  `contributions` scores each row again without
+    each of its entries.
+
+    References
+    ----------
+    C. Saunders, A. Gammerman, V. Vovk, "Ridge regression learning algorithm in dual variables",
+    ICML 1998.
+    C. Williams, M. Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000
+    (landmarks).
+    D. M. Allen, "The relationship between variable selection and data augmentation and a method for
+    prediction", Technometrics 16 (1974) (the error of rows that are left out).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from crossview import MultiViewKernelRidgeRegressor
+    >>> X, y = make_friedman1(1000, random_state=0)
+    >>> views = {"own": slice(0, 5), "noise": slice(5, 10)}
+    >>> model = MultiViewKernelRidgeRegressor(views, random_state=0).fit(X[:500], y[:500])
+    >>> bool(model.score(X[500:], y[500:]) > 0.98), model.gamma_["noise"]
+    (True, 0.0)
+    """
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        y = self._numbers(y, len(rows.indptr) - 1)
+        weight = row_weights(sample_weight, len(y))
+        used = np.flatnonzero(weight)
+        self._start_state()
+        self._learn(rows_at(rows, used), y[used, None], weight[used])
+
+
+@document_parameters(
+    PARAMETERS,
+    {"class_weight": ONLINE["class_weight"], "calibration": CALIBRATION},
+    attributes=ATTRIBUTES,
+)
+@with_parameters
+class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
+    """Kernel ridge regression on all views for classes: a least-squares SVM.
+
+    Minimizes ``sum_i h_i (y_i - f(x_i))² + λ |f|²`` as `MultiViewKernelRidgeRegressor` does, with
+    y = 1 for the second of two classes and -1 for the first; of more classes f has an output per
+    class, and y = 1 for the class of the row and -1 for all others.  It is at its best with few
+    rows of dense views, such as those of images.
+
+    Attributes
+    ----------
+    classes_
+    gamma_ : dict of str to float
+        γ of each view, of its scaled columns; 0: the view has no part in the score.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each column in how much the scores change with a column, at the landmarks.
+    layout_, n_features_in_, feature_names_in_
+
+    Raises
+    ------
+    InputError
+        More than 5,000 columns have a value: the rows of wide, sparse views are all far apart.
+
+    See Also
+    --------
+    MultiViewKernelRidgeRegressor : The same for numbers; its notes say how columns are scaled.
+    PegasosClassifier : A kernel SVM per view.
+
+    Notes
+    -----
+    γ, λ and the probabilities are those of rows that are left out one at a time, which one fit
+    tells, so that no folds are learned.
+
+    References
+    ----------
+    J. Suykens, J. Vandewalle, "Least squares support vector machine classifiers", Neural Processing
+    Letters 9 (1999).
+    C. Williams, M. Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000
+    (landmarks).
+    D. M. Allen, "The relationship between variable selection and data augmentation and a method for
+    prediction", Technometrics 16 (1974) (the error of rows that are left out).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from crossview import MultiViewKernelRidgeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
+    >>> model = MultiViewKernelRidgeClassifier(views, random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.96)
+    True
+    """
+
+    class_weight: Any = None
+    calibration: str = "sigmoid"
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        rows = self._read(X, reset=True)
+        labels = self._labels(y, len(rows.indptr) - 1)
+        weight = row_weights(sample_weight, len(labels))
+        used = np.flatnonzero(weight)
+        self._set_classes(several_classes(labels[used]))
+        labels, weight = labels[used], weight[used]
+        codes, h = class_codes(labels, self.classes_), weight
+        if self.class_weight is not None:
+            h = weight * class_weights(self.class_weight, self.classes_, labels)[codes]
+        targets = 2.0 * (codes[:, None] == np.arange(len(self.classes_))) - 1.0
+        targets = targets[:, 1:] if len(self.classes_) == 2 else targets
+        scores = self._learn(rows_at(rows, used), targets, h)
+        if self.calibration != "none":
+            self._calibrate_on(scores, labels, weight)
+
+
+def _gaussian(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the kernel of all rows of ``a`` and ``b``."""
+    return np.asarray(np.exp(-squared_distances(a, b)))

@@ -1,0 +1,140 @@
+"""Kernel ridge regression: landmarks, scales, missing views, weights and explanations."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, make_friedman1
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import log_loss
+
+from crossview import (
+    MultiView,
+    MultiViewKernelRidgeClassifier,
+    MultiViewKernelRidgeRegressor,
+    MultiViewRidge,
+)
+from crossview.errors import InputError
+
+VIEWS = {"own": slice(0, 5), "noise": slice(5, 10)}
+
+
+@pytest.fixture(scope="module")
+def friedman():
+    return make_friedman1(900, noise=1.0, random_state=0)
+
+
+def test_it_is_the_kernel_ridge_regression_of_scikit_learn(friedman):
+    X, y = friedman[0][:120], friedman[1][:120]
+    ours = MultiViewKernelRidgeRegressor([10], n_landmarks=120, random_state=0).fit(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    K = np.exp(-ours.gamma_["view0"] * ((Z[:, None] - Z) ** 2).sum(axis=2))
+    # alpha is the only one for which scores agree
+    errors = []
+    for alpha in 10.0 ** np.arange(-5.0, 2.5, 0.5):
+        theirs = KernelRidge(alpha=alpha, kernel="precomputed").fit(K, y - y.mean())
+        errors.append(np.abs(y.mean() + theirs.predict(K) - ours.predict(X)).max())
+    assert min(errors) < 1e-6
+    assert sorted(errors)[1] > 1e-2
+
+
+def test_a_view_of_noise_has_no_part(friedman):
+    X, y = friedman
+    model = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(X[:600], y[:600])
+    assert model.gamma_["noise"] == 0.0 < model.gamma_["own"]
+    assert model.feature_importances_[:5].sum() == pytest.approx(1.0)
+    assert not model.feature_importances_[5:].any()
+    alone = MultiViewKernelRidgeRegressor([5], random_state=0).fit(X[:600, :5], y[:600])
+    rest = slice(600, None)
+    assert model.score(X[rest], y[rest]) >= alone.score(X[rest, :5], y[rest]) - 1e-3
+    assert model.score(X[rest], y[rest]) > MultiViewRidge().fit(X, y).score(X, y) + 0.1
+
+
+def test_units_of_columns_and_targets_do_not_matter(friedman):
+    X, y = friedman[0][:300], friedman[1][:300]
+    first = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(X, y)
+    scale, shift = 10.0 ** np.arange(-5, 5), np.linspace(-1e3, 1e3, 10)
+    Z, z = X * scale + shift * scale, 1e4 * y - 1e6
+    second = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(Z, z)
+    np.testing.assert_allclose(second.predict(Z), 1e4 * first.predict(X) - 1e6, rtol=1e-5)
+
+
+def test_weights_are_copies_of_rows_and_0_leaves_them_out(friedman):
+    X, y = friedman[0][:80], friedman[1][:80]
+    times = np.arange(80) % 3
+    few = {"n_landmarks": 200, "random_state": 0}
+    weighted = MultiViewKernelRidgeRegressor([10], **few).fit(X, y, sample_weight=times)
+    again = MultiViewKernelRidgeRegressor([10], **few).fit(X, y, sample_weight=2.0 * times)
+    np.testing.assert_allclose(weighted.predict(X), again.predict(X), rtol=1e-9)
+    y2 = np.where(times == 0, 1e6, y)  # what has no weight does not count
+    other = MultiViewKernelRidgeRegressor([10], **few).fit(X, y2, sample_weight=times)
+    np.testing.assert_allclose(weighted.predict(X), other.predict(X), rtol=1e-9)
+
+
+def test_sparse_rows_and_missing_views(friedman):
+    X, y = friedman[0][:200], friedman[1][:200]
+    X = np.where(np.arange(10) % 5 == 4, X > 0.7, X)
+    dense = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(X, y)
+    sparse = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict(sp.csr_array(X)), dense.predict(X), rtol=1e-8)
+    present = np.ones((200, 2), dtype=bool)
+    present[::4, 1] = False
+    views = MultiView({"own": X[:, :5], "noise": X[:, 5:]}, present=present)
+    model = MultiViewKernelRidgeRegressor(random_state=0).fit(views, y)
+    nothing = MultiView(
+        {"own": X[:1, :5], "noise": X[:1, 5:]}, present=np.zeros((1, 2), dtype=bool)
+    )
+    center = {"own": X[:, :5].mean(axis=0), "noise": X[present[:, 1], 5:].mean(axis=0)}
+    for own in center.values():
+        own[4] = 0.0  # few rows have it
+    middle = MultiView({name: own[None] for name, own in center.items()})
+    np.testing.assert_allclose(model.predict(nothing), model.predict(middle), rtol=1e-9)
+
+
+def test_contributions_are_what_the_score_loses(friedman):
+    X, y = friedman[0][:200], friedman[1][:200]
+    model = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(X, y)
+    found = model.contributions(X[:3]).toarray()
+    for column in range(10):
+        without = X[:3].copy()
+        without[:, column] = 0.0
+        expected = model.predict(X[:3]) - model.predict(without)
+        np.testing.assert_allclose(found[:, column], expected, atol=1e-9)
+
+
+def test_probabilities_are_honest_without_folds():
+    X, y = load_digits(return_X_y=True)
+    model = MultiViewKernelRidgeClassifier([32, 32], random_state=0).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.96
+    p = model.predict_proba(X[1::2])
+    assert log_loss(y[1::2], p) < 0.15
+    assert abs(p.max(axis=1).mean() - model.score(X[1::2], y[1::2])) < 0.03
+
+
+def test_two_classes_have_one_score_of_the_second(friedman):
+    X, y = friedman
+    y = np.where(y > np.median(y), "high", "low")
+    model = MultiViewKernelRidgeClassifier(VIEWS, random_state=0).fit(X[:500], y[:500])
+    scores = model.decision_function(X)
+    assert scores.shape == (900,)
+    np.testing.assert_array_equal(model.predict(X) == "low", scores > 0.0)
+    assert model.score(X[500:], y[500:]) > 0.85
+    heavier = MultiViewKernelRidgeClassifier(VIEWS, class_weight={"low": 20.0}, random_state=0)
+    assert (heavier.fit(X[:500], y[:500]).predict(X) == "low").mean() > 0.6
+
+
+def test_too_many_columns_and_too_large_numbers_are_refused():
+    X = sp.random_array((20, 6000), density=0.5, rng=np.random.default_rng(0), format="csr")
+    with pytest.raises(InputError, match="columns have a value"):
+        MultiViewKernelRidgeRegressor().fit(X, np.arange(20.0))
+    X = np.ones((20, 2))
+    X[::2] = 1e300
+    with pytest.raises(InputError, match="too large"):
+        MultiViewKernelRidgeRegressor().fit(X, np.arange(20.0))
+
+
+def test_constant_columns_and_targets():
+    X, y = np.ones((10, 3)), np.arange(10.0)
+    np.testing.assert_allclose(MultiViewKernelRidgeRegressor().fit(X, y).predict(X), 4.5)
+    X = np.arange(30.0).reshape(10, 3)
+    np.testing.assert_allclose(MultiViewKernelRidgeRegressor().fit(X, y * 0 + 2).predict(X), 2.0)
+    assert MultiViewKernelRidgeRegressor().fit(X[:1], y[:1]).predict(X).tolist() == [0.0] * 10
