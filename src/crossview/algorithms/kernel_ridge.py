@@ -17,11 +17,14 @@ residuals e_i and the leverages ``l_i = h_i φ_i'(Φ'HΦ + λ I)^(-1) φ_i`` of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
+
+from crossview._jit import borrowing
 
 # λ to choose from
 PENALTIES = 10.0 ** np.arange(-5.0, 2.5, 0.5)
@@ -42,6 +45,22 @@ def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """|a_i - b_j|² of all rows of ``a`` and ``b``."""
     squares = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * (a @ b.T)
     return np.asarray(np.maximum(squares, 0.0))
+
+
+@borrowing
+def score_rows(z, landmarks, beta, scores):
+    """scores_i <- scores_i + sum_j β_j exp(-|z_i - z_j|²), one row like the other.
+
+    z (n, p), landmarks (m, p), beta (m, K), scores (n, K).
+    """
+    for i in range(np.uint64(len(z))):
+        for j in range(np.uint64(len(landmarks))):
+            square = 0.0
+            for c in range(np.uint64(z.shape[1])):
+                square += (z[i, c] - landmarks[j, c]) ** 2
+            value = math.exp(-square)
+            for k in range(np.uint64(beta.shape[1])):
+                scores[i, k] += beta[j, k] * value
 
 
 def basis(K: np.ndarray) -> np.ndarray:

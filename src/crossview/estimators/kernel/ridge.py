@@ -17,9 +17,10 @@ from crossview.algorithms.kernel_ridge import (
     Moments,
     basis,
     choose_widths,
+    score_rows,
     squared_distances,
 )
-from crossview.batch import rows_at, whole_matrix
+from crossview.batch import read_only, rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import (
     ColumnWeights,
@@ -107,21 +108,38 @@ class KernelRidge(ViewLearner):
     def _learn(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Choose the widths, and fit β to rows of weight h; return scores of rows left out.
 
+        Rows that are equal count as one, with their mean target: they are left out together.
+
         y (n, K): the targets.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            found = self._solve(rows, y, h / h.mean())
+            self._scale(rows, h)
+            first, alike = self._equal_rows(rows)
+            weight = np.bincount(alike, h)
+            means = [np.bincount(alike, h * own) / weight for own in y.T]
+            found = self._solve(rows_at(rows, first), np.stack(means, axis=1), weight)
         if not all(np.isfinite(array).all() for array in self._state.values()):
             raise InputError("numbers of X or y are too large; scale them")
-        return found
+        return found[alike]
+
+    def _equal_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of each kind of row, and of which kind each row is."""
+        first: list[int] = []
+        kinds: dict[bytes, int] = {}
+        alike = np.empty(len(rows.indptr) - 1, dtype=np.intp)
+        for at in self._blocks(len(alike)):
+            for i, z in zip(at.tolist(), self._coordinates(rows_at(rows, at)), strict=True):
+                alike[i] = kinds.setdefault(z.tobytes(), len(kinds))
+                if alike[i] == len(first):
+                    first.append(i)
+        return np.array(first), alike
 
     def _solve(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
-        state, n = self._state, len(y)
+        state, n, h = self._state, len(y), h / h.mean()
         order = check_random_state(self.random_state).permutation(n)
         state["b"] = np.average(y, axis=0, weights=h)
         scale = float(np.sqrt(np.average((y - state["b"]) ** 2, axis=0, weights=h).mean())) or 1.0
         y = (y - state["b"]) / scale
-        self._scale(rows)
         some = order[:ROWS_OF_WIDTHS]
         state["gamma"] = self._widths(rows_at(rows, some), y[some], h[some])
         state["factor"] *= np.sqrt(state["gamma"])[self._view_of_columns()]
@@ -150,29 +168,27 @@ class KernelRidge(ViewLearner):
         errors = [moments.left_out(phi, y[at], h[at], penalty) for at, phi in features()]
         return np.asarray(state["b"] + scale * (y - np.concatenate(errors)))
 
-    def _scale(self, rows: Rows) -> None:
+    def _scale(self, rows: Rows, h: np.ndarray) -> None:
         """Find the columns with a value, and what they are scaled by."""
-        matrix = whole_matrix(rows)
-        V, ptr = self._slots.n_views, self._slots.ptr
-        there = rows.present.sum(axis=0) if len(rows.present) else np.full(V, matrix.shape[0])
-        n = np.repeat(np.maximum(there, 1), np.diff(ptr))
-        nonzero = np.asarray((matrix != 0.0).sum(axis=0)).reshape(-1)
-        columns = np.flatnonzero(nonzero)
+        matrix, V = whole_matrix(rows), self._slots.n_views
+        n = np.repeat(
+            h @ rows.present if len(rows.present) else np.full(V, h.sum()), self._slots.widths
+        )
+        columns = np.flatnonzero(h @ (matrix != 0.0))
         if len(columns) > MOST_COLUMNS:
             raise InputError(
                 f"{len(columns)} columns have a value, and a kernel of more than {MOST_COLUMNS} "
                 "says little; choose fewer views=, or another model"
             )
-        n, nonzero = n[columns], nonzero[columns]
-        part = matrix[:, columns]
-        whole, squares = (np.asarray(one.sum(axis=0)).reshape(-1) for one in (part, part * part))
-        is_number = 2 * nonzero >= n
+        n, part = n[columns], matrix[:, columns]
+        nonzero, whole, squares = h @ (part != 0.0), h @ part, h @ (part * part)
+        is_number = 2.0 * nonzero >= n
         center = np.where(is_number, whole / n, 0.0)
         spread = np.where(is_number, squares / n - center**2, squares / nonzero)
         if not np.isfinite(spread).all():
             raise InputError("numbers of X are too large; scale them")
         # what rounding alone makes of a constant
-        known = spread > n * np.finfo(float).eps * center**2
+        known = spread > len(h) * np.finfo(float).eps * center**2
         self._state |= {
             "columns": columns,
             "center": center,
@@ -224,14 +240,18 @@ class KernelRidge(ViewLearner):
 
     def _blocks(self, n: int) -> list[np.ndarray]:
         """Return the positions of rows whose dense matrices fit into memory."""
-        size = max(1, NUMBERS_AT_ONCE // max(1, *self._state["landmarks"].shape))
+        width = max(int(self.n_landmarks), len(self._state["columns"]))
+        size = max(1, NUMBERS_AT_ONCE // width)
         return [np.arange(lo, min(lo + size, n)) for lo in range(0, n, size)]
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
-        found = np.empty((len(rows.indptr) - 1, self._n_scores()))
-        for at in self._blocks(len(found)):
-            found[at] = self._kernel(rows_at(rows, at)) @ self._state["beta"]
-        return np.asarray(found + self._state["b"])
+        state = self._state
+        scores = np.tile(state["b"], (len(rows.indptr) - 1, 1))
+        landmarks, beta = read_only(state["landmarks"]), read_only(state["beta"])
+        for at in self._blocks(len(scores)):
+            z = self._coordinates(rows_at(rows, at))
+            score_rows(read_only(z), landmarks, beta, scores[at[0] : at[-1] + 1])
+        return scores
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
         return self._scores_alone(rows, rows_with_views)
@@ -319,9 +339,12 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
     variance 1; others, such as those of categories, are divided by the root mean square of their
     nonzero values.  A missing view is at the mean of its columns.
 
-    γ is chosen on at most 1,500 rows and 300 landmarks: one for all views, then tried as 0, and from
-    a tenth to ten times as much, for each view, twice.  `contributions` scores each row again without
-    each of its entries.
+    Equal rows count as one, with their mean target: otherwise one would tell of the other that is
+    left out.
+
+    γ is chosen on at most 1,500 rows and 300 landmarks: one for all views, then tried as 0, and
+    from a tenth to ten times as much, for each view, twice.  `contributions` scores each row again
+    without each of its entries.
 
     References
     ----------
