@@ -18,7 +18,7 @@ residuals e_i and the leverages ``l_i = h_i φ_i'(Φ'HΦ + λ I)^(-1) φ_i`` of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from scipy.linalg import eigh
 from crossview._jit import borrowing
 
 # λ to choose from
-PENALTIES = 10.0 ** np.arange(-5.0, 2.5, 0.5)
+PENALTIES = (10.0 ** np.arange(-5.0, 2.5, 0.5)).tolist()
 # γ to choose from, by the median squared distance: of all views, and then factors for each
 WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 FACTORS = (0.0, 0.1, 1.0 / 3.0, 3.0, 10.0)
@@ -84,20 +84,21 @@ class Moments(NamedTuple):
         return cls(np.maximum(values, 0.0), B, B.T @ targets)
 
     def left_out(
-        self, features: np.ndarray, y: np.ndarray, h: np.ndarray, penalty: float
-    ) -> np.ndarray:
-        """Return the errors y - f(x) of rows as if each was not learned, (n, K).
+        self, features: np.ndarray, y: np.ndarray, h: np.ndarray, penalties: Sequence[float]
+    ) -> Iterator[np.ndarray]:
+        """Yield the errors y - f(x) of rows as if each was not learned, (n, K), for each penalty.
 
         features (n, r): φ of some of the rows.
         y (n, K), h (n,): their targets less b, and weights.
         """
-        turned, shrunk = features @ self.B, 1.0 / (self.values + penalty)
-        rest = np.maximum(1.0 - h * ((turned * turned) @ shrunk), LEAST_REST)
-        return np.asarray((y - turned @ (shrunk[:, None] * self.targets)) / rest[:, None])
+        turned, shrunk = features @ self.B, 1.0 / np.add.outer(self.values, penalties)
+        rest = np.maximum(1.0 - h[:, None] * ((turned * turned) @ shrunk), LEAST_REST)
+        for own, left in zip(shrunk.T, rest.T, strict=True):
+            yield (y - turned @ (own[:, None] * self.targets)) / left[:, None]
 
     def losses(self, features: np.ndarray, y: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Return the sum of the squared errors of rows that are left out, for each penalty."""
-        errors = (self.left_out(features, y, h, penalty) for penalty in PENALTIES)
+        errors = self.left_out(features, y, h, PENALTIES)
         return np.array([float(h @ (error * error).sum(axis=1)) for error in errors])
 
     def weights(self, penalty: float) -> np.ndarray:

@@ -162,11 +162,13 @@ class KernelRidge(ViewLearner):
             targets += weighted.T @ y[at]
         moments = Moments.of(squares, targets)
         losses = sum(moments.losses(phi, y[at], h[at]) for at, phi in features())
-        penalty = float(PENALTIES[int(np.argmin(losses))])
+        penalty = PENALTIES[int(np.argmin(losses))]
         state["beta"] = scale * (to_features @ moments.weights(penalty))
         state["importances"] = self._importances(K)
-        errors = [moments.left_out(phi, y[at], h[at], penalty) for at, phi in features()]
-        return np.asarray(state["b"] + scale * (y - np.concatenate(errors)))
+        errors = np.empty(y.shape)
+        for at, phi in features():
+            (errors[at],) = moments.left_out(phi, y[at], h[at], [penalty])
+        return np.asarray(state["b"] + scale * (y - errors))
 
     def _scale(self, rows: Rows, h: np.ndarray) -> None:
         """Find the columns with a value, and what they are scaled by."""
