@@ -183,9 +183,10 @@ def test_a_model_begins_with_its_first_labels(tmp_path):
         assert names == {"user__city", "user__age", "page__size"}
         assert "note" not in server.post("/predict", {"row": rows[0]})
     assert replay(tmp_path).same[-1] == 200
-    # the same command goes on, another one is refused
-    with serving(tmp_path, begin) as server:
-        server.get("/readyz")
+    # the same command goes on, another one is refused; what was left out is no unknown name
+    with serving(tmp_path, begin) as server, pytest.warns(crossview.UnusedColumnsWarning):
+        answer = server.post("/predict", {"row": {"page": {"q": 1, "p": 2}, "click": "skip"}})
+        assert answer["unknown"] == ["page__p"]
     with pytest.raises(InputError, match="other options"), serving(tmp_path, Beginning("other")):
         pass
 

@@ -101,6 +101,39 @@ def test_ids_of_the_caller(server):
     assert server.learned()["labels"] == 3
 
 
+UNUSED = pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
+
+
+@UNUSED
+def test_names_of_which_the_model_has_no_column_are_in_the_answer(server):
+    right = {"user": {"city": "Oslo"}, "page": None}
+    wrong = {"user": {"citty": "Oslo", "geo": {"lat": 1}}, "usr": None}
+    names = ["user__citty", "user__geo__lat", "usr"]
+    assert "unknown" not in server.post("/predict", {"row": right})
+    for n in (1, 30):  # one by one, and as a table
+        answer = server.post("/predict", {"rows": [right] * n + [wrong]})["predictions"]
+        assert [one.get("unknown") for one in answer] == [None] * n + [names]
+    for _ in range(2):
+        assert server.post("/predict", {"row": wrong})["unknown"] == names
+    rows = [wrong, {"user": {"age": "old"}, "usr": 1}, right]
+    sent = [{"row": row, "label": "skip"} for row in rows]
+    answer = server.post("/learn", sent, 207)["labels"]
+    assert [one.get("unknown") for one in answer] == [names, None, None]
+    assert server.post("/invocations", {"instances": [right, wrong]})["unknown"] == names
+    assert "unknown" not in server.post("/invocations", {"instances": [right]})
+    assert server.serving.monitor.new_columns() == names
+    many = {f"a{i:03}" * 50: i for i in range(30)}
+    found = server.post("/predict", {"row": many})["unknown"]
+    assert found == [f"a{i:03}" * 25 + "..." for i in range(20)]
+
+
+@UNUSED
+def test_unknown_names_where_rows_are_hashed(tmp_path, model_file):
+    with serving(tmp_path, model_file, hash_rows=True) as server:
+        assert server.post("/predict", {"row": {"usr__age": 3}})["unknown"] == ["usr__age"]
+        assert "unknown" not in server.post("/predict", {"row": {"user__age": 3}})
+
+
 def test_one_bad_row_is_refused_alone(server, model_file):
     model = crossview.load(model_file)
     rows, _ = make_rows(4)
@@ -577,7 +610,7 @@ def test_labels_that_no_snapshot_has_are_in_one_after_the_next_start(tmp_path, m
     assert Folder(tmp_path).snapshots() == [(labels, name)]
 
 
-@pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
+@UNUSED
 def test_requests_that_were_cut_and_changed_break_nothing(server, tmp_path):
     rows, labels = make_rows(8)
     good = [

@@ -14,7 +14,15 @@ import ipaddress
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -85,6 +93,8 @@ MOST_LABELS, MOST_SECONDS = 256, 0.02
 SECONDS_AT_ONCE = 0.005
 # rows of one request that are predicted before others have their turn, or explained
 ROWS_AT_ONCE, MOST_EXPLAINED = 128, 64
+# names that are of no column, and their characters, in the answer to a row
+MOST_UNKNOWN, MOST_OF_NAME = 20, 100
 # for which a request waits where too many records wait for the disk
 SECONDS_FOR_ROOM = 0.5
 # between two looks at a log that other servers write, or that is away, and at who leads
@@ -572,7 +582,7 @@ class Serving:
         await self._find_room(len(rows))
         if explained and len(rows) > MOST_EXPLAINED:
             raise RefusedError(413, f"explain=1 is for at most {MOST_EXPLAINED} rows; send several")
-        found = await self._predicted(rows, ids)
+        found, unknown = await self._predicted(rows, ids)
         reasons = [self._explained(one) if explained else None for one in found]
         entry = Entry([one for one in found if isinstance(one, Prediction)])
         if entry.predictions:
@@ -584,6 +594,7 @@ class Serving:
         for answer, reason in zip(answers, reasons, strict=True):
             if reason is not None and not isinstance(answer, RefusedError):
                 answer["explanation"] = reason
+        _add_unknown(answers, unknown)
         if asked.rows is msgspec.UNSET:
             if isinstance(answers[0], RefusedError):
                 raise answers[0]
@@ -603,7 +614,7 @@ class Serving:
         """``POST /invocations``: all rows, or none."""
         rows = rows_of(decoded(await read_body(request), InvocationsRequest))
         await self._find_room(len(rows))
-        found = await self._predicted(rows, [None] * len(rows))
+        found, unknown = await self._predicted(rows, [None] * len(rows))
         good = []
         for number, one in enumerate(found):
             if isinstance(one, RefusedError):
@@ -611,11 +622,14 @@ class Serving:
             good.append(one)
         if good:
             self.writer.add(Entry(good))
-        answer = {
+        answer: dict[str, Any] = {
             "predictions": [msgspec.Raw(one.prediction.encode()) for one in good],
             "ids": [one.id for one in good],
             "probabilities": [msgspec.Raw(one.probabilities.encode()) for one in good],
         }
+        if unknown:
+            names = dict.fromkeys(name for own in unknown.values() for name in own)
+            answer["unknown"] = list(names)[:MOST_UNKNOWN]
         return as_json(answer)
 
     async def _predicted(
@@ -624,13 +638,18 @@ class Serving:
         ids: Sequence[str | None],
         *,
         labeled: bool = False,
-    ) -> list[Prediction | RefusedError]:
-        """Return the record of each row, which comes ``labeled`` or not, or why there is none."""
+    ) -> tuple[list[Prediction | RefusedError], dict[int, list[str]]]:
+        """Return the record of each row, which comes ``labeled`` or not, or why there is none.
+
+        With it, by the number of the row, the names of which the model has no column.
+        """
         found: list[Prediction | RefusedError] = []
+        unknown: dict[int, list[str]] = {}
         for lo in range(0, len(rows), ROWS_AT_ONCE):
             if lo:
                 await asyncio.sleep(0)
             texts: list[Any] = []
+            n_unknown = self.live.n_unknown_rows
             for raw, id_ in zip(rows[lo : lo + ROWS_AT_ONCE], ids[lo:], strict=False):
                 try:
                     if id_ is not None:
@@ -661,7 +680,19 @@ class Serving:
                     self.monitor.add_row(texts[i][1], record)
                     texts[i] = record
             found += texts
-        return found
+            if self.live.n_unknown_rows != n_unknown:
+                for i in range(lo, len(found)):
+                    if isinstance(found[i], Prediction) and (names := self._unknown_in(rows[i])):
+                        unknown[i] = names
+        return found, unknown
+
+    def _unknown_in(self, raw: msgspec.Raw) -> list[str]:
+        """Return the names in a row of which the model has no column, as an answer has them."""
+        names = self.live.unknown_names(read_row(raw)[1])[:MOST_UNKNOWN]
+        self.monitor.add_names(names)
+        return [
+            name if len(name) <= MOST_OF_NAME else f"{name[:MOST_OF_NAME]}..." for name in names
+        ]
 
     def _record(self, id_: str | None, row: str, answer: Answer) -> Prediction:
         sequence = self._next
@@ -711,7 +742,7 @@ class Serving:
         answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
         good = [i for i, answer in enumerate(answers) if answer is None]
         asked_rows, ids = [many[i].row for i in good], [many[i].id for i in good]
-        found = await self._predicted(asked_rows, ids, labeled=True)
+        found, unknown = await self._predicted(asked_rows, ids, labeled=True)
         records: dict[str, Prediction] = {}  # an id that comes twice is one row
         pairs: list[tuple[int, Prediction]] = []
         for i, one in zip(good, found, strict=True):
@@ -724,6 +755,7 @@ class Serving:
         labels = [(one.id, msgspec.json.encode(many[i].label).decode()) for i, one in pairs]
         entry = Entry(list(records.values()), labels)
         await self._write_labels(entry, [i for i, _ in pairs], answers)
+        _add_unknown(answers, {good[i]: names for i, names in unknown.items()})
         return _one_or_many(asked, "labels", answers)
 
     def _tried_label(self, label: Any, id_: str | None) -> RefusedError | None:
@@ -1092,6 +1124,13 @@ def _is_here(host: str) -> bool:
         return name == "localhost" or bool(ipaddress.ip_address(name or ""))
     except ValueError:
         return False
+
+
+def _add_unknown(answers: list[Any], unknown: Mapping[int, list[str]]) -> None:
+    """Say in the answers to rows which of their names the model has no column of."""
+    for i, names in unknown.items():
+        if not isinstance(answers[i], RefusedError):
+            answers[i]["unknown"] = names
 
 
 def _one_or_many(asked: Any, name: str, answers: list[Any]) -> Response:

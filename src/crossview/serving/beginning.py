@@ -63,15 +63,23 @@ class Beginning:
         """What a model file says of it."""
         return {"model": MODEL, "task": self.task, "label": self.label, "seed": 0}
 
+    def is_aside(self, name: str) -> bool:
+        """Return whether a column is the label, or is ignored."""
+        aside = "|".join(map(fnmatch.translate, [self.label, *self.ignore]))
+        return re.match(aside, name) is not None
+
     def table(self, rows: Sequence[Any]) -> Any:
         """Return the first rows as an Arrow table, with the columns of all of them.
 
         A column whose values are of several types has text.
         """
-        aside = re.compile("|".join(map(fnmatch.translate, [self.label, *self.ignore]))).match
         declared = {name.partition("=")[0] for names in self.kinds.values() for name in names}
         flat = [first_row(_present(row), declared) for row in rows]
-        names = [name for name in dict.fromkeys(k for row in flat for k in row) if not aside(name)]
+        names = [
+            name
+            for name in dict.fromkeys(k for row in flat for k in row)
+            if not self.is_aside(name)
+        ]
         columns = {}
         for name in names:
             cells = [row.get(name) for row in flat]

@@ -361,6 +361,7 @@ class Folder:
         """Return a model of a file, with the first one and the challengers, which are beside it."""
         first = self.first_model(log)
         live.first, live.hashes_rows = first.first, first.hashes_rows
+        live.beginning = first.beginning
         self._connect(live, log)
         events = log.events()[: live.served.events]
         live.name, challengers = contestants(events)

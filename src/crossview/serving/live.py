@@ -6,7 +6,7 @@ import copy
 import math
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from types import MappingProxyType
@@ -94,6 +94,8 @@ class LiveModel:
 
     Attributes
     ----------
+    beginning : Beginning or None
+        What was known before the first label, of a model that began with nothing.
     first : LiveModel or None
         The model before the first label, which learns nothing more and is scored beside this one.
     hashes_rows : bool
@@ -148,7 +150,7 @@ class LiveModel:
         self.model_at: Callable[[int], LiveModel] | None = None
         self.name, self.number, self.challengers = FIRST_NAME, 0, list[Challenger]()
         self.apply: Callable[[Event], None] | None = None
-        self._beginning, self._held = beginning, list[Example]()
+        self.beginning, self._held = beginning, list[Example]()
 
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
@@ -385,11 +387,15 @@ class LiveModel:
     # --- rows as views --------------------------------------------------------------------------
 
     @property
-    def column_names(self) -> Collection[str] | None:
-        """The columns that the model has or has seen; None if it takes all names."""
-        if self.hashes_rows or not (self._encoders and self.is_fitted):
-            return None
-        return frozenset(map(str, self._encoders[0].feature_names_in_))
+    def n_unknown_rows(self) -> int:
+        """How many rows had names of which the model has no column."""
+        return getattr(self._encoders[0], "n_unknown_rows", 0) if self._encoders else 0
+
+    def unknown_names(self, row: Any) -> list[str]:
+        """Return the names in a row of which the model has no column, but those left out."""
+        names: list[str] = self._encoders[0].unknown_names(row)
+        aside = None if self.beginning is None else self.beginning.is_aside
+        return [name for name in names if aside is None or not aside(name)]
 
     def as_views(self, rows: Iterable[Any]) -> MultiView | None:
         """Return rows as the learner reads them; those that it cannot read are left out.
@@ -582,8 +588,8 @@ class LiveModel:
 
     def _learn_one(self, example: Example, *, answered: bool) -> Answer | None:
         """Learn one row; return its prediction before, if that is wanted."""
-        if self._beginning is not None and not self.is_fitted:
-            self._hold(self._beginning, example)
+        if self.beginning is not None and not self.is_fitted:
+            self._hold(self.beginning, example)
             return None
         row, label, *_ = example
         answer: Answer | None = None
@@ -714,8 +720,8 @@ class LiveModel:
         if self.is_fitted:
             other = LiveModel(copy.deepcopy(self.model), self.info)
             rows, labels = ["{}"], [(other.classes or [0.0])[0]]
-        elif self._beginning is not None:
-            other = LiveModel.of(Beginning("", self._beginning.task))
+        elif self.beginning is not None:
+            other = LiveModel.of(Beginning("", self.beginning.task))
             rows, labels = ['{"a__x": 0.5, "b__x": "x"}', '{"a__x": 1.5, "b__x": "y"}'], [0, 1]
         else:
             return

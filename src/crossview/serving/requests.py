@@ -135,13 +135,17 @@ class Explanation(msgspec.Struct):
 
 
 class PredictAnswer(msgspec.Struct):
-    """A prediction: of a class with probabilities, or of a number."""
+    """A prediction: of a class with probabilities, or of a number.
+
+    ``unknown``: names in the row of which the model has no column, so that they were not used.
+    """
 
     id: str
     prediction: Value | None
     probabilities: dict[str, float] | None
     model: int
     note: str | UnsetType = UNSET
+    unknown: list[str] | UnsetType = UNSET
     explanation: Explanation | UnsetType = UNSET
 
 
@@ -156,10 +160,11 @@ class ErrorAnswer(msgspec.Struct):
 
 
 class LabelAnswer(msgspec.Struct):
-    """What became of a label: new, or known before."""
+    """What became of a label: new, or known before; ``unknown`` as of a prediction."""
 
     id: str
     label: Literal["new", "known"]
+    unknown: list[str] | UnsetType = UNSET
 
 
 class PredictsAnswer(msgspec.Struct):
@@ -175,11 +180,12 @@ class LabelsAnswer(msgspec.Struct):
 
 
 class InvocationsAnswer(msgspec.Struct):
-    """Predictions, and the ids by which labels can be given."""
+    """Predictions, and the ids by which labels can be given; ``unknown`` is of all rows."""
 
     predictions: list[Value | None]
     ids: list[str]
     probabilities: list[dict[str, float] | None]
+    unknown: list[str] | UnsetType = UNSET
 
 
 _decoders: dict[Any, msgspec.json.Decoder] = {

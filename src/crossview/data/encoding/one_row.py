@@ -224,21 +224,21 @@ class SingleRows:
     def _cells(self, x: Any) -> list[Any]:
         """Return the cells of a row in the order of the names of the columns; None: missing."""
         if type(x) is not dict:
-            return self._read_cells(x)
+            return self._read_and_tell(x)
         key: Any = tuple(x)
         values = list(x.values())
         nested = bool(values) and type(values[0]) is dict
         if nested:
             for own in values:
                 if type(own) is not dict:
-                    return self._read_cells(x)
+                    return self._read_and_tell(x)
             key = key, *map(tuple, values)
             values = [cell for own in values for cell in own.values()]
         known = self._known.get(key)
         if known is not None and not {*map(type, values)} <= PLAIN:
-            return self._read_cells(x)  # a cell may be a mapping
+            return self._read_and_tell(x)  # a cell may be a mapping
         if known is None:
-            cells = self._read_cells(x)
+            cells = self._read_and_tell(x)
             known = self._places_of(x) if nested else [self._flat.get(name) for name in key]
             if None not in known and len(known) == len({*known}) and len(self._known) < MOST_KEYS:
                 self._known[key] = known
@@ -252,8 +252,20 @@ class SingleRows:
         """Return the place of each cell of a row of views; None for one that is not used."""
         return [self._groups.get(view, {}).get(name) for view, own in x.items() for name in own]
 
-    def _read_cells(self, x: Any) -> list[Any]:
-        """Return the cells of a row of any form, and tell of columns that are not used."""
+    def unknown_names(self, x: Any) -> list[str]:
+        """Return the names of a row that are of no column."""
+        return self._read_cells(x)[1]
+
+    def _read_and_tell(self, x: Any) -> list[Any]:
+        """Return the cells of a row of any form; count and tell of names that are of no column."""
+        cells, unknown = self._read_cells(x)
+        if unknown:
+            self._encoder.n_unknown += 1
+            self._tell(unknown)
+        return cells
+
+    def _read_cells(self, x: Any) -> tuple[list[Any], list[str]]:
+        """Return the cells of a row of any form, and its names that are of no column."""
         cells: list[Any] = [None] * len(self._names)
         places, unknown, given = self._places, list[str](), set[int]()
 
@@ -295,21 +307,18 @@ class SingleRows:
                 unknown += [f"{key}__{name}" for name, _ in _fields(value)]
             else:
                 unknown.append(str(key))
-        if unknown:
-            self._tell(unknown)
-        return cells
+        return cells, [name for name in unknown if name not in self._unused]
 
     def _tell(self, unknown: list[str]) -> None:
         """Warn once of columns that the encoder does not have."""
-        new = [name for name in unknown if name not in self._unused]
         told = self._encoder.told
-        if new := [name for name in new if name not in told][: MOST_TOLD - len(told)]:
+        if new := [name for name in unknown if name not in told][: MOST_TOLD - len(told)]:
             told.update(new)
             closest = closest_names(new[0], self._names) if len(new) == 1 else ""
             warnings.warn(
                 f"not used, as the encoder has no such columns: {some_names(new)}{closest}",
                 UnusedColumnsWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _numbers(self, cells: list[Any]) -> list[float]:
