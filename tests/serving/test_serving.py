@@ -104,6 +104,36 @@ def test_ids_of_the_caller(server):
 UNUSED = pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
 
 
+@pytest.mark.parametrize(
+    ("row", "column", "words"),
+    [
+        ({"user": {"age": "31,5"}}, "user__age", "'31,5' is not a number: give one without quotes"),
+        ({"user": {"age": [1]}}, "user__age", "[1] is not a number: give one without quotes"),
+        ({"user": {"age": {"a": 1}}}, "user__age", "{'a': 1} is a mapping; give a number, text"),
+        ({"user": {"city": ["Oslo"]}}, "user__city", "['Oslo'] is no text: give text in quotes"),
+        ({"user": "Oslo"}, "user", """give them with their values, as {"city": ...}, or null"""),
+        ({"day": {"is": "soon"}}, "day__is", '%d.%m.%Y: give one, such as "12.04.2025", or null'),
+        ({"day": {"is": 5.5}}, "day__is", "5.5 is no date as in %d.%m.%Y: give one, such as"),
+        ({"text": {"body": 7}}, "text__body", "7 is a number, and the column holds text: give it"),
+        ({"text": {"body": ["a"]}}, "text__body", "['a'] is no text: give text in quotes, or null"),
+    ],
+)
+def test_what_is_wrong_with_a_cell_is_said_to_who_sends_json(tmp_path, row, column, words):
+    encoder = crossview.ViewEncoder(
+        numeric=["user__age"],
+        categorical=["user__city"],
+        date=["day__is=%d.%m.%Y"],
+        text=["text__body"],
+    )
+    model = crossview.make_pipeline(encoder, crossview.AROWClassifier())
+    crossview.save(model.learn_one({}, "click").learn_one({}, "skip"), tmp_path / "m.safetensors")
+    with serving(tmp_path / "d", tmp_path / "m.safetensors") as server:
+        for rows in ([row], [row] * 13):  # one by one, and as a table
+            (answer, *_) = server.post("/predict", {"rows": rows}, 422)["predictions"]
+            assert answer["column"] == column
+            assert words in answer["error"]
+
+
 @UNUSED
 def test_names_of_which_the_model_has_no_column_are_in_the_answer(server):
     right = {"user": {"city": "Oslo"}, "page": None}
@@ -156,14 +186,21 @@ def test_one_bad_row_is_refused_alone(server, model_file):
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
-        ("/predict", b"", 422, "truncated"),
+        ("/predict", b"", 422, "the body is empty"),
+        ("/predict", b'{"row": {', 422, "the body ends before the JSON does"),
         ("/predict", b"{}", 422, "give row"),
-        ("/predict", b"[]", 422, "object"),
+        ("/predict", b"[]", 422, 'object`, got `array`; give {"row": {...}}, with "id" if you'),
+        ("/predict", b'{"user__age": 3}', 422, 'unknown field `user__age`; give {"row": {...}}'),
+        ("/predict", b'{"row": {"user__age": NaN}}', 422, "at 'NaN}}'; JSON has no NaN and no"),
+        ("/predict", b'{"row": {"user__age": -Infinity}}', 422, "no infinity: write null"),
+        ("/predict", b'{"row": {"user__age": -1e999}}', 422, "-1e999 is too large: write null"),
+        ("/predict", b'{"row": {}, "id": "x1-0"}', 422, "'x1-0' looks like an id of the server"),
+        ("/predict?explian=1", b'{"row": {}}', 422, "'explian'; there are durable and explain"),
         ("/predict", b'{"row": {}, "rows": []}', 422, "give row, or rows"),
         ("/predict", b'{"rows": [], "id": "a"}', 422, "an id is for one row"),
         ("/predict", b'{"row": {}, "more": 1}', 422, "more"),
         ("/predict", b'{"row": [1]}', 422, "a row is an object"),
-        ("/predict", b'{"row": {"user": 1}}', 422, "user"),
+        ("/predict", b'{"row": {"user": 1}}', 422, "is a view, and 1 has no columns: give them"),
         ("/predict", b'{"row": {"user": {"city": "\xff"}}}', 422, "utf-8"),
         ("/predict", b'{"row": ' + b'{"a":' * 5000 + b"1" + b"}" * 5001, 422, "deep"),
         ("/predict", b'{"row": {"page": {"size": 1e999}}}', 422, ""),
@@ -187,7 +224,7 @@ def test_a_form_of_a_foreign_page_is_refused(server):
 
 def test_a_foreign_name_that_leads_here_is_refused(tmp_path, model_file):
     with serving(tmp_path, model_file, local=True) as server:
-        server.get("/stats", 403, host="evil.example")
+        assert "'evil.example'" in server.get("/stats", 403, host="evil.example")["error"]
         for host in ("127.0.0.1:8080", "localhost", "[::1]:80"):
             server.get("/stats", host=host)
 

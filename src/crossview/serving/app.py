@@ -544,8 +544,12 @@ class Serving:
     def _check_token(self, request: Request, role: str) -> None:
         tokens = self.settings.tokens
         if not tokens:
-            if self.settings.local and not _is_here(header_of(request, b"host")):
-                raise RefusedError(403, "name this machine by its address, or localhost")
+            if self.settings.local and not _is_here(host := header_of(request, b"host")):
+                raise RefusedError(
+                    403,
+                    f"the host is called {host!r:.60}; name this machine by its address, or "
+                    "localhost: only crossview serve --token-file takes other names",
+                )
             return
         kind, _, given = header_of(request, b"authorization").partition(" ")
         allowed = [tokens[name] for name in {role, "operator"} if name in tokens]
@@ -574,14 +578,16 @@ class Serving:
     async def predict(self, request: Request) -> Response:
         """``POST /predict``."""
         asked = decoded(await read_body(request), PredictRequest)
-        durable, explained = _switch(request, "durable"), _switch(request, "explain")
+        durable, explained = _switches(request, "durable", "explain")
         if asked.rows is msgspec.UNSET:
             rows, ids = [asked.row], [asked.id]
         else:
             rows, ids = asked.rows, [None] * len(asked.rows)
         await self._find_room(len(rows))
         if explained and len(rows) > MOST_EXPLAINED:
-            raise RefusedError(413, f"explain=1 is for at most {MOST_EXPLAINED} rows; send several")
+            raise RefusedError(
+                413, f"explain=1 is for at most {MOST_EXPLAINED} rows; send several requests"
+            )
         found, unknown = await self._predicted(rows, ids)
         reasons = [self._explained(one) if explained else None for one in found]
         entry = Entry([one for one in found if isinstance(one, Prediction)])
@@ -656,7 +662,9 @@ class Serving:
                         check_id(id_)
                         if OWN_ID.match(id_):
                             raise RefusedError(
-                                422, "this id looks like those that the server gives"
+                                422,
+                                f"{id_!r:.60} looks like an id of the server; give another one, "
+                                "such as order-17, or none",
                             )
                     text, row = read_row(raw)
                     if self.live.hashes_rows:
@@ -920,7 +928,8 @@ class Serving:
 
     async def join(self, request: Request) -> Response:
         """``POST /challenger?name=NAME``: a model file, which joins."""
-        name, frozen = request.query_params.get("name", ""), _switch(request, "frozen")
+        name = request.query_params.get("name", "")
+        (frozen,) = _switches(request, "frozen", others=("name",))
         self._check_name(name)
         with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
             file = Path(folder) / "model.safetensors"
@@ -1104,14 +1113,18 @@ async def _no_endpoint(request: Request, error: Any) -> Response:
     return as_json({"error": words}, error.status_code, **(error.headers or {}))
 
 
-def _switch(request: Request, name: str) -> bool:
-    """Return whether a parameter of the query is set."""
+def _switches(request: Request, *names: str, others: tuple[str, ...] = ()) -> list[bool]:
+    """Return whether each parameter of the query is set; there are ``others`` with values."""
     if not request.scope["query_string"]:
-        return False
-    value = request.query_params.get(name, "0")
-    if value not in ("0", "1"):
-        raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
-    return value == "1"
+        return [False] * len(names)
+    given = request.query_params
+    for name, value in given.items():
+        if name not in (*names, *others):
+            known = " and ".join((*names, *others))
+            raise RefusedError(422, f"there is no parameter {name!r:.60}; there are {known}")
+        if name in names and value not in ("0", "1"):
+            raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
+    return [given.get(name) == "1" for name in names]
 
 
 @lru_cache(maxsize=256)
