@@ -307,6 +307,11 @@ def test_tokens(tmp_path, model_file):
         assert "Bearer TOKEN" in server.get("/stats", 401)["error"]
     file.write_text("only-one\n")
     assert read_tokens(file) == {"operator": "only-one"}
+    file.write_text("\ufeffoperator a\r\n", "utf-8")  # as of an editor of Windows
+    assert read_tokens(file) == {"operator": "a"}
+    file.write_text("operator a\npredict größe\n", "utf-8")
+    with pytest.raises(InputError, match="tokens: line 2 has other characters than ASCII"):
+        read_tokens(file)
     for bad in ("", "predict a", "operator a\noperator b", "boss a"):
         file.write_text(bad)
         with pytest.raises(InputError, match="token"):
@@ -710,11 +715,24 @@ def test_commands_say_what_is_wrong(tmp_path, model_file, capsys, monkeypatch):
     assert out[1:] == ["snapshot after 4 labels: same bits"]
     # a snapshot of another model
     (file,) = (tmp_path / "d" / "snapshots").iterdir()
-    live = LiveModel.load(file)
+    live = LiveModel.restore(file)
     live.model.learn_one({}, "skip")
     live.save(file)
     status, out, _ = run(capsys, "replay", "d")
     assert (status, out[1]) == (1, "snapshot after 4 labels: OTHER BITS")
+    # one that is damaged is passed over, as by a server
+    with serving(tmp_path / "d") as server:
+        server.post("/learn", {"row": {}, "label": "skip"})
+        server.learned()
+    newest = file.with_name(f"{5:015d}.safetensors")
+    sound = newest.read_bytes()
+    for content in (b"", sound[:-1], sound[:-9] + b"x" * 9):
+        newest.write_bytes(content)
+        status, out, err = run(capsys, "replay", "d", "-o", "end.safetensors")
+        assert (status, err, len(out)) == (1, ["wrote end.safetensors"], 3)
+        assert out[1] == "snapshot after 4 labels: OTHER BITS"
+        assert out[2].startswith("snapshot after 5 labels: DAMAGED, so that no server goes on from")
+        assert newest.name in out[2]
 
 
 def test_models_that_cannot_be_served(tmp_path):
