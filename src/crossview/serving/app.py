@@ -851,6 +851,7 @@ class Serving:
             "time": time.time_ns() // 1000,
             "seconds": time.monotonic() - self._began,
             "loss": "squared error" if self.live.classes is None else "log loss",
+            "has_first": self.live.first is not None,
             "hour": hour.means(),
             "total": served.total.means(),
             "curve": [{"time": one.time, **one.means()} for one in served.full_curve()],
