@@ -341,10 +341,14 @@ def _reason(error: Exception, body: bytes) -> str:
     """Return why a body is no JSON, with the place, or has another form."""
     if isinstance(error, RecursionError):
         return "is nested too deeply"
+    if body.startswith(b"\x1f\x8b"):
+        return "the body is compressed; send JSON as it is"
+    if isinstance(error, UnicodeError):
+        return "the body is not UTF-8"
     words = " ".join(str(error).split())[:300]
     if words == "Input data was truncated":
         return "the body ends before the JSON does" if body.strip() else "the body is empty"
-    if words.startswith("Number out of range - at `$[...]"):
+    if re.match(r"(Number|Integer value) out of range - at `\$\[", words):
         for number in re.findall(r"-?\d[\d.eE+-]*", body.decode(errors="replace")):
             with suppress(ValueError):
                 if math.isinf(float(number)):
@@ -354,4 +358,6 @@ def _reason(error: Exception, body: bytes) -> str:
         words += f", at {found!r}"
         if re.match("NaN|Inf|nan|inf", found):
             words += "; JSON has no NaN and no infinity: write null"
+        if found[:1] in ("\ufeff", "\ufffd"):
+            words += "; send UTF-8, without a byte order mark"
     return words
