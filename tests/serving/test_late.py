@@ -216,6 +216,27 @@ def test_commands_read_a_model_that_began_with_nothing(task, tmp_path, capsys):
     assert "is a damaged model file" in err[0]
 
 
+@pytest.mark.parametrize("classes", [[0, 1], [False, True], [0.0, 1.0]], ids=str)
+def test_a_label_of_another_type_is_the_class_that_it_equals(classes, tmp_path):
+    """It was scored as a class whose probability is 0."""
+    losses = []
+    for kind in (int, float, bool):
+        with serving(tmp_path / kind.__name__, Beginning("y")) as server:
+            rows = [{"n__a": t % 2} for t in range(40)]
+            labels = [classes[t % 2] if t < 20 else kind(t % 2) for t in range(40)]
+            sent = [{"row": x, "label": y} for x, y in zip(rows, labels, strict=True)]
+            server.post("/learn", sent[:20])
+            server.learned()
+            found = server.post("/predict", {"row": rows[20]})["id"]
+            server.post("/label", {"id": found, "label": labels[20]})
+            server.learned()
+            server.post("/learn", sent[21:])
+            losses.append(server.learned()["log_loss"])
+            shown = server.serving.shown()["now"][0]["label"]
+            assert shown == json.dumps(classes[39 % 2])
+    assert len({*losses}) == 1
+
+
 def test_first_rows_that_are_no_table_are_said(tmp_path):
     begin = Beginning("y", views={"user": ["user_*"]})
     with serving(tmp_path, begin) as server:

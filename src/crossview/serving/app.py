@@ -736,9 +736,9 @@ class Serving:
         asked = decoded(await read_body(request), LabelRequest)
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(len(many))
-        answers = [self._tried_label(one.label, one.id) for one in many]
-        good = [i for i, answer in enumerate(answers) if answer is None]
-        labels = [(many[i].id, msgspec.json.encode(many[i].label).decode()) for i in good]
+        answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
+        good = [i for i, text in enumerate(answers) if isinstance(text, str)]
+        labels = [(many[i].id, answers[i]) for i in good]
         await self._write_labels(Entry(labels=labels), good, answers)
         return _one_or_many(asked, "labels", answers)
 
@@ -748,11 +748,12 @@ class Serving:
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(2 * len(many))
         answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
-        good = [i for i, answer in enumerate(answers) if answer is None]
+        good = [i for i, text in enumerate(answers) if isinstance(text, str)]
         asked_rows, ids = [many[i].row for i in good], [many[i].id for i in good]
         found, unknown = await self._predicted(asked_rows, ids, labeled=True)
         records: dict[str, Prediction] = {}  # an id that comes twice is one row
         pairs: list[tuple[int, Prediction]] = []
+        texts: list[Any] = list(answers)
         for i, one in zip(good, found, strict=True):
             if isinstance(one, RefusedError):
                 answers[i] = one
@@ -760,19 +761,19 @@ class Serving:
                 answers[i] = RefusedError(409, WORDS[CONFLICT], id=one.id)
             else:
                 pairs.append((i, one))
-        labels = [(one.id, msgspec.json.encode(many[i].label).decode()) for i, one in pairs]
+        labels = [(one.id, texts[i]) for i, one in pairs]
         entry = Entry(list(records.values()), labels)
         await self._write_labels(entry, [i for i, _ in pairs], answers)
         _add_unknown(answers, {good[i]: names for i, names in unknown.items()})
         return _one_or_many(asked, "labels", answers)
 
-    def _tried_label(self, label: Any, id_: str | None) -> RefusedError | None:
-        """Return why a label cannot be taken."""
+    def _tried_label(self, label: Any, id_: str | None) -> RefusedError | str:
+        """Return a label as the log has it, or why it cannot be taken."""
         try:
-            self.live.check_label(label, new_classes=self.settings.new_classes)
+            found = self.live.check_label(label, new_classes=self.settings.new_classes)
         except InputError as error:
             return refusal_of(error, **({} if id_ is None else {"id": id_}))
-        return None
+        return msgspec.json.encode(found).decode()
 
     async def _write_labels(self, entry: Entry, good: list[int], answers: list[Any]) -> None:
         """Write labels, and put what became of each in its place of the answers."""

@@ -450,8 +450,8 @@ class LiveModel:
 
     # --- learning ------------------------------------------------------------------------------
 
-    def check_label(self, label: Any, *, new_classes: bool) -> None:
-        """Raise an error if a label cannot be learned."""
+    def check_label(self, label: Any, *, new_classes: bool) -> Any:
+        """Return a label as the class that it is, as 1 for 1.0 and true, if it can be learned."""
         classes = self.classes
         is_large = isinstance(label, int | float) and abs(label) > MAX_ABS_TARGET
         if classes is None and is_large:
@@ -466,6 +466,7 @@ class LiveModel:
                 f"{label!r:.60} is none of the classes {', '.join(map(class_name, classes))}; "
                 "crossview serve --new-classes lets new ones come"
             )
+        return classes[classes.index(label)] if classes and label in classes else label
 
     def learn(self, records: Iterable[Labeled]) -> None:
         """Learn labels in their order.
