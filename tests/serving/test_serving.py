@@ -520,6 +520,8 @@ def test_a_full_disk_loses_nothing_and_recovers(tmp_path, model_file):
                 acknowledged = answer.json()["id"]
             server.post("/learn", sent[20:], 503)
             assert "cannot be written" in server.get("/readyz", 503)["error"]
+            (line,) = server.said
+            assert line.startswith("warning: the log cannot be written (")
             assert server.get("/healthz")
             numbers = server.get("/stats")
             assert numbers["labels"] == before["labels"]

@@ -519,6 +519,7 @@ class Serving:
                     more = {"www-authenticate": "Bearer"}
                 response = as_json(error.body(), error.status, **more)
             except NotWrittenError as error:
+                self._say_anew(f"warning: the log cannot be written ({error}): requests get 503")
                 words = f"the log cannot be written ({error}); try again"
                 response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except ClientDisconnect:
