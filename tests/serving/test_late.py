@@ -3,7 +3,9 @@
 import json
 import sqlite3
 import time
+import warnings
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -261,6 +263,33 @@ def test_first_rows_that_are_no_table_are_said(tmp_path):
         json.dumps(server.serving.shown(), allow_nan=False)
 
 
+def test_skewed_numbers_from_nothing(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = [{"n": {"a": a}} for a in rng.normal(0, 1, 400).tolist()]
+    prices = [float(np.exp(10 + 1.5 * row["n"]["a"])) for row in rows]
+    sent = [{"row": row, "label": y} for row, y in zip(rows, prices, strict=True)]
+    losses = {}
+    for scale in ("linear", "log"):
+        folder = tmp_path / scale
+        with (
+            warnings.catch_warnings(record=True) as said,
+            serving(folder, Beginning("y", "regression", target_scale=scale)) as server,
+        ):
+            warnings.simplefilter("always", crossview.GuessWarning)
+            for lo in range(0, 400, 20):
+                server.post("/learn", sent[lo : lo + 20])
+                server.learned()
+            losses[scale] = server.get("/stats")["squared_error"]
+            wrong = {"row": {}, "label": -1.0}
+            assert server.post("/learn", wrong, {"linear": 200, "log": 422}[scale])
+        assert [("--target-scale log" in str(one.message)) for one in said] == (
+            [True] if scale == "linear" else []
+        )
+        status, _, err = run(capsys, "replay", folder)
+        assert (status, err) == (0, [])
+    assert losses["log"] < losses["linear"] / 2
+
+
 def test_numbers_from_nothing(tmp_path):
     with serving(tmp_path, Beginning("y", "regression")) as server:
         sent = [{"row": {"n": {"a": t / 10}}, "label": t / 5} for t in range(40)]
@@ -268,6 +297,9 @@ def test_numbers_from_nothing(tmp_path):
         server.learned()
         server.post("/learn", sent[25:])
         assert server.learned()["squared_error"] is not None
+        for wrong in ("12,5", "12.5", True):
+            said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
+            assert said == f"{wrong!r} is not a number: give one without quotes, such as 31.5"
         for wrong in (1e300, -(10**400)):
             said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
             assert "is too large: give a number up to 1e+75" in said
@@ -298,6 +330,8 @@ def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monke
         (["--new", "--label", "y", "--hash-rows"], "--hash-rows needs a model"),
         (["--new", "--label", "y", "--view", "user"], "give a view and its columns"),
         (["--new", "--label", "y", "--task", "number"], "no task 'number'"),
+        (["--new", "--label", "y", "--target-scale", "log"], "add --new --task regression"),
+        (["--new", "--label", "y", "--target-scale", "root"], "give linear, log or log1p"),
         (["nothing.safetensors"], "no such model file"),
     ):
         status, _, err = run(capsys, "serve", *argv, "--data", words[2:9], "--port", "0")

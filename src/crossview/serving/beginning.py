@@ -24,7 +24,14 @@ from crossview.saving.schema import check_header
 # the columns are those of the first rows, as the first one alone may lack some
 FEWEST_LABELS = 20
 MODEL = "stacking"
-_SCHEMA = {"label": str, "task": str, "views": (None, dict), "kinds": dict, "ignore": [str]}
+_SCHEMA = {
+    "label": str,
+    "task": str,
+    "target_scale": str,
+    "views": (None, dict),
+    "kinds": dict,
+    "ignore": [str],
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Beginning:
         Columns that are ``text``, ``categorical``, ``numeric`` or ``date``.
     ignore : sequence of str
         Columns that are in no view.
+    target_scale : {"linear", "log", "log1p"}
+        What is learned of a number.
     """
 
     label: str
@@ -49,6 +58,7 @@ class Beginning:
     views: Mapping[str, Any] | None = None
     kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignore: Sequence[str] = ()
+    target_scale: str = "linear"
 
     def make(self) -> Any:
         """Return the model that `train` begins with, too, with nothing learned."""
@@ -56,7 +66,10 @@ class Beginning:
         encoder = ViewEncoder(self.views, **kinds)
         encoder.check_params()
         entry = find_learner(MODEL, self.task, ())
-        return pipeline(encoder, entry.make(random_state=0, **entry.in_order_params))
+        settings = {"random_state": 0, **entry.in_order_params}
+        if self.target_scale != "linear":
+            settings["target_scale"] = self.target_scale
+        return pipeline(encoder, entry.make(**settings))
 
     @property
     def info(self) -> dict[str, Any]:
@@ -100,7 +113,7 @@ class Beginning:
     def read(cls, path: str | os.PathLike[str]) -> Beginning:
         """Return what `write` wrote."""
         try:
-            known = msgspec.json.decode(Path(path).read_bytes())
+            known = {"target_scale": "linear", **msgspec.json.decode(Path(path).read_bytes())}
             check_header(known, _SCHEMA, "the first model")
         except (OSError, msgspec.DecodeError, InputError) as error:
             raise InputError(f"cannot be read ({error})", file=str(path)) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import os
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,7 +19,8 @@ import numpy as np
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.row_columns import MAX_ABS_TARGET
 from crossview.data.server_log import FIRST_NAME, Event, Label, Labeled, Prediction
-from crossview.errors import InputError, type_of
+from crossview.errors import GuessWarning, InputError, type_of
+from crossview.estimators.targets import scale_of_skewed
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
@@ -453,6 +455,10 @@ class LiveModel:
     def check_label(self, label: Any, *, new_classes: bool) -> Any:
         """Return a label as the class that it is, as 1 for 1.0 and true, if it can be learned."""
         classes = self.classes
+        if classes is None and isinstance(label, str | bool):
+            raise InputError(
+                f"{label!r:.60} is not a number: give one without quotes, such as 31.5"
+            )
         is_large = isinstance(label, int | float) and abs(label) > MAX_ABS_TARGET
         if classes is None and is_large:
             raise InputError(f"{label!r:.60} is too large: give a number up to {MAX_ABS_TARGET:g}")
@@ -672,6 +678,8 @@ class LiveModel:
             self._find_steps()
         else:
             self._note_learned(held)
+            if self.classes is None and beginning.target_scale == "linear":
+                _warn_of_skewed(np.array(labels, dtype=np.float64))
 
     def _count(
         self, records: Sequence[Labeled], rows: Sequence[Any], labels: Sequence[Any]
@@ -744,6 +752,17 @@ class LiveModel:
                 other.explain(_decoded(rows[0]))
             if X := other.as_views(list(map(_decoded, rows))):
                 other.learner.view_scores(X)
+
+
+def _warn_of_skewed(targets: np.ndarray) -> None:
+    if (better := scale_of_skewed(targets)) is not None:
+        warnings.warn(
+            f"the first {len(targets)} numbers to predict are skewed, as where effects multiply; "
+            f"serve --new --target-scale {better} with another folder learns their logarithm, "
+            "which may be better",
+            GuessWarning,
+            stacklevel=2,
+        )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
-from crossview.errors import UnusedColumnsWarning
+from crossview.errors import GuessWarning, UnusedColumnsWarning
 
 OPTIONS = """
 data DIR: The folder of `serve`.
@@ -36,7 +36,8 @@ def run(
     from crossview.serving.folder import replay
 
     with warnings.catch_warnings(), compiling_as_line():
-        warnings.simplefilter("ignore", UnusedColumnsWarning)  # the server has told of them
+        for told in (GuessWarning, UnusedColumnsWarning):  # by the server
+            warnings.simplefilter("ignore", told)
         found = replay(
             data,
             output=output,
