@@ -89,7 +89,8 @@ def test_a_row_that_has_waited_is_dropped(tmp_path, model_file):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("buy", "none of the classes click, skip"), ("negative", "positive one")]
+    ("name", "words"),
+    [("buy", "none of the classes click, skip"), ("negative", "is positive, so name")],
 )
 def test_the_class_of_no_label_is_one_of_the_model(tmp_path, model_file, name, words):
     with serving(tmp_path, model_file) as server:
@@ -98,6 +99,9 @@ def test_the_class_of_no_label_is_one_of_the_model(tmp_path, model_file, name, w
             live.find_class(name)
         live.info["positive"] = "click"
         assert live.find_class("negative") == "skip"
+        live.info["positive_by"] = "guess"
+        with pytest.raises(InputError, match="nothing says which one is positive, so name one"):
+            live.find_class("negative")
 
 
 # --- rows that are removed, or never kept -------------------------------------------------------

@@ -256,10 +256,12 @@ class LiveModel:
         for one in classes:
             if class_name(one) == name:
                 return one
-        others = [one for one in classes if one != self.info.get("positive")]
+        guessed = self.info.get("positive_by") == "guess"  # of which nobody was told here
+        positive = None if guessed else self.info.get("positive")
+        others = [one for one in classes if one != positive]
         if name == "negative" and len(classes) == 2 and len(others) == 1:
             return others[0]
-        more = "" if name != "negative" else "; nothing says which one is the positive one"
+        more = "; nothing says which one is positive, so name one" if name == "negative" else ""
         raise InputError(
             f"no_label={name!r} is none of the classes {', '.join(map(class_name, classes))}{more}"
         )

@@ -211,7 +211,11 @@ def _work(
         live.warm_up()
         gc.freeze()  # what is loaded stays; to look through it takes a tenth of a second each time
         if options["no_label"] is not None:
-            live.find_class(options["no_label"])
+            found = live.find_class(options["no_label"])
+            if options["no_label"] == "negative" and found is not None and number in (None, 1):
+                say(
+                    f"rows without a label are learned as {found!r}; --no-label names another class"
+                )
         settings = Settings(**options, name=name if number is None else f"{name}/{number}")
         serving = Serving(folder, log, live, say, settings)
         if replayed:
