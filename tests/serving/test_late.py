@@ -243,6 +243,18 @@ def test_a_label_of_another_type_is_the_class_that_it_equals(classes, tmp_path):
     assert len({*losses}) == 1
 
 
+def test_a_log_of_labels_of_several_types_has_the_classes_of_its_model(tmp_path, capsys):
+    labels = [0, 1.0, True, 0.0, 1, False]  # before there are classes
+    with serving(tmp_path / "d", Beginning("y")) as server:
+        sent = [{"row": {"n__a": t}, "label": labels[t % 6]} for t in range(24)]
+        server.post("/learn", sent)
+        assert len(server.learned()["classes"]) == 2
+    status, out, _ = run(capsys, "describe", tmp_path / "d", "--label", "y")
+    assert status == 0
+    (line,) = (line for line in out if line.startswith("y "))
+    assert line.split()[2] == "numeric"
+
+
 def test_first_rows_that_are_no_table_are_said(tmp_path):
     begin = Beginning("y", views={"user": ["user_*"]})
     with serving(tmp_path, begin) as server:
