@@ -250,7 +250,7 @@ def test_rows_are_encoded_together_as_one_by_one(options):
         ({"user": {"city": 7}}, "7 is a number, and the column holds text: give it in quotes"),
         ({"time": {"seen": "soon"}}, "'soon' is no date as in"),
         ({"time": {"day": datetime.datetime(2025, 1, 1)}}, "dates of several types"),
-        ({"user": "Oslo"}, "give a mapping of its columns"),
+        ({"user": "Oslo"}, "'Oslo' has no columns"),
     ):
         with pytest.raises(InputError, match=message):
             together.partial_fit_transform(together.table_of([*rows, row]))
@@ -333,14 +333,14 @@ def test_a_row_that_cannot_be_learned_leaves_no_trace():
         ),
         ({"user": {"city": ["Oslo"]}}, "ant", "column 'user__city'"),
         ({"user": {"city": {"name": "Oslo"}}}, "ant", "column 'user__city': .*is a mapping"),
-        ({"user": {"city": object()}}, "ant", "no value of a table: give a number, text"),
+        ({"user": {"city": object()}}, "ant", "is no text: give text in quotes, or null"),
         ({"time": {"seen": "soon"}}, "ant", "'soon' is no date as in"),
         (
             {"text": {"body": 7}},
             "ant",
             "column 'text__body': 7 is a number, and the column holds text",
         ),
-        ({"user": "Oslo"}, "ant", "'user' is a str; give a mapping of its columns"),
+        ({"user": "Oslo"}, "ant", "column 'user': is a view, and 'Oslo' has no columns"),
         (["Oslo"], "ant", "a row is a mapping of names to values, and not a list"),
         ({}, None, "the label is missing"),
         ({}, 7, "of another kind than the classes so far"),

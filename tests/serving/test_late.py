@@ -3,7 +3,9 @@
 import json
 import sqlite3
 import time
+import warnings
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -87,7 +89,8 @@ def test_a_row_that_has_waited_is_dropped(tmp_path, model_file):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("buy", "none of the classes click, skip"), ("negative", "positive one")]
+    ("name", "words"),
+    [("buy", "none of the classes click, skip"), ("negative", "is positive, so name")],
 )
 def test_the_class_of_no_label_is_one_of_the_model(tmp_path, model_file, name, words):
     with serving(tmp_path, model_file) as server:
@@ -96,6 +99,9 @@ def test_the_class_of_no_label_is_one_of_the_model(tmp_path, model_file, name, w
             live.find_class(name)
         live.info["positive"] = "click"
         assert live.find_class("negative") == "skip"
+        live.info["positive_by"] = "guess"
+        with pytest.raises(InputError, match="nothing says which one is positive, so name one"):
+            live.find_class("negative")
 
 
 # --- rows that are removed, or never kept -------------------------------------------------------
@@ -154,6 +160,7 @@ def test_hashed_rows_have_no_names_and_no_values(tmp_path, model_file):
 # --- beginning with nothing ---------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
 def test_a_model_begins_with_its_first_labels(tmp_path):
     rows, labels = make_rows(200)
     begin = Beginning("click", views={"user": ["user__*"], "page": ["page__*"]}, ignore=["page__q"])
@@ -183,9 +190,10 @@ def test_a_model_begins_with_its_first_labels(tmp_path):
         assert names == {"user__city", "user__age", "page__size"}
         assert "note" not in server.post("/predict", {"row": rows[0]})
     assert replay(tmp_path).same[-1] == 200
-    # the same command goes on, another one is refused
+    # the same command goes on, another one is refused; what was left out is no unknown name
     with serving(tmp_path, begin) as server:
-        server.get("/readyz")
+        answer = server.post("/predict", {"row": {"page": {"q": 1, "p": 2}, "click": "skip"}})
+        assert answer["unknown"] == ["page__p"]
     with pytest.raises(InputError, match="other options"), serving(tmp_path, Beginning("other")):
         pass
 
@@ -214,6 +222,39 @@ def test_commands_read_a_model_that_began_with_nothing(task, tmp_path, capsys):
     assert "is a damaged model file" in err[0]
 
 
+@pytest.mark.parametrize("classes", [[0, 1], [False, True], [0.0, 1.0]], ids=str)
+def test_a_label_of_another_type_is_the_class_that_it_equals(classes, tmp_path):
+    """It was scored as a class whose probability is 0."""
+    losses = []
+    for kind in (int, float, bool):
+        with serving(tmp_path / kind.__name__, Beginning("y")) as server:
+            rows = [{"n__a": t % 2} for t in range(40)]
+            labels = [classes[t % 2] if t < 20 else kind(t % 2) for t in range(40)]
+            sent = [{"row": x, "label": y} for x, y in zip(rows, labels, strict=True)]
+            server.post("/learn", sent[:20])
+            server.learned()
+            found = server.post("/predict", {"row": rows[20]})["id"]
+            server.post("/label", {"id": found, "label": labels[20]})
+            server.learned()
+            server.post("/learn", sent[21:])
+            losses.append(server.learned()["log_loss"])
+            shown = server.serving.shown()["now"][0]["label"]
+            assert shown == json.dumps(classes[39 % 2])
+    assert len({*losses}) == 1
+
+
+def test_a_log_of_labels_of_several_types_has_the_classes_of_its_model(tmp_path, capsys):
+    labels = [0, 1.0, True, 0.0, 1, False]  # before there are classes
+    with serving(tmp_path / "d", Beginning("y")) as server:
+        sent = [{"row": {"n__a": t}, "label": labels[t % 6]} for t in range(24)]
+        server.post("/learn", sent)
+        assert len(server.learned()["classes"]) == 2
+    status, out, _ = run(capsys, "describe", tmp_path / "d", "--label", "y")
+    assert status == 0
+    (line,) = (line for line in out if line.startswith("y "))
+    assert line.split()[2] == "numeric"
+
+
 def test_first_rows_that_are_no_table_are_said(tmp_path):
     begin = Beginning("y", views={"user": ["user_*"]})
     with serving(tmp_path, begin) as server:
@@ -238,6 +279,33 @@ def test_first_rows_that_are_no_table_are_said(tmp_path):
         json.dumps(server.serving.shown(), allow_nan=False)
 
 
+def test_skewed_numbers_from_nothing(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = [{"n": {"a": a}} for a in rng.normal(0, 1, 400).tolist()]
+    prices = [float(np.exp(10 + 1.5 * row["n"]["a"])) for row in rows]
+    sent = [{"row": row, "label": y} for row, y in zip(rows, prices, strict=True)]
+    losses = {}
+    for scale in ("linear", "log"):
+        folder = tmp_path / scale
+        with (
+            warnings.catch_warnings(record=True) as said,
+            serving(folder, Beginning("y", "regression", target_scale=scale)) as server,
+        ):
+            warnings.simplefilter("always", crossview.GuessWarning)
+            for lo in range(0, 400, 20):
+                server.post("/learn", sent[lo : lo + 20])
+                server.learned()
+            losses[scale] = server.get("/stats")["squared_error"]
+            wrong = {"row": {}, "label": -1.0}
+            assert server.post("/learn", wrong, {"linear": 200, "log": 422}[scale])
+        assert [("--target-scale log" in str(one.message)) for one in said] == (
+            [True] if scale == "linear" else []
+        )
+        status, _, err = run(capsys, "replay", folder)
+        assert (status, err) == (0, [])
+    assert losses["log"] < losses["linear"] / 2
+
+
 def test_numbers_from_nothing(tmp_path):
     with serving(tmp_path, Beginning("y", "regression")) as server:
         sent = [{"row": {"n": {"a": t / 10}}, "label": t / 5} for t in range(40)]
@@ -245,6 +313,9 @@ def test_numbers_from_nothing(tmp_path):
         server.learned()
         server.post("/learn", sent[25:])
         assert server.learned()["squared_error"] is not None
+        for wrong in ("12,5", "12.5", True):
+            said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
+            assert said == f"{wrong!r} is not a number: give one without quotes, such as 31.5"
         for wrong in (1e300, -(10**400)):
             said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
             assert "is too large: give a number up to 1e+75" in said
@@ -275,6 +346,8 @@ def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monke
         (["--new", "--label", "y", "--hash-rows"], "--hash-rows needs a model"),
         (["--new", "--label", "y", "--view", "user"], "give a view and its columns"),
         (["--new", "--label", "y", "--task", "number"], "no task 'number'"),
+        (["--new", "--label", "y", "--target-scale", "log"], "add --new --task regression"),
+        (["--new", "--label", "y", "--target-scale", "root"], "give linear, log or log1p"),
         (["nothing.safetensors"], "no such model file"),
     ):
         status, _, err = run(capsys, "serve", *argv, "--data", words[2:9], "--port", "0")

@@ -175,6 +175,38 @@ def test_the_page_shows_that_drift_arrives(tmp_path):
             server.kill(signal.SIGKILL)
 
 
+def test_numbers_from_nothing_are_readable(tmp_path):
+    """There is no first model to be named; labels of the axis, as of prices, are not cut."""
+    argv = ["serve", "--new", "--label", "price", "--task", "regression"]
+    errors = tmp_path / "errors"
+    errors.write_text("")
+    argv += ["--data", tmp_path / "d", "--port", "0"]
+    server = forks.start(argv, stdout=tmp_path / "out", stderr=errors)
+    try:
+        address = f"http://127.0.0.1:{wait_for_port(server, errors)}"
+        sent = [{"row": {"n__a": t % 9}, "label": 250_000.0 * (t % 9)} for t in range(100)]
+        for lo in (0, 20, 60):
+            post(address, "/learn", sent[lo : {0: 20, 20: 60, 60: 100}[lo]])
+            while json.load(urllib.request.urlopen(address + "/stats"))["labels_to_learn"]:
+                time.sleep(0.01)
+        with open_browser() as driver:
+            driver.get(address)
+            text_when(driver, "state", lambda text: text.startswith("100 predictions, 100 labels"))
+            assert "first model" not in driver.find_element("tag name", "main").text
+            assert "its square root: " in driver.find_element("id", "tiles").text
+            shown = driver.find_element("id", "now").text.splitlines()
+            assert shown[0].split() == ["time", "id", "prediction", "label"]
+            assert not any("e+" in line for line in shown)
+            left = "return [...document.querySelectorAll('#curve text')].map(t => t.getBBox().x)"
+            assert min(driver.execute_script(left)) >= 0
+            assert "e+" in driver.find_element("id", "curve").text
+            keep_picture(driver, tmp_path, "numbers")
+            assert driver.get_log("browser") == []
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            server.kill(signal.SIGKILL)
+
+
 def keep_picture(driver, folder, name):
     """Write a picture of the whole page where somebody wants to look at it."""
     keep = os.environ.get("CROSSVIEW_PICTURES")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import os
 import random
@@ -101,6 +102,69 @@ def test_ids_of_the_caller(server):
     assert server.learned()["labels"] == 3
 
 
+UNUSED = pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "words"),
+    [
+        ({"user": {"age": "31,5"}}, "user__age", "'31,5' is not a number: give one without quotes"),
+        ({"user": {"age": [1]}}, "user__age", "[1] is not a number: give one without quotes"),
+        ({"user": {"age": {"a": 1}}}, "user__age", "{'a': 1} is a mapping; give a number, text"),
+        ({"user": {"city": ["Oslo"]}}, "user__city", "['Oslo'] is no text: give text in quotes"),
+        ({"user": "Oslo"}, "user", """give them with their values, as {"city": ...}, or null"""),
+        ({"day": {"is": "soon"}}, "day__is", '%d.%m.%Y: give one, such as "12.04.2025", or null'),
+        ({"day": {"is": 5.5}}, "day__is", "5.5 is no date as in %d.%m.%Y: give one, such as"),
+        ({"text": {"body": 7}}, "text__body", "7 is a number, and the column holds text: give it"),
+        ({"text": {"body": ["a"]}}, "text__body", "['a'] is no text: give text in quotes, or null"),
+    ],
+)
+def test_what_is_wrong_with_a_cell_is_said_to_who_sends_json(tmp_path, row, column, words):
+    encoder = crossview.ViewEncoder(
+        numeric=["user__age"],
+        categorical=["user__city"],
+        date=["day__is=%d.%m.%Y"],
+        text=["text__body"],
+    )
+    model = crossview.make_pipeline(encoder, crossview.AROWClassifier())
+    crossview.save(model.learn_one({}, "click").learn_one({}, "skip"), tmp_path / "m.safetensors")
+    with serving(tmp_path / "d", tmp_path / "m.safetensors") as server:
+        for rows in ([row], [row] * 13):  # one by one, and as a table
+            (answer, *_) = server.post("/predict", {"rows": rows}, 422)["predictions"]
+            assert answer["column"] == column
+            assert words in answer["error"]
+
+
+@UNUSED
+def test_names_of_which_the_model_has_no_column_are_in_the_answer(server):
+    right = {"user": {"city": "Oslo"}, "page": None}
+    wrong = {"user": {"citty": "Oslo", "geo": {"lat": 1}}, "usr": None}
+    names = ["user__citty", "user__geo__lat", "usr"]
+    assert "unknown" not in server.post("/predict", {"row": right})
+    for n in (1, 30):  # one by one, and as a table
+        answer = server.post("/predict", {"rows": [right] * n + [wrong]})["predictions"]
+        assert [one.get("unknown") for one in answer] == [None] * n + [names]
+    for _ in range(2):
+        assert server.post("/predict", {"row": wrong})["unknown"] == names
+    rows = [wrong, {"user": {"age": "old"}, "usr": 1}, right]
+    sent = [{"row": row, "label": "skip"} for row in rows]
+    answer = server.post("/learn", sent, 207)["labels"]
+    assert [one.get("unknown") for one in answer] == [names, None, None]
+    assert server.post("/invocations", {"instances": [right, wrong]})["unknown"] == names
+    assert "unknown" not in server.post("/invocations", {"instances": [right]})
+    assert server.serving.monitor.new_columns() == names
+    many = {f"a{i:03}" * 50: i for i in range(30)}
+    found = server.post("/predict", {"row": many})["unknown"]
+    assert found == [f"a{i:03}" * 25 + "..." for i in range(20)]
+
+
+@UNUSED
+def test_unknown_names_where_rows_are_hashed(tmp_path, model_file):
+    with serving(tmp_path, model_file, hash_rows=True) as server:
+        assert server.post("/predict", {"row": {"usr__age": 3}})["unknown"] == ["usr__age"]
+        assert "unknown" not in server.post("/predict", {"row": {"user__age": 3}})
+
+
 def test_one_bad_row_is_refused_alone(server, model_file):
     model = crossview.load(model_file)
     rows, _ = make_rows(4)
@@ -123,15 +187,26 @@ def test_one_bad_row_is_refused_alone(server, model_file):
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
-        ("/predict", b"", 422, "truncated"),
+        ("/predict", b"", 422, "the body is empty"),
+        ("/predict", b'{"row": {', 422, "the body ends before the JSON does"),
         ("/predict", b"{}", 422, "give row"),
-        ("/predict", b"[]", 422, "object"),
+        ("/predict", b"[]", 422, 'object`, got `array`; give {"row": {...}}, with "id" if you'),
+        ("/predict", b'{"user__age": 3}', 422, 'unknown field `user__age`; give {"row": {...}}'),
+        ("/predict", b'{"row": {"user__age": NaN}}', 422, "at 'NaN}}'; JSON has no NaN and no"),
+        ("/predict", b'{"row": {"user__age": -Infinity}}', 422, "no infinity: write null"),
+        ("/predict", b'{"row": {"user__age": -1e999}}', 422, "-1e999 is too large: write null"),
+        ("/predict", b'{"row": {}, "id": "x1-0"}', 422, "'x1-0' looks like an id of the server"),
+        ("/predict?explian=1", b'{"row": {}}', 422, "'explian'; there are durable and explain"),
         ("/predict", b'{"row": {}, "rows": []}', 422, "give row, or rows"),
         ("/predict", b'{"rows": [], "id": "a"}', 422, "an id is for one row"),
         ("/predict", b'{"row": {}, "more": 1}', 422, "more"),
         ("/predict", b'{"row": [1]}', 422, "a row is an object"),
-        ("/predict", b'{"row": {"user": 1}}', 422, "user"),
-        ("/predict", b'{"row": {"user": {"city": "\xff"}}}', 422, "utf-8"),
+        ("/predict", b'{"row": {"user": 1}}', 422, "is a view, and 1 has no columns: give them"),
+        ("/predict", b'{"row": {"user": {"city": "\xff"}}}', 422, "is not UTF-8"),
+        ("/predict", '{"row": {}}'.encode("utf-16"), 422, "send UTF-8, without a byte order mark"),
+        ("/predict", '{"row": {}}'.encode("utf-8-sig"), 422, "without a byte order mark"),
+        ("/predict", gzip.compress(b'{"row": {}}'), 422, "the body is compressed"),
+        ("/predict", b'{"row": {"a": ' + b"9" * 9999 + b"}}", 422, "9 is too large: write null"),
         ("/predict", b'{"row": ' + b'{"a":' * 5000 + b"1" + b"}" * 5001, 422, "deep"),
         ("/predict", b'{"row": {"page": {"size": 1e999}}}', 422, ""),
         ("/predict", b'{"rows": [' + b"{}," * 10_000 + b"{}]}", 413, "at most 10,000"),
@@ -154,7 +229,7 @@ def test_a_form_of_a_foreign_page_is_refused(server):
 
 def test_a_foreign_name_that_leads_here_is_refused(tmp_path, model_file):
     with serving(tmp_path, model_file, local=True) as server:
-        server.get("/stats", 403, host="evil.example")
+        assert "'evil.example'" in server.get("/stats", 403, host="evil.example")["error"]
         for host in ("127.0.0.1:8080", "localhost", "[::1]:80"):
             server.get("/stats", host=host)
 
@@ -237,6 +312,11 @@ def test_tokens(tmp_path, model_file):
         assert "Bearer TOKEN" in server.get("/stats", 401)["error"]
     file.write_text("only-one\n")
     assert read_tokens(file) == {"operator": "only-one"}
+    file.write_text("\ufeffoperator a\r\n", "utf-8")  # as of an editor of Windows
+    assert read_tokens(file) == {"operator": "a"}
+    file.write_text("operator a\npredict größe\n", "utf-8")
+    with pytest.raises(InputError, match="tokens: line 2 has other characters than ASCII"):
+        read_tokens(file)
     for bad in ("", "predict a", "operator a\noperator b", "boss a"):
         file.write_text(bad)
         with pytest.raises(InputError, match="token"):
@@ -440,6 +520,8 @@ def test_a_full_disk_loses_nothing_and_recovers(tmp_path, model_file):
                 acknowledged = answer.json()["id"]
             server.post("/learn", sent[20:], 503)
             assert "cannot be written" in server.get("/readyz", 503)["error"]
+            (line,) = server.said
+            assert line.startswith("warning: the log cannot be written (")
             assert server.get("/healthz")
             numbers = server.get("/stats")
             assert numbers["labels"] == before["labels"]
@@ -577,7 +659,7 @@ def test_labels_that_no_snapshot_has_are_in_one_after_the_next_start(tmp_path, m
     assert Folder(tmp_path).snapshots() == [(labels, name)]
 
 
-@pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
+@UNUSED
 def test_requests_that_were_cut_and_changed_break_nothing(server, tmp_path):
     rows, labels = make_rows(8)
     good = [
@@ -640,11 +722,24 @@ def test_commands_say_what_is_wrong(tmp_path, model_file, capsys, monkeypatch):
     assert out[1:] == ["snapshot after 4 labels: same bits"]
     # a snapshot of another model
     (file,) = (tmp_path / "d" / "snapshots").iterdir()
-    live = LiveModel.load(file)
+    live = LiveModel.restore(file)
     live.model.learn_one({}, "skip")
     live.save(file)
     status, out, _ = run(capsys, "replay", "d")
     assert (status, out[1]) == (1, "snapshot after 4 labels: OTHER BITS")
+    # one that is damaged is passed over, as by a server
+    with serving(tmp_path / "d") as server:
+        server.post("/learn", {"row": {}, "label": "skip"})
+        server.learned()
+    newest = file.with_name(f"{5:015d}.safetensors")
+    sound = newest.read_bytes()
+    for content in (b"", sound[:-1], sound[:-9] + b"x" * 9):
+        newest.write_bytes(content)
+        status, out, err = run(capsys, "replay", "d", "-o", "end.safetensors")
+        assert (status, err, len(out)) == (1, ["wrote end.safetensors"], 3)
+        assert out[1] == "snapshot after 4 labels: OTHER BITS"
+        assert out[2].startswith("snapshot after 5 labels: DAMAGED, so that no server goes on from")
+        assert newest.name in out[2]
 
 
 def test_models_that_cannot_be_served(tmp_path):

@@ -14,7 +14,15 @@ import ipaddress
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -85,6 +93,8 @@ MOST_LABELS, MOST_SECONDS = 256, 0.02
 SECONDS_AT_ONCE = 0.005
 # rows of one request that are predicted before others have their turn, or explained
 ROWS_AT_ONCE, MOST_EXPLAINED = 128, 64
+# names that are of no column, and their characters, in the answer to a row
+MOST_UNKNOWN, MOST_OF_NAME = 20, 100
 # for which a request waits where too many records wait for the disk
 SECONDS_FOR_ROOM = 0.5
 # between two looks at a log that other servers write, or that is away, and at who leads
@@ -509,6 +519,7 @@ class Serving:
                     more = {"www-authenticate": "Bearer"}
                 response = as_json(error.body(), error.status, **more)
             except NotWrittenError as error:
+                self._say_anew(f"warning: the log cannot be written ({error}): requests get 503")
                 words = f"the log cannot be written ({error}); try again"
                 response = as_json({"error": words}, 503, **{"retry-after": "1"})
             except ClientDisconnect:
@@ -534,8 +545,12 @@ class Serving:
     def _check_token(self, request: Request, role: str) -> None:
         tokens = self.settings.tokens
         if not tokens:
-            if self.settings.local and not _is_here(header_of(request, b"host")):
-                raise RefusedError(403, "name this machine by its address, or localhost")
+            if self.settings.local and not _is_here(host := header_of(request, b"host")):
+                raise RefusedError(
+                    403,
+                    f"the host is called {host!r:.60}; name this machine by its address, or "
+                    "localhost: only crossview serve --token-file takes other names",
+                )
             return
         kind, _, given = header_of(request, b"authorization").partition(" ")
         allowed = [tokens[name] for name in {role, "operator"} if name in tokens]
@@ -564,15 +579,17 @@ class Serving:
     async def predict(self, request: Request) -> Response:
         """``POST /predict``."""
         asked = decoded(await read_body(request), PredictRequest)
-        durable, explained = _switch(request, "durable"), _switch(request, "explain")
+        durable, explained = _switches(request, "durable", "explain")
         if asked.rows is msgspec.UNSET:
             rows, ids = [asked.row], [asked.id]
         else:
             rows, ids = asked.rows, [None] * len(asked.rows)
         await self._find_room(len(rows))
         if explained and len(rows) > MOST_EXPLAINED:
-            raise RefusedError(413, f"explain=1 is for at most {MOST_EXPLAINED} rows; send several")
-        found = await self._predicted(rows, ids)
+            raise RefusedError(
+                413, f"explain=1 is for at most {MOST_EXPLAINED} rows; send several requests"
+            )
+        found, unknown = await self._predicted(rows, ids)
         reasons = [self._explained(one) if explained else None for one in found]
         entry = Entry([one for one in found if isinstance(one, Prediction)])
         if entry.predictions:
@@ -584,6 +601,7 @@ class Serving:
         for answer, reason in zip(answers, reasons, strict=True):
             if reason is not None and not isinstance(answer, RefusedError):
                 answer["explanation"] = reason
+        _add_unknown(answers, unknown)
         if asked.rows is msgspec.UNSET:
             if isinstance(answers[0], RefusedError):
                 raise answers[0]
@@ -603,7 +621,7 @@ class Serving:
         """``POST /invocations``: all rows, or none."""
         rows = rows_of(decoded(await read_body(request), InvocationsRequest))
         await self._find_room(len(rows))
-        found = await self._predicted(rows, [None] * len(rows))
+        found, unknown = await self._predicted(rows, [None] * len(rows))
         good = []
         for number, one in enumerate(found):
             if isinstance(one, RefusedError):
@@ -611,11 +629,14 @@ class Serving:
             good.append(one)
         if good:
             self.writer.add(Entry(good))
-        answer = {
+        answer: dict[str, Any] = {
             "predictions": [msgspec.Raw(one.prediction.encode()) for one in good],
             "ids": [one.id for one in good],
             "probabilities": [msgspec.Raw(one.probabilities.encode()) for one in good],
         }
+        if unknown:
+            names = dict.fromkeys(name for own in unknown.values() for name in own)
+            answer["unknown"] = list(names)[:MOST_UNKNOWN]
         return as_json(answer)
 
     async def _predicted(
@@ -624,20 +645,27 @@ class Serving:
         ids: Sequence[str | None],
         *,
         labeled: bool = False,
-    ) -> list[Prediction | RefusedError]:
-        """Return the record of each row, which comes ``labeled`` or not, or why there is none."""
+    ) -> tuple[list[Prediction | RefusedError], dict[int, list[str]]]:
+        """Return the record of each row, which comes ``labeled`` or not, or why there is none.
+
+        With it, by the number of the row, the names of which the model has no column.
+        """
         found: list[Prediction | RefusedError] = []
+        unknown: dict[int, list[str]] = {}
         for lo in range(0, len(rows), ROWS_AT_ONCE):
             if lo:
                 await asyncio.sleep(0)
             texts: list[Any] = []
+            n_unknown = self.live.n_unknown_rows
             for raw, id_ in zip(rows[lo : lo + ROWS_AT_ONCE], ids[lo:], strict=False):
                 try:
                     if id_ is not None:
                         check_id(id_)
                         if OWN_ID.match(id_):
                             raise RefusedError(
-                                422, "this id looks like those that the server gives"
+                                422,
+                                f"{id_!r:.60} looks like an id of the server; give another one, "
+                                "such as order-17, or none",
                             )
                     text, row = read_row(raw)
                     if self.live.hashes_rows:
@@ -661,7 +689,19 @@ class Serving:
                     self.monitor.add_row(texts[i][1], record)
                     texts[i] = record
             found += texts
-        return found
+            if self.live.n_unknown_rows != n_unknown:
+                for i in range(lo, len(found)):
+                    if isinstance(found[i], Prediction) and (names := self._unknown_in(rows[i])):
+                        unknown[i] = names
+        return found, unknown
+
+    def _unknown_in(self, raw: msgspec.Raw) -> list[str]:
+        """Return the names in a row of which the model has no column, as an answer has them."""
+        names = self.live.unknown_names(read_row(raw)[1])[:MOST_UNKNOWN]
+        self.monitor.add_names(names)
+        return [
+            name if len(name) <= MOST_OF_NAME else f"{name[:MOST_OF_NAME]}..." for name in names
+        ]
 
     def _record(self, id_: str | None, row: str, answer: Answer) -> Prediction:
         sequence = self._next
@@ -697,9 +737,9 @@ class Serving:
         asked = decoded(await read_body(request), LabelRequest)
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(len(many))
-        answers = [self._tried_label(one.label, one.id) for one in many]
-        good = [i for i, answer in enumerate(answers) if answer is None]
-        labels = [(many[i].id, msgspec.json.encode(many[i].label).decode()) for i in good]
+        answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
+        good = [i for i, text in enumerate(answers) if isinstance(text, str)]
+        labels = [(many[i].id, answers[i]) for i in good]
         await self._write_labels(Entry(labels=labels), good, answers)
         return _one_or_many(asked, "labels", answers)
 
@@ -709,11 +749,12 @@ class Serving:
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(2 * len(many))
         answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
-        good = [i for i, answer in enumerate(answers) if answer is None]
+        good = [i for i, text in enumerate(answers) if isinstance(text, str)]
         asked_rows, ids = [many[i].row for i in good], [many[i].id for i in good]
-        found = await self._predicted(asked_rows, ids, labeled=True)
+        found, unknown = await self._predicted(asked_rows, ids, labeled=True)
         records: dict[str, Prediction] = {}  # an id that comes twice is one row
         pairs: list[tuple[int, Prediction]] = []
+        texts: list[Any] = list(answers)
         for i, one in zip(good, found, strict=True):
             if isinstance(one, RefusedError):
                 answers[i] = one
@@ -721,18 +762,19 @@ class Serving:
                 answers[i] = RefusedError(409, WORDS[CONFLICT], id=one.id)
             else:
                 pairs.append((i, one))
-        labels = [(one.id, msgspec.json.encode(many[i].label).decode()) for i, one in pairs]
+        labels = [(one.id, texts[i]) for i, one in pairs]
         entry = Entry(list(records.values()), labels)
         await self._write_labels(entry, [i for i, _ in pairs], answers)
+        _add_unknown(answers, {good[i]: names for i, names in unknown.items()})
         return _one_or_many(asked, "labels", answers)
 
-    def _tried_label(self, label: Any, id_: str | None) -> RefusedError | None:
-        """Return why a label cannot be taken."""
+    def _tried_label(self, label: Any, id_: str | None) -> RefusedError | str:
+        """Return a label as the log has it, or why it cannot be taken."""
         try:
-            self.live.check_label(label, new_classes=self.settings.new_classes)
+            found = self.live.check_label(label, new_classes=self.settings.new_classes)
         except InputError as error:
             return refusal_of(error, **({} if id_ is None else {"id": id_}))
-        return None
+        return msgspec.json.encode(found).decode()
 
     async def _write_labels(self, entry: Entry, good: list[int], answers: list[Any]) -> None:
         """Write labels, and put what became of each in its place of the answers."""
@@ -811,6 +853,7 @@ class Serving:
             "time": time.time_ns() // 1000,
             "seconds": time.monotonic() - self._began,
             "loss": "squared error" if self.live.classes is None else "log loss",
+            "has_first": self.live.first is not None,
             "hour": hour.means(),
             "total": served.total.means(),
             "curve": [{"time": one.time, **one.means()} for one in served.full_curve()],
@@ -888,7 +931,8 @@ class Serving:
 
     async def join(self, request: Request) -> Response:
         """``POST /challenger?name=NAME``: a model file, which joins."""
-        name, frozen = request.query_params.get("name", ""), _switch(request, "frozen")
+        name = request.query_params.get("name", "")
+        (frozen,) = _switches(request, "frozen", others=("name",))
         self._check_name(name)
         with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
             file = Path(folder) / "model.safetensors"
@@ -1072,14 +1116,18 @@ async def _no_endpoint(request: Request, error: Any) -> Response:
     return as_json({"error": words}, error.status_code, **(error.headers or {}))
 
 
-def _switch(request: Request, name: str) -> bool:
-    """Return whether a parameter of the query is set."""
+def _switches(request: Request, *names: str, others: tuple[str, ...] = ()) -> list[bool]:
+    """Return whether each parameter of the query is set; there are ``others`` with values."""
     if not request.scope["query_string"]:
-        return False
-    value = request.query_params.get(name, "0")
-    if value not in ("0", "1"):
-        raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
-    return value == "1"
+        return [False] * len(names)
+    given = request.query_params
+    for name, value in given.items():
+        if name not in (*names, *others):
+            known = " and ".join((*names, *others))
+            raise RefusedError(422, f"there is no parameter {name!r:.60}; there are {known}")
+        if name in names and value not in ("0", "1"):
+            raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
+    return [given.get(name) == "1" for name in names]
 
 
 @lru_cache(maxsize=256)
@@ -1092,6 +1140,13 @@ def _is_here(host: str) -> bool:
         return name == "localhost" or bool(ipaddress.ip_address(name or ""))
     except ValueError:
         return False
+
+
+def _add_unknown(answers: list[Any], unknown: Mapping[int, list[str]]) -> None:
+    """Say in the answers to rows which of their names the model has no column of."""
+    for i, names in unknown.items():
+        if not isinstance(answers[i], RefusedError):
+            answers[i]["unknown"] = names
 
 
 def _one_or_many(asked: Any, name: str, answers: list[Any]) -> Response:

@@ -24,7 +24,14 @@ from crossview.saving.schema import check_header
 # the columns are those of the first rows, as the first one alone may lack some
 FEWEST_LABELS = 20
 MODEL = "stacking"
-_SCHEMA = {"label": str, "task": str, "views": (None, dict), "kinds": dict, "ignore": [str]}
+_SCHEMA = {
+    "label": str,
+    "task": str,
+    "target_scale": str,
+    "views": (None, dict),
+    "kinds": dict,
+    "ignore": [str],
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,8 @@ class Beginning:
         Columns that are ``text``, ``categorical``, ``numeric`` or ``date``.
     ignore : sequence of str
         Columns that are in no view.
+    target_scale : {"linear", "log", "log1p"}
+        What is learned of a number.
     """
 
     label: str
@@ -49,6 +58,7 @@ class Beginning:
     views: Mapping[str, Any] | None = None
     kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ignore: Sequence[str] = ()
+    target_scale: str = "linear"
 
     def make(self) -> Any:
         """Return the model that `train` begins with, too, with nothing learned."""
@@ -56,22 +66,33 @@ class Beginning:
         encoder = ViewEncoder(self.views, **kinds)
         encoder.check_params()
         entry = find_learner(MODEL, self.task, ())
-        return pipeline(encoder, entry.make(random_state=0, **entry.in_order_params))
+        settings = {"random_state": 0, **entry.in_order_params}
+        if self.target_scale != "linear":
+            settings["target_scale"] = self.target_scale
+        return pipeline(encoder, entry.make(**settings))
 
     @property
     def info(self) -> dict[str, Any]:
         """What a model file says of it."""
         return {"model": MODEL, "task": self.task, "label": self.label, "seed": 0}
 
+    def is_aside(self, name: str) -> bool:
+        """Return whether a column is the label, or is ignored."""
+        aside = "|".join(map(fnmatch.translate, [self.label, *self.ignore]))
+        return re.match(aside, name) is not None
+
     def table(self, rows: Sequence[Any]) -> Any:
         """Return the first rows as an Arrow table, with the columns of all of them.
 
         A column whose values are of several types has text.
         """
-        aside = re.compile("|".join(map(fnmatch.translate, [self.label, *self.ignore]))).match
         declared = {name.partition("=")[0] for names in self.kinds.values() for name in names}
         flat = [first_row(_present(row), declared) for row in rows]
-        names = [name for name in dict.fromkeys(k for row in flat for k in row) if not aside(name)]
+        names = [
+            name
+            for name in dict.fromkeys(k for row in flat for k in row)
+            if not self.is_aside(name)
+        ]
         columns = {}
         for name in names:
             cells = [row.get(name) for row in flat]
@@ -92,7 +113,7 @@ class Beginning:
     def read(cls, path: str | os.PathLike[str]) -> Beginning:
         """Return what `write` wrote."""
         try:
-            known = msgspec.json.decode(Path(path).read_bytes())
+            known = {"target_scale": "linear", **msgspec.json.decode(Path(path).read_bytes())}
             check_header(known, _SCHEMA, "the first model")
         except (OSError, msgspec.DecodeError, InputError) as error:
             raise InputError(f"cannot be read ({error})", file=str(path)) from None

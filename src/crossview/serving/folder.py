@@ -315,7 +315,7 @@ class Folder:
             Labels that it may have learned; None: all.
         """
         snapshots = self.snapshots()  # before the labels, which may become more meanwhile
-        n_labels, events = log.counts().labels, log.events()
+        n_labels = log.counts().labels
         for labels, name in snapshots:
             if most_labels is not None and labels > most_labels:
                 continue
@@ -330,17 +330,33 @@ class Folder:
                 file = self.files.find(name)
                 if file is None:  # a server has removed it meanwhile
                     continue
-                live = LiveModel.restore(file)
-                if live.served.labels != labels:
-                    raise InputError("is not the snapshot that its name says", file=shown)
-                if live.served.events > len(events):
-                    raise InputError("has seen events that the log has not", file=shown)
-                return self._complete(live, log, name)
+                return self._model_of(file, log, name)
             except AwayError:
                 raise
             except InputError as error:
                 say(f"warning: {error}; went on from an older one")
         return self.base_model(log)
+
+    def _model_of(self, file: Path, log: Log, name: str) -> LiveModel:
+        """Return the model of a snapshot; raise an error if it, or a file beside it, is damaged."""
+        live, shown = LiveModel.restore(file), self.files.describe(name)
+        if live.served.labels != int(Path(name).stem):
+            raise InputError("is not the snapshot that its name says", file=shown)
+        if live.served.events > len(log.events()):
+            raise InputError("has seen events that the log has not", file=shown)
+        return self._complete(live, log, name)
+
+    def damage_of(self, name: str, log: Log) -> str | None:
+        """Return what is wrong with a snapshot, so that no server goes on from it."""
+        try:
+            file = self.files.find(name)
+            if file is not None:
+                self._model_of(file, log, name)
+        except AwayError:
+            raise
+        except InputError as error:
+            return str(error)
+        return None
 
     def base_model(self, log: Log) -> LiveModel:
         """Return the model from which a replay begins: what it has learned may be removed."""
@@ -361,6 +377,7 @@ class Folder:
         """Return a model of a file, with the first one and the challengers, which are beside it."""
         first = self.first_model(log)
         live.first, live.hashes_rows = first.first, first.hashes_rows
+        live.beginning = first.beginning
         self._connect(live, log)
         events = log.events()[: live.served.events]
         live.name, challengers = contestants(events)
@@ -456,6 +473,8 @@ class Replayed(NamedTuple):
         How many labels were learned: those that were not removed.
     same, different : list of int
         Snapshots, by the number of their labels, whose bytes were made again, and others.
+    damaged : dict of int to str
+        Snapshots from which no server goes on, and why.
     seconds : float
     challengers : list of dict
         How each model of ``challengers`` compares with what was served; see `Compared.summary`.
@@ -465,6 +484,7 @@ class Replayed(NamedTuple):
     labels: int
     same: list[int]
     different: list[int]
+    damaged: dict[int, str]
     seconds: float
     challengers: list[dict[str, Any]]
 
@@ -508,8 +528,12 @@ def replay(
         began = time.perf_counter()
         same: list[int] = []
         different: list[int] = []
+        damaged: dict[int, str] = {}
         for at in sorted({*snapshots, n_labels}):
             name = snapshots.get(at)
+            if name is not None and (why := folder.damage_of(name, log)) is not None:
+                damaged[at] = why
+                continue
             # a server removes old ones meanwhile
             file = None if name is None else folder.files.find(name)
             catch_up(live, log, at, None if file is None else events_of(file))
@@ -520,7 +544,7 @@ def replay(
     if output is not None:
         live.save(output)
     found = [one.summary() | {"learned": one.learned_share} for one in others]
-    return Replayed(n_labels - base, same, different, seconds, found)
+    return Replayed(n_labels - base, same, different, damaged, seconds, found)
 
 
 def _as_if_it_had_joined(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import os
+import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from types import MappingProxyType
@@ -18,7 +19,8 @@ import numpy as np
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.row_columns import MAX_ABS_TARGET
 from crossview.data.server_log import FIRST_NAME, Event, Label, Labeled, Prediction
-from crossview.errors import InputError, type_of
+from crossview.errors import GuessWarning, InputError, type_of
+from crossview.estimators.targets import scale_of_skewed
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
@@ -94,6 +96,8 @@ class LiveModel:
 
     Attributes
     ----------
+    beginning : Beginning or None
+        What was known before the first label, of a model that began with nothing.
     first : LiveModel or None
         The model before the first label, which learns nothing more and is scored beside this one.
     hashes_rows : bool
@@ -148,7 +152,7 @@ class LiveModel:
         self.model_at: Callable[[int], LiveModel] | None = None
         self.name, self.number, self.challengers = FIRST_NAME, 0, list[Challenger]()
         self.apply: Callable[[Event], None] | None = None
-        self._beginning, self._held = beginning, list[Example]()
+        self.beginning, self._held = beginning, list[Example]()
 
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
@@ -252,10 +256,12 @@ class LiveModel:
         for one in classes:
             if class_name(one) == name:
                 return one
-        others = [one for one in classes if one != self.info.get("positive")]
+        guessed = self.info.get("positive_by") == "guess"  # of which nobody was told here
+        positive = None if guessed else self.info.get("positive")
+        others = [one for one in classes if one != positive]
         if name == "negative" and len(classes) == 2 and len(others) == 1:
             return others[0]
-        more = "" if name != "negative" else "; nothing says which one is the positive one"
+        more = "; nothing says which one is positive, so name one" if name == "negative" else ""
         raise InputError(
             f"no_label={name!r} is none of the classes {', '.join(map(class_name, classes))}{more}"
         )
@@ -385,11 +391,15 @@ class LiveModel:
     # --- rows as views --------------------------------------------------------------------------
 
     @property
-    def column_names(self) -> Collection[str] | None:
-        """The columns that the model has or has seen; None if it takes all names."""
-        if self.hashes_rows or not (self._encoders and self.is_fitted):
-            return None
-        return frozenset(map(str, self._encoders[0].feature_names_in_))
+    def n_unknown_rows(self) -> int:
+        """How many rows had names of which the model has no column."""
+        return getattr(self._encoders[0], "n_unknown_rows", 0) if self._encoders else 0
+
+    def unknown_names(self, row: Any) -> list[str]:
+        """Return the names in a row of which the model has no column, but those left out."""
+        names: list[str] = self._encoders[0].unknown_names(row)
+        aside = None if self.beginning is None else self.beginning.is_aside
+        return [name for name in names if aside is None or not aside(name)]
 
     def as_views(self, rows: Iterable[Any]) -> MultiView | None:
         """Return rows as the learner reads them; those that it cannot read are left out.
@@ -444,9 +454,13 @@ class LiveModel:
 
     # --- learning ------------------------------------------------------------------------------
 
-    def check_label(self, label: Any, *, new_classes: bool) -> None:
-        """Raise an error if a label cannot be learned."""
+    def check_label(self, label: Any, *, new_classes: bool) -> Any:
+        """Return a label as the class that it is, as 1 for 1.0 and true, if it can be learned."""
         classes = self.classes
+        if classes is None and isinstance(label, str | bool):
+            raise InputError(
+                f"{label!r:.60} is not a number: give one without quotes, such as 31.5"
+            )
         is_large = isinstance(label, int | float) and abs(label) > MAX_ABS_TARGET
         if classes is None and is_large:
             raise InputError(f"{label!r:.60} is too large: give a number up to {MAX_ABS_TARGET:g}")
@@ -460,6 +474,7 @@ class LiveModel:
                 f"{label!r:.60} is none of the classes {', '.join(map(class_name, classes))}; "
                 "crossview serve --new-classes lets new ones come"
             )
+        return classes[classes.index(label)] if classes and label in classes else label
 
     def learn(self, records: Iterable[Labeled]) -> None:
         """Learn labels in their order.
@@ -582,8 +597,8 @@ class LiveModel:
 
     def _learn_one(self, example: Example, *, answered: bool) -> Answer | None:
         """Learn one row; return its prediction before, if that is wanted."""
-        if self._beginning is not None and not self.is_fitted:
-            self._hold(self._beginning, example)
+        if self.beginning is not None and not self.is_fitted:
+            self._hold(self.beginning, example)
             return None
         row, label, *_ = example
         answer: Answer | None = None
@@ -665,6 +680,8 @@ class LiveModel:
             self._find_steps()
         else:
             self._note_learned(held)
+            if self.classes is None and beginning.target_scale == "linear":
+                _warn_of_skewed(np.array(labels, dtype=np.float64))
 
     def _count(
         self, records: Sequence[Labeled], rows: Sequence[Any], labels: Sequence[Any]
@@ -714,8 +731,8 @@ class LiveModel:
         if self.is_fitted:
             other = LiveModel(copy.deepcopy(self.model), self.info)
             rows, labels = ["{}"], [(other.classes or [0.0])[0]]
-        elif self._beginning is not None:
-            other = LiveModel.of(Beginning("", self._beginning.task))
+        elif self.beginning is not None:
+            other = LiveModel.of(Beginning("", self.beginning.task))
             rows, labels = ['{"a__x": 0.5, "b__x": "x"}', '{"a__x": 1.5, "b__x": "y"}'], [0, 1]
         else:
             return
@@ -737,6 +754,17 @@ class LiveModel:
                 other.explain(_decoded(rows[0]))
             if X := other.as_views(list(map(_decoded, rows))):
                 other.learner.view_scores(X)
+
+
+def _warn_of_skewed(targets: np.ndarray) -> None:
+    if (better := scale_of_skewed(targets)) is not None:
+        warnings.warn(
+            f"the first {len(targets)} numbers to predict are skewed, as where effects multiply; "
+            f"serve --new --target-scale {better} with another folder learns their logarithm, "
+            "which may be better",
+            GuessWarning,
+            stacklevel=2,
+        )
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -49,7 +49,7 @@ class Monitor:
         self._labels: dict[str, str] = {}
         self._new_names: dict[str, float] = {}
         self._fresh = False
-        self._model: Any = None  # that was looked at
+        self._model = live.model  # that was looked at
         self.experts: list[dict[str, Any]] = []
         self.views: list[dict[str, Any]] = []
         self._drift_warnings: list[str] = []
@@ -61,6 +61,13 @@ class Monitor:
         self._rows.append(row)
         self._shown.append(prediction)
         self._fresh = True
+
+    def add_names(self, names: Iterable[str]) -> None:
+        """Note names in a row of which the model has no column."""
+        now = time.monotonic()
+        for name in names:
+            if name in self._new_names or len(self._new_names) < MOST_NAMES:
+                self._new_names[name] = now
 
     def add_seconds(self, seconds: float) -> None:
         """Note how long a request for a prediction took."""
@@ -77,7 +84,7 @@ class Monitor:
     # --- what it means ----------------------------------------------------------------------------
 
     async def look(self) -> None:
-        """Look at the newest rows again: the views, and columns that the model does not have.
+        """Look at the newest rows again: the views.
 
         Nothing may be learned meanwhile.  The model that predicts is asked in the thread that
         predicts, as it keeps what its experts said last; some rows at a time, so that requests
@@ -91,7 +98,6 @@ class Monitor:
             return
         self._fresh = False
         rows = list(self._rows)
-        self._find_new_names(rows)
         found: list[tuple[np.ndarray, np.ndarray]] = []
         for lo in range(0, len(rows), ROWS_AT_ONCE):
             X = self._live.as_views(rows[lo : lo + ROWS_AT_ONCE])
@@ -126,22 +132,11 @@ class Monitor:
         ]
         return sorted(found, key=lambda one: -one["share"])
 
-    def _find_new_names(self, rows: Sequence[Any]) -> None:
-        known = self._live.column_names
-        if known is None:
-            return
-        now = time.monotonic()
-        for row in rows:
-            for view, own in row.items():
-                names = [f"{view}__{k}" for k in own] if isinstance(own, Mapping) else [view]
-                for name in names:
-                    if name not in known and len(self._new_names) < MOST_NAMES:
-                        self._new_names.setdefault(name, now)
-
     def new_columns(self) -> list[str]:
-        """Return columns that the model does not have, and that came in the last minute first."""
+        """Return columns that the model does not have, and that came in the last minute."""
         since = time.monotonic() - 60.0
-        return [name for name, at in self._new_names.items() if at >= since]
+        self._new_names = {name: at for name, at in self._new_names.items() if at >= since}
+        return list(self._new_names)
 
     def _find_views(self, scores: np.ndarray, present: np.ndarray) -> list[dict[str, Any]]:
         means = scores.mean(axis=0)

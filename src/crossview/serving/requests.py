@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -135,13 +138,17 @@ class Explanation(msgspec.Struct):
 
 
 class PredictAnswer(msgspec.Struct):
-    """A prediction: of a class with probabilities, or of a number."""
+    """A prediction: of a class with probabilities, or of a number.
+
+    ``unknown``: names in the row of which the model has no column, so that they were not used.
+    """
 
     id: str
     prediction: Value | None
     probabilities: dict[str, float] | None
     model: int
     note: str | UnsetType = UNSET
+    unknown: list[str] | UnsetType = UNSET
     explanation: Explanation | UnsetType = UNSET
 
 
@@ -156,10 +163,11 @@ class ErrorAnswer(msgspec.Struct):
 
 
 class LabelAnswer(msgspec.Struct):
-    """What became of a label: new, or known before."""
+    """What became of a label: new, or known before; ``unknown`` as of a prediction."""
 
     id: str
     label: Literal["new", "known"]
+    unknown: list[str] | UnsetType = UNSET
 
 
 class PredictsAnswer(msgspec.Struct):
@@ -175,11 +183,12 @@ class LabelsAnswer(msgspec.Struct):
 
 
 class InvocationsAnswer(msgspec.Struct):
-    """Predictions, and the ids by which labels can be given."""
+    """Predictions, and the ids by which labels can be given; ``unknown`` is of all rows."""
 
     predictions: list[Value | None]
     ids: list[str]
     probabilities: list[dict[str, float] | None]
+    unknown: list[str] | UnsetType = UNSET
 
 
 _decoders: dict[Any, msgspec.json.Decoder] = {
@@ -188,6 +197,16 @@ _decoders: dict[Any, msgspec.json.Decoder] = {
     LearnRequest: msgspec.json.Decoder(LearnRequest | list[LearnRequest]),
     InvocationsRequest: msgspec.json.Decoder(InvocationsRequest),
     PromoteRequest: msgspec.json.Decoder(PromoteRequest),
+}
+
+
+# what messages say of a body of another form
+FORMS: dict[Any, str] = {
+    PredictRequest: '{"row": {...}}, with "id" if you like, or {"rows": [{...}, ...]}',
+    LabelRequest: '{"id": ..., "label": text or a number}, or a list of them',
+    LearnRequest: '{"row": {...}, "label": text or a number}, with "id" if you like, or a list',
+    InvocationsRequest: "dataframe_split, dataframe_records or instances",
+    PromoteRequest: '{"name": ...}',
 }
 
 
@@ -217,7 +236,7 @@ async def read_body(request: Request) -> bytes:
         size = len(body)
         if size <= MOST_BYTES and not message.get("more_body", False):
             return body
-    raise RefusedError(413, f"a body has at most {MOST_BYTES >> 20} MB; send several")
+    raise RefusedError(413, f"a body has at most {MOST_BYTES >> 20} MB; send several requests")
 
 
 async def read_file(request: Request, path: Path) -> None:
@@ -242,8 +261,10 @@ def decoded(body: bytes, kind: Any) -> Any:
     """Return a body as a request, or the list of them that it is."""
     try:
         found = _decoders[kind].decode(body)
+    except msgspec.ValidationError as error:
+        raise RefusedError(422, f"{_reason(error, body)}; give {FORMS[kind]}") from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RefusedError(422, _reason(error)) from None
+        raise RefusedError(422, _reason(error, body)) from None
     many = found if isinstance(found, list) else [found]
     if isinstance(found, PredictRequest):
         if (found.row is UNSET) == (found.rows is UNSET):
@@ -254,7 +275,9 @@ def decoded(body: bytes, kind: Any) -> Any:
     if isinstance(found, InvocationsRequest):
         many = rows_of(found)
     if len(many) > MOST_ROWS:
-        raise RefusedError(413, f"at most {MOST_ROWS:,} rows or labels at once; send several")
+        raise RefusedError(
+            413, f"at most {MOST_ROWS:,} rows or labels at once; send several requests"
+        )
     return found
 
 
@@ -285,7 +308,7 @@ def read_row(raw: msgspec.Raw) -> tuple[str, Any]:
         row = msgspec.json.decode(raw)
         text = bytes(raw).decode()
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise RefusedError(422, _reason(error)) from None
+        raise RefusedError(422, _reason(error, bytes(raw))) from None
     if not isinstance(row, dict):
         raise RefusedError(422, 'a row is an object of names and values, as {"user": {"age": 31}}')
     return text, row
@@ -314,7 +337,27 @@ def fault_of(error: Exception) -> str:
     return words
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, body: bytes) -> str:
+    """Return why a body is no JSON, with the place, or has another form."""
     if isinstance(error, RecursionError):
         return "is nested too deeply"
-    return " ".join(str(error).split())[:300]
+    if body.startswith(b"\x1f\x8b"):
+        return "the body is compressed; send JSON as it is"
+    if isinstance(error, UnicodeError):
+        return "the body is not UTF-8"
+    words = " ".join(str(error).split())[:300]
+    if words == "Input data was truncated":
+        return "the body ends before the JSON does" if body.strip() else "the body is empty"
+    if re.match(r"(Number|Integer value) out of range - at `\$\[", words):
+        for number in re.findall(r"-?\d[\d.eE+-]*", body.decode(errors="replace")):
+            with suppress(ValueError):
+                if math.isinf(float(number)):
+                    return f"{number:.60} is too large: write null, or a number up to 1e+100"
+    if (place := re.search(r"\(byte (\d+)\)$", words)) is not None:
+        found = body[int(place[1]) :][:20].decode(errors="replace")
+        words += f", at {found!r}"
+        if re.match("NaN|Inf|nan|inf", found):
+            words += "; JSON has no NaN and no infinity: write null"
+        if found[:1] in ("\ufeff", "\ufffd"):
+            words += "; send UTF-8, without a byte order mark"
+    return words

@@ -211,7 +211,11 @@ def _work(
         live.warm_up()
         gc.freeze()  # what is loaded stays; to look through it takes a tenth of a second each time
         if options["no_label"] is not None:
-            live.find_class(options["no_label"])
+            found = live.find_class(options["no_label"])
+            if options["no_label"] == "negative" and found is not None and number in (None, 1):
+                say(
+                    f"rows without a label are learned as {found!r}; --no-label names another class"
+                )
         settings = Settings(**options, name=name if number is None else f"{name}/{number}")
         serving = Serving(folder, log, live, say, settings)
         if replayed:
@@ -293,13 +297,21 @@ def read_tokens(file: str | os.PathLike[str]) -> dict[str, str]:
     Parameters
     ----------
     file : path-like
-        One token, for all; or lines ``predict TOKEN``, ``label TOKEN``, ``operator TOKEN``.
+        One token, for all; or lines ``predict TOKEN``, ``label TOKEN``, ``operator TOKEN``, of
+        ASCII.
     """
     try:
-        lines = Path(file).read_text("utf-8").splitlines()
+        lines = Path(file).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "is not UTF-8"
         raise InputError(f"cannot be read ({reason})", file=str(file)) from None
+    for number, line in enumerate(lines, 1):
+        if not (line.isascii() and line.replace("\t", " ").isprintable()):
+            raise InputError(
+                f"line {number} has other characters than ASCII, which many clients cannot send "
+                "in a header; use letters, digits and punctuation of ASCII",
+                file=str(file),
+            )
     words = [line.split() for line in lines if line.strip()]
     if len(words) == 1 and len(words[0]) == 1:
         return {"operator": words[0][0]}

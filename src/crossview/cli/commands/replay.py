@@ -8,7 +8,7 @@ from typing import Any
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
-from crossview.errors import UnusedColumnsWarning
+from crossview.errors import GuessWarning, UnusedColumnsWarning
 
 OPTIONS = """
 data DIR: The folder of `serve`.
@@ -29,14 +29,15 @@ def run(
     """Learn the log of a server again, and compare the model with its snapshots.
 
     All records are checked. The status is 1 if a snapshot has other bytes than
-    the model that is learned again. With --challenger another model is compared
+    the model that is learned again, or is damaged. With --challenger another model is compared
     with what was served, by an interval of 95 % that holds whenever one looks.
     """
     load_heavy()
     from crossview.serving.folder import replay
 
     with warnings.catch_warnings(), compiling_as_line():
-        warnings.simplefilter("ignore", UnusedColumnsWarning)  # the server has told of them
+        for told in (GuessWarning, UnusedColumnsWarning):  # by the server
+            warnings.simplefilter("ignore", told)
         found = replay(
             data,
             output=output,
@@ -48,7 +49,9 @@ def run(
     for words, labels in (("same bits", found.same), ("OTHER BITS", found.different)):
         for one in labels:
             print(f"snapshot after {one:,} labels: {words}")
-    if not (found.same or found.different):
+    for one, why in found.damaged.items():
+        print(f"snapshot after {one:,} labels: DAMAGED, so that no server goes on from it: {why}")
+    if not (found.same or found.different or found.damaged):
         print("no snapshot to compare with")
     for summary in found.challengers:
         print(_compared(summary))
@@ -61,7 +64,7 @@ def run(
             )
     if output is not None:
         print(f"wrote {output}", file=sys.stderr)
-    return 1 if found.different else 0
+    return 1 if found.different or found.damaged else 0
 
 
 def _compared(one: dict[str, Any]) -> str:

@@ -28,6 +28,8 @@ model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
     columns are those of the first 20 rows whose labels come.
 --label COLUMN: With --new: the name of what is predicted.
 --task NAME: With --new: classification, or regression to predict a number.
+--target-scale NAME: With --new --task regression: log or log1p to learn the logarithm of the
+    number, as of prices.
 --view NAME=COLUMNS: With --new: a view and its columns, names or globs. Once for each. Without
     any, columns called VIEW__COLUMN, or rows by view, are grouped.
 --text [NAME=]COLUMNS: With --new: columns of free text.
@@ -59,6 +61,7 @@ def run(
     new: bool = False,
     label: str | None = None,
     task: str | None = "classification",
+    target_scale: str = "linear",
     view: list[str] | None = None,
     text: list[str] | None = None,
     categorical: list[str] | None = None,
@@ -95,6 +98,12 @@ def run(
         raise InputError("--new needs the name of what is predicted; give --label COLUMN")
     elif task is not None:
         check_task(task)
+    if target_scale not in ("linear", "log", "log1p"):
+        raise InputError(f"--target-scale {target_scale}; give linear, log or log1p")
+    if target_scale != "linear" and not (new and task == "regression"):
+        raise InputError(
+            "--target-scale is about a new model of numbers; add --new --task regression"
+        )
     if (data is None) == (log is None):
         raise InputError("give --data DIR, or --log postgresql://user@host/database")
     if log is not None and not is_address(log):
@@ -111,7 +120,9 @@ def run(
     if new and label is not None:
         views, kinds = parse_columns(kinds_given)
         ignored = [name for one in ignore or [] for name in split_list(one)]
-        first = Beginning(label, task or "classification", views, kinds, ignored)
+        first = Beginning(
+            label, task or "classification", views, kinds, ignored, target_scale=target_scale
+        )
 
     def say(line: str) -> None:
         print(f"crossview: {line}", file=sys.stderr, flush=True)

@@ -555,6 +555,35 @@ class ViewEncoder(ViewTransformer):
         check_is_fitted(self, "layout_")
         return self._single_rows().table(rows)
 
+    @property
+    def n_unknown_rows(self) -> int:
+        """How many single rows, read by this object, had names of which there is no column."""
+        return self._rows.n_unknown if hasattr(self, "layout_") else 0
+
+    def unknown_names(self, x: Mapping[Any, Any]) -> list[str]:
+        """Return the names in a single row of which there is no column.
+
+        Parameters
+        ----------
+        x : mapping
+            As for `transform_one`.
+
+        Returns
+        -------
+        names : list of str
+            As ``view__column``.  Columns that were in the fitted tables, and in no view, are known.
+
+        Examples
+        --------
+        >>> from crossview import ViewEncoder
+        >>> encoder = ViewEncoder(categorical=["user__city"])
+        >>> x = encoder.partial_fit_transform_one({"user": {"city": "Oslo"}})
+        >>> encoder.unknown_names({"user": {"citty": "Oslo"}})
+        ['user__citty']
+        """
+        check_is_fitted(self, "layout_")
+        return self._single_rows().unknown_names(x)
+
     def _single_rows(self) -> SingleRows:
         if self._single is None:
             scaler = self._scaler if self.scale_views else None

@@ -6,6 +6,8 @@ types are read here, and all others as a column of one row.
 
 from __future__ import annotations
 
+import datetime
+import json
 import math
 import warnings
 from collections import Counter
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
-from crossview.data.encoding.dates import as_times, date_numbers
+from crossview.data.encoding.dates import ISO, as_times, date_numbers
 from crossview.data.encoding.row_fill import RowFill
 from crossview.data.encoding.statistics import weigh_rows
 from crossview.data.encoding.text import characters_of, shape_numbers, word_analyzer
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 LARGEST_INT = 1 << 63
 # lists of names of columns whose places are kept
 MOST_KEYS = 256
+# a date, as messages show it
+EXAMPLE = datetime.datetime(2025, 4, 12, 10, 30)
 # names of columns that are not used, and are told of
 MOST_TOLD = 20
 # types of cells that are taken as they are, and of those that are read all at once
@@ -224,21 +228,21 @@ class SingleRows:
     def _cells(self, x: Any) -> list[Any]:
         """Return the cells of a row in the order of the names of the columns; None: missing."""
         if type(x) is not dict:
-            return self._read_cells(x)
+            return self._read_and_tell(x)
         key: Any = tuple(x)
         values = list(x.values())
         nested = bool(values) and type(values[0]) is dict
         if nested:
             for own in values:
                 if type(own) is not dict:
-                    return self._read_cells(x)
+                    return self._read_and_tell(x)
             key = key, *map(tuple, values)
             values = [cell for own in values for cell in own.values()]
         known = self._known.get(key)
         if known is not None and not {*map(type, values)} <= PLAIN:
-            return self._read_cells(x)  # a cell may be a mapping
+            return self._read_and_tell(x)  # a cell may be a mapping
         if known is None:
-            cells = self._read_cells(x)
+            cells = self._read_and_tell(x)
             known = self._places_of(x) if nested else [self._flat.get(name) for name in key]
             if None not in known and len(known) == len({*known}) and len(self._known) < MOST_KEYS:
                 self._known[key] = known
@@ -252,8 +256,20 @@ class SingleRows:
         """Return the place of each cell of a row of views; None for one that is not used."""
         return [self._groups.get(view, {}).get(name) for view, own in x.items() for name in own]
 
-    def _read_cells(self, x: Any) -> list[Any]:
-        """Return the cells of a row of any form, and tell of columns that are not used."""
+    def unknown_names(self, x: Any) -> list[str]:
+        """Return the names of a row that are of no column."""
+        return self._read_cells(x)[1]
+
+    def _read_and_tell(self, x: Any) -> list[Any]:
+        """Return the cells of a row of any form; count and tell of names that are of no column."""
+        cells, unknown = self._read_cells(x)
+        if unknown:
+            self._encoder.n_unknown += 1
+            self._tell(unknown)
+        return cells
+
+    def _read_cells(self, x: Any) -> tuple[list[Any], list[str]]:
+        """Return the cells of a row of any form, and its names that are of no column."""
         cells: list[Any] = [None] * len(self._names)
         places, unknown, given = self._places, list[str](), set[int]()
 
@@ -275,8 +291,9 @@ class SingleRows:
                     continue
                 if not isinstance(value, Mapping):
                     raise InputError(
-                        f"{key!r} is {type_of(value)}; give a mapping of its columns to "
-                        f"values, such as {{{next(iter(own))!r}: ...}}, or None"
+                        f"is a view, and {value!r:.60} has no columns: give them with their "
+                        f"values, as {{{json.dumps(next(iter(own)))}: ...}}, or null",
+                        column=str(key),
                     )
                 for name, cell in value.items():
                     if isinstance(cell, Mapping) and name in own:
@@ -295,21 +312,18 @@ class SingleRows:
                 unknown += [f"{key}__{name}" for name, _ in _fields(value)]
             else:
                 unknown.append(str(key))
-        if unknown:
-            self._tell(unknown)
-        return cells
+        return cells, [name for name in unknown if name not in self._unused]
 
     def _tell(self, unknown: list[str]) -> None:
         """Warn once of columns that the encoder does not have."""
-        new = [name for name in unknown if name not in self._unused]
         told = self._encoder.told
-        if new := [name for name in new if name not in told][: MOST_TOLD - len(told)]:
+        if new := [name for name in unknown if name not in told][: MOST_TOLD - len(told)]:
             told.update(new)
             closest = closest_names(new[0], self._names) if len(new) == 1 else ""
             warnings.warn(
                 f"not used, as the encoder has no such columns: {some_names(new)}{closest}",
                 UnusedColumnsWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _numbers(self, cells: list[Any]) -> list[float]:
@@ -335,13 +349,13 @@ class SingleRows:
     def _part_numbers(self, column: Column, value: Any) -> list[float]:
         """Return the numbers of a date, or of the shape of a text."""
         if column.kind != "date":
+            _string(column, value)  # or its error
             return shape_numbers(as_codes(column, _as_array(column, value)).dictionary)[0].tolist()
         if not isinstance(value, str):
-            times = as_times(column.name, _as_array(column, value), column.format)
-            return date_numbers(times)[0].tolist()
+            return date_numbers(_times(column, value))[0].tolist()
         found = self._dates.get((value, column.format))
         if found is None:
-            times = as_times(column.name, _as_array(column, value), column.format)
+            times = _times(column, value)
             if len(self._dates) >= MOST_KEPT:
                 self._dates.clear()
             found = self._dates[value, column.format] = date_numbers(times)[0].tolist()
@@ -400,13 +414,17 @@ def _string(column: Column, value: Any) -> str | None:
     if type(value) in (int, float) and not is_category:
         words = f"{value!r:.60} is a number, and the column holds text: give it in quotes"
         raise InputError(words, column=column.name)
-    coded = as_codes(column, _as_array(column, value))
+    try:
+        coded = as_codes(column, _as_array(column, value))
+    except InputError:
+        words = f"{value!r:.60} is no text: give text in quotes, or null"
+        raise InputError(words, column=column.name) from None
     text: str = coded.dictionary[int(coded.codes[0])].as_py()
     return text
 
 
 def _not_a_cell(value: Mapping[Any, Any], column: str) -> InputError:
-    words = f"{value!r:.60} is a mapping; give a number, text, a date or None"
+    words = f"{value!r:.60} is a mapping; give a number, text, a date or null"
     return InputError(words, column=column)
 
 
@@ -421,7 +439,7 @@ def _as_array(column: Column, value: Any) -> Any:
     try:
         return pa.array([value], from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        what = f"{value!r:.60} is no value of a table: give a number, text, a date or None"
+        what = f"{value!r:.60} is no value of a table: give a number, text, a date or null"
         raise InputError(what, column=column.name) from None
 
 
@@ -445,6 +463,18 @@ def _number(column: Column, value: Any) -> float:
     try:
         return float(as_numbers(column, _as_array(column, value))[0])
     except InputError:
-        if not isinstance(value, str):
-            raise
-    raise InputError(f"{value!r:.60} is not a number", column=column.name)
+        words = f"{value!r:.60} is not a number: give one without quotes, such as 31.5, or null"
+        raise InputError(words, column=column.name) from None
+
+
+def _times(column: Column, value: Any) -> np.ndarray:
+    """Return a date as a time."""
+    try:
+        return as_times(column.name, _as_array(column, value), column.format)
+    except InputError:
+        format = column.format or ISO
+        words = (
+            f"{value!r:.60} is no date as in {format}: give one, such as "
+            f'"{EXAMPLE.strftime(format)}", or null'
+        )
+        raise InputError(words, column=column.name) from None

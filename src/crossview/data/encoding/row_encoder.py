@@ -73,6 +73,7 @@ class RowEncoder:
         self._hashes = TableHashes()
         self._n_bins, self._standardize = n_bins, standardize
         self.told: set[str] = set()  # columns of single rows that are not used, and were told of
+        self.n_unknown = 0  # single rows that had any
 
     def fit(self, X: Any) -> MultiView:
         """Learn the statistics of all rows, then encode them."""

@@ -17,6 +17,8 @@ from crossview.data.server_log import ASSUMED, Log
 from crossview.errors import InputError
 
 BATCH = 4096
+# different labels whose first form is kept: more of them are numbers to predict
+MOST_FORMS = 1000
 
 
 class ServedSource(JsonSource):
@@ -65,13 +67,15 @@ class _Room:
 
 def _rows(log: Log, label: str) -> Iterator[dict[str, Any]]:
     corrected, after = log.corrected(), log.first_label() - 1
+    forms: dict[Any, Any] = {}  # a label as it came first: 1.0 and true are 1
     while found := log.labeled(after, BATCH):
         after = found[-1].label.sequence
         for record in found:
             if record.label.kind == ASSUMED and record.label.prediction in corrected:
                 continue
             row = flat(json.loads(record.of.row))
-            row[label] = json.loads(record.label.label)
+            value = json.loads(record.label.label)
+            row[label] = forms.setdefault(value, value) if len(forms) < MOST_FORMS else value
             yield row
 
 
