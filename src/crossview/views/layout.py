@@ -152,8 +152,8 @@ def resolve_views(
         return layout, columns
     if isinstance(views, str) or not all(isinstance(w, int | np.integer) for w in views):
         raise InputError(
-            "views= takes None, a mapping of name to columns such as {'page': slice(0, 100)}, "
-            f"or a list of widths such as [100, 50], not {views!r}"
+            f"{argument('views')} takes None, a mapping of name to columns such as "
+            f"{{'page': slice(0, 100)}}, or a list of widths such as [100, 50], not {views!r}"
         )
     layout = ViewLayout([f"view{v}" for v in range(len(views))], list(views))
     if layout.n_columns != n_features:
