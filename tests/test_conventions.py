@@ -2,7 +2,10 @@
 
 import ast
 import re
+from inspect import signature
 
+from crossview.cli.app import app
+from crossview.cli.options import ARGUMENTS
 from package_source import assert_no, imports, modules, where
 
 MAX_ARGUMENTS = 7
@@ -152,3 +155,30 @@ def test_estimators_do_not_loop_over_rows():
         and rows.search(ast.unparse(node.iter))
     ]
     assert_no(offenders)
+
+
+# arguments of learners, of Python alone and of addresses, which are options of no command
+NO_OPTIONS = (
+    "crossview.estimators",
+    "crossview.compat",
+    "crossview.serving",
+    "crossview.distributed.fitting",
+    "crossview.distributed.svm",
+    "crossview.training.log",
+)
+
+
+def test_errors_do_not_write_out_arguments_that_are_options():
+    names = {name for one in app.registered_commands for name in signature(one.callback).parameters}
+    options = {ARGUMENTS.get(name, name) for name in names} - {"dialect"}
+    written = re.compile(rf"(?<![\w'-])({'|'.join(sorted(options))})=(?!=)")
+    found = [
+        f"{where(module, text)}: {text.value}"
+        for module, tree in modules().items()
+        if not module.startswith(NO_OPTIONS)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "InputError"
+        for text in ast.walk(call)
+        if isinstance(text, ast.Constant) and written.search(str(text.value))
+    ]
+    assert_no(found)

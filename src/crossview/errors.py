@@ -2,8 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+# what messages say for the argument of a name, and its value; None: how Python has it
+Spelling = Callable[..., str | None]
+_spelling: Spelling | None = None
+
+
+def argument(name: str = "", /, **value: Any) -> str:
+    """Return an argument, with or without its value, in the words of a message: ``cv=1``, ``cv=``.
+
+    The command line has options instead, such as ``--cv 1`` (`spell_arguments`).
+
+    >>> from crossview.errors import argument
+    >>> argument(cv=1), argument("cv")
+    ('cv=1', 'cv=')
+    """
+    given = [*value.values()]
+    name = name or next(iter(value))
+    spelled = None if _spelling is None else _spelling(name, *given)
+    return f"{name}={repr(given[0]) if given else ''}" if spelled is None else spelled
+
+
+def arguments_of(call: str, arguments: str) -> str:
+    """Return arguments of an object that is an argument itself, for which there are options, too.
+
+    >>> from crossview.errors import argument, arguments_of
+    >>> arguments_of("scoring=Scoring", argument(positive="spam"))
+    "scoring=Scoring(positive='spam')"
+    """
+    return f"{call}({arguments})" if _spelling is None else arguments
+
+
+def spell_arguments(spelling: Spelling | None) -> None:
+    """Set how messages of this process name arguments; None: as Python does."""
+    global _spelling
+    _spelling = spelling
+
+
+def argument_spelling() -> Spelling | None:
+    """Return how messages of this process name arguments, for the processes that it starts."""
+    return _spelling
 
 
 class InputError(ValueError):

@@ -12,8 +12,9 @@ import crossview
 from crossview import Checkpoint, Scoring, ViewEncoder
 from crossview.catalog.learners import find_learner
 from crossview.cli import main
-from crossview.cli.words import as_options, declare
+from crossview.cli.words import Options
 from crossview.comparing.folds.parts import drop_empty_columns
+from crossview.errors import argument, spell_arguments
 from crossview.saving.model_header import read_tables
 
 # columns without a view, of which each test names other ones
@@ -68,11 +69,23 @@ def test_names_with_commas_are_in_double_quotes_in_every_list(tmp_path, monkeypa
     assert read_tables("m.st").columns == {"all": ['e"f', "g h"]}
 
 
-def test_what_describe_says_about_compare_are_options():
-    declare({"ignore": ("--ignore", "--ignore", True)})
-    words = "(in_order=True), groups='the user' or random_folds=True; C=1; ignore='C:\\x'"
-    found = as_options(words)
-    assert found == "(--in-order), --groups 'the user' or --random-folds; C=1; --ignore 'C:\\x'"
+def test_messages_name_arguments_by_options_and_data_as_they_are(table, tmp_path, capsys):
+    lists = {"ignore": ("--ignore", "--ignore", True), "views": ("--view", "--view", True)}
+    spell_arguments(Options({**lists, "cost": ("--cost", "--cost", False)}))
+    try:
+        assert argument(in_order=True) == "--in-order"  # of compare, which describe speaks of
+        assert argument(groups="the user") == "--groups 'the user'"
+        assert argument(ignore='C:\\x,"') == """--ignore '"C:\\x,\"\"\"'"""
+        assert argument(views={"a": "a_*", "b": "b_*"}) == "--view a='a_*' --view b='b_*'"
+        assert argument(cost={"fp": 1, "fn": 2}) == "--cost fp=1,fn=2"
+        assert (argument("ignore"), argument(C=1)) == ("--ignore", "C=1")
+    finally:
+        spell_arguments(None)
+    (tmp_path / "date=2024").mkdir()
+    (tmp_path / "date=2024" / "rows.csv").write_text("a,y\n1,2\n1,2,3\n")
+    status, _, err = run(capsys, "describe", "date=2024/rows.csv", "--label", "y")
+    assert (status, err[0][:43]) == (2, "crossview: error: date=2024/rows.csv, row 1")
+    assert argument(cv=1) == "cv=1"  # the command has ended
 
 
 def test_ngrams_and_tf_idf_are_used_and_carried_on(table, capsys):

@@ -10,6 +10,9 @@ import pytest
 
 from command_line import run
 from crossview import load
+from crossview.cli.words import Options
+from crossview.distributed.cluster import task
+from crossview.errors import argument, spell_arguments
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +87,15 @@ def test_what_does_not_go_with_an_evaluation_on_a_cluster_is_one_line(files, cap
         assert status != 0
         assert len(err) == 1, err
         assert message in err[0]
+
+
+def test_tasks_name_arguments_as_the_process_that_asks(client):
+    try:
+        spell_arguments(Options({"encoding": ("--encoding", "--encoding", False)}))
+        call = task(argument)("encoding")
+        spell_arguments(None)
+        assert client.compute(call).result() == "--encoding"
+        spell_arguments(None)  # its workers are threads of this process
+        assert client.compute(task(argument)("encoding")).result() == "encoding="
+    finally:
+        spell_arguments(None)

@@ -227,5 +227,5 @@ def test_a_worker_says_that_it_compiles(monkeypatch):
 
     monkeypatch.setattr(compiling, "SECONDS_UNTOLD", -1.0)
     monkeypatch.setattr(workers.signal, "signal", lambda *_: None)
-    workers._work(work, Pipe, 1, {})
+    workers._work(work, Pipe, 1, {}, None)
     assert told == ["compiling for this machine, once ...", 1]

@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from crossview.catalog.names import TASKS, check_task, load_object, unknown_name
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 
 # a share of the rows
 DEFAULT_K = 0.1
@@ -220,9 +220,13 @@ def check_metric(
         raise unknown_name("metric", name, known)
     if k is not None and not (name in METRICS and METRICS[name].takes_k):
         takers = " and ".join(metric.name for metric in METRICS.values() if metric.takes_k)
-        raise InputError(f"k={k!r} is for {takers}; leave it out where the metric is {name!r}")
+        raise InputError(
+            f"{argument(k=k)} is for {takers}; leave it out where the metric is {name!r}"
+        )
     if cost is not None and name != "cost":
-        raise InputError(f"cost={cost!r} is for cost; leave it out where the metric is {name!r}")
+        raise InputError(
+            f"{argument(cost=cost)} is for cost; leave it out where the metric is {name!r}"
+        )
     if "k" in own:
         return _with_k(family, own["k"] if k is None else k)
     if family == "f_beta":
@@ -236,8 +240,8 @@ def _with_k(family: str, k: Any) -> str:
     if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
         return f"{family[:-1]}{100.0 * float(k):.12g}%"
     raise InputError(
-        f"k={k!r}; give a whole number of rows, 1 or more, or a share of them between 0 and 1, "
-        f"such as {DEFAULT_K}"
+        f"{argument(k=k)}; give a whole number of rows, 1 or more, or a share of them between 0 "
+        f"and 1, such as {DEFAULT_K}"
     )
 
 

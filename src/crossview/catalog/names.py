@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
-from crossview.errors import InputError, closest_names, type_of
+from crossview.errors import InputError, argument, closest_names, type_of
 
 # task -> the default metric, and the metrics that every table of a comparison shows
 TASKS: dict[str, tuple[str, ...]] = {
@@ -59,7 +59,7 @@ def check_is_name(model: Any) -> None:
     if not isinstance(model, str):
         raise InputError(
             f"a model is given by its name, such as 'pa:squared', and not as {type_of(model)}; "
-            "train takes its parameters as settings=, and an estimator has fit"
+            f"train takes its parameters as {argument('settings')}, and an estimator has fit"
         )
 
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from crossview.cli.loading import as_process
-from crossview.cli.words import as_options, never_fail_to_print
-from crossview.errors import InputError, cannot_import
+from crossview.cli.words import never_fail_to_print
+from crossview.errors import InputError, cannot_import, spell_arguments
 from crossview.lazily import load_without_rarely_used
 from crossview.saving.files import naming
 
@@ -80,7 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = typer.main.get_command(app)
     never_fail_to_print()
     with _ending_cleanly():
-        return _run(command, argv)
+        try:
+            return _run(command, argv)
+        finally:
+            spell_arguments(None)
 
 
 def process() -> NoReturn:
@@ -184,6 +187,5 @@ def _interrupted() -> int:
 
 
 def _refuse(message: str) -> int:
-    words = as_options(" ".join(message.split()))
-    print(f"crossview: error: {words}", file=sys.stderr)
+    print(f"crossview: error: {' '.join(message.split())}", file=sys.stderr)
     return 2

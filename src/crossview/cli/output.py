@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from rich.console import Console
 
 from crossview.cli.options import STANDARD
-from crossview.cli.words import as_options, said
+from crossview.cli.words import said
 from crossview.errors import InputError
 from crossview.saving.files import REPORT, Kind, check_writable, replacing
 
@@ -112,7 +112,7 @@ class Report:
         from crossview.reporting.page.render import report_html
         from crossview.reporting.page.sections import Made
 
-        made = Made(**{"command": self.command, "said": said(), "in_words": as_options, **about})
+        made = Made(**{"command": self.command, "said": said(), **about})
         write_text(self.file, report_html(result, made, **more), REPORT)
         if self.file != STANDARD:
             print(f"wrote {self.file}", file=sys.stderr)

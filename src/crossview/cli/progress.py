@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Column
 
 from crossview.cli.output import make_console
-from crossview.cli.words import as_options, say
+from crossview.cli.words import say
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.errors import (
     FirstDownloadWarning,
@@ -206,7 +206,7 @@ def warnings_as_lines() -> Iterator[None]:
     said = set()
     for one in caught:
         if issubclass(one.category, AS_LINES):
-            if (line := as_options(str(one.message))) not in said:
+            if (line := str(one.message)) not in said:
                 say(f"warning: {line}")
             said.add(line)
         else:

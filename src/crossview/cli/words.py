@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import codecs
 import re
 import shlex
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
-# of the library's messages: what the command line has no words for, and columns of views
-_LIBRARY_ONLY = re.compile(r""",? or views=\{[^}]*\}""")
-_VIEWS = re.compile(r"views=\{([^}]*)\}")
-_VIEW = re.compile(r"'(\w+)': ('[^']*')(?:, )?")
-_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-# whose parts are options of their own
-_SCORING = re.compile(rf"scoring=Scoring\(((?:{_TEXT}|[^()'\"])*)\)")
-_ARGUMENT = re.compile(rf"(?<![\w'-])(\w+)=(?:({_TEXT})|([^\s,;:()]*))")
-# of the command that runs: the options for an argument of the library, and for False, and whether
-# they take a list
-_OPTIONS: dict[str, tuple[str, str, bool]] = {}
+from crossview.errors import spell_arguments
+
 # what other commands say about compare
 _OF_COMPARE = {
     "in_order": ("--in-order", "--in-order", False),
@@ -52,48 +43,42 @@ def in_list(name: str) -> str:
     return name
 
 
-def declare(options: Mapping[str, tuple[str, str, bool]]) -> None:
-    """Set the options of the command: for an argument of the library, and for its value False.
+@dataclass(frozen=True)
+class Options:
+    """Spelling of arguments by the options of a command: ``--cv 1`` for ``cv=1``.
 
-    The third says whether they take a list.
-    """
-    _SAID.clear()
-    _OPTIONS.clear()
-    _OPTIONS.update(options)
-
-
-def as_options(message: str) -> str:
-    """Return a message with options where the library names arguments: ``--cv 1`` for ``cv=1``.
-
-    Arguments for which the command has no option, such as parameters of a model, stay.
+    of: by argument the option, that for False, and whether it takes a list.
     """
 
-    def option(found: re.Match[str]) -> str:
-        known = _OPTIONS.get(found[1]) or _OF_COMPARE.get(found[1])
-        if known is None:
-            return found[0]
+    of: Mapping[str, tuple[str, str, bool]]
+
+    def __call__(self, name: str, *given: Any) -> str | None:
+        """Return an option, with its value if that is known; None where there is none.
+
+        Arguments without an option, such as parameters of a model, stay.
+        """
+        if (known := self.of.get(name) or _OF_COMPARE.get(name)) is None:
+            return None
         on, off, takes_list = known
-        value = found[3]
-        if found[2] is not None:
-            text = found[2][1:-1]
-            with suppress(ValueError, SyntaxError):  # what is quoted may be no literal of Python
-                text = str(ast.literal_eval(found[2]))
-            value = shlex.quote(in_list(text) if takes_list else text)
-        if found[2] is None and value in ("True", "False"):
-            return on if value == "True" else off
-        return f"{on} {value}".rstrip()
+        value = given[0] if given else True
+        if isinstance(value, bool):
+            return on if value else off
+        if isinstance(value, Mapping) and takes_list:
+            return " ".join(f"{on} {key}={shlex.quote(str(one))}" for key, one in value.items())
+        if isinstance(value, Mapping):
+            value = [f"{key}={one}" for key, one in value.items()]
+        names = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
+        return f"{on} {shlex.quote(','.join(map(in_list, names) if takes_list else names))}"
 
-    def views(found: re.Match[str]) -> str:
-        return _VIEW.sub(r"--view \1=\2 ", found[1]).rstrip()
 
-    message = _VIEWS.sub(views, _LIBRARY_ONLY.sub("", message))
-    message = _SCORING.sub(r"\1", message)
-    return _ARGUMENT.sub(option, message)
+def declare(options: Mapping[str, tuple[str, str, bool]]) -> None:
+    """Let messages name the options of a command, which has said nothing yet."""
+    _SAID.clear()
+    spell_arguments(Options(options))
 
 
 def say(line: str) -> None:
-    """Write a line about the rows, with options for arguments; a page has it, too."""
-    line = as_options(line)
+    """Write a line about the rows; a page has it, too."""
     print(f"crossview: {line}", file=sys.stderr)
     _SAID.append(line.removeprefix("warning: "))
 

@@ -29,7 +29,7 @@ from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import encoder_of_users, encoder_with_views, open_labeled
 from crossview.data.row_columns import check_seed, read_groups
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, argument, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
@@ -37,11 +37,6 @@ from crossview.views import check_rows
 
 # seconds
 DEFAULT_BUDGET = 60.0
-# where users are compared
-IN_ORDER = (
-    "rows are predicted, then learned, in the order of the source; time= names a column of times, "
-    "and in_order=True says that they are in order"
-)
 
 
 @document_parameters(SHARED)
@@ -283,7 +278,9 @@ def compare(
     if task is not None:
         scoring.check_task(check_task(task))
     if encoder.max_users is not None:
-        raise InputError(f"max_users={encoder.max_users} is for train; compare knows all users")
+        raise InputError(
+            f"{argument(max_users=encoder.max_users)} is for train; compare knows all users"
+        )
     progressive = progressive or encoder.per is not None
     if progressive:
         if extend is not None:
@@ -296,14 +293,17 @@ def compare(
     given = {"groups": groups is not None, "in_order": in_order, "time": time is not None}
     if random_folds and any(given.values()):
         said = next(name for name, is_given in given.items() if is_given)
-        raise InputError(f"random_folds= and {said}= contradict each other; leave one of them out")
+        raise InputError(
+            f"{argument('random_folds')} and {argument(said)} contradict each other; leave one of "
+            "them out"
+        )
     check_seed(seed)
     if n_jobs == 0:
-        raise InputError("n_jobs=0; give 1 or more, or -1 for one per core")
+        raise InputError(f"{argument(n_jobs=0)}; give 1 or more, or -1 for one per core")
     if not rope >= 0.0:
-        raise InputError(f"rope={rope}; give 0 or more")
+        raise InputError(f"{argument(rope=rope)}; give 0 or more")
     if budget is not None and not budget > 0.0:
-        raise InputError(f"budget={budget}; give seconds, or None for whatever it takes")
+        raise InputError(f"{argument(budget=budget)}; give seconds, or None for whatever it takes")
     per_row = {"groups": groups, "weight": weight, "time": time}
     X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row)
     check_rows(X, groups=groups)
@@ -314,7 +314,9 @@ def compare(
     scoring.check_task(source.task)
     _check_options(source.task, grid or {}, epochs, progressive)
     if ablate and source.layout.n_views == 1:
-        raise InputError(f"ablate= takes views away, and there is one, {source.layout.names[0]!r}")
+        raise InputError(
+            f"{argument('ablate')} takes views away, and there is one, {source.layout.names[0]!r}"
+        )
     if progressive:
         source.settle_bins(streamed=True)
     predicted = make_problem(
@@ -341,7 +343,11 @@ def compare(
             answer = compare_users(run, open_as, encoder.per, models, rope, observer)
             answer.category_views = view_for(encoder.views, names, encoder.per)
             if not (in_order or time is not None):
-                answer.warnings.append(IN_ORDER)
+                answer.warnings.append(
+                    "rows are predicted, then learned, in the order of the source; "
+                    f"{argument('time')} names a column of times, and {argument(in_order=True)} "
+                    "says that they are in order"
+                )
             return answer
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
@@ -356,7 +362,9 @@ def compare(
     column = groups if isinstance(groups, str) else None
     if isinstance(groups, str):
         if not source.has_columns:
-            raise InputError(f"groups={groups!r} names a column, and X has views; give an array")
+            raise InputError(
+                f"{argument(groups=groups)} names a column, and X has views; give an array"
+            )
         groups = read_groups(source.table, groups)
     groups = None if groups is None else np.asarray(groups)
     protocol = Protocol(cv, repeats, groups, in_order or time is not None)
@@ -383,7 +391,7 @@ def _check_options(
         if name not in tuned:
             raise InputError(f"grid= names {name!r}{closest_names(name, tuned)}")
     if epochs is not None and (epochs < 1 or (progressive and epochs > 1)):
-        raise InputError(f"epochs={epochs}; give 1 or more, and 1 where progressive")
+        raise InputError(f"{argument(epochs=epochs)}; give 1 or more, and 1 where progressive")
 
 
 def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
@@ -392,6 +400,6 @@ def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
         default = _DEFAULTS[name].default
         if value is not None and (default is None or value != default):
             raise InputError(
-                f"{name}= is for a comparison by folds; leave it out, or leave out "
-                "progressive and per="
+                f"{argument(name)} is for a comparison by folds; leave it out, or leave out "
+                f"progressive and {argument('per')}"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crossview.comparing.ranking import ComparisonRow, Ranking
+from crossview.errors import argument
 from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import in_digits
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
@@ -90,7 +91,7 @@ def _about_later(c: Ranking) -> list[str]:
     return [
         f"later rows are predicted worse: {row.model} has {values} on the folds in order; expect "
         "the last value, and not the mean, on new rows; where the data drift, "
-        "--progressive, in Python progressive=True, compares models that follow them"
+        f"{argument(progressive=True)} compares models that follow them"
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, cannot_import
+from crossview.errors import InputError, argument, cannot_import
 from crossview.views import flat_columns
 
 
@@ -240,7 +240,8 @@ def _explain(error: Exception, file: str | None, header_lines: int) -> InputErro
         return InputError(f"out of memory ({first_line(error)}); let the process have more")
     if "Invalid unicode" in text:  # in a query: files are converted
         return InputError(
-            "reads text that is not UTF-8; name the file itself, with encoding=", file=file
+            f"reads text that is not UTF-8; name the file itself, with {argument('encoding')}",
+            file=file,
         )
     if line is None:
         return InputError(first_line(error), file=file)

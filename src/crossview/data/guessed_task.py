@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.catalog.names import check_task
 from crossview.data.source import Source
-from crossview.errors import GuessWarning
+from crossview.errors import GuessWarning, argument
 
 # values that whole numbers take: from FEW on they are classes only if they count from 0 or 1, from
 # MANY on not surely, and from MOST on hardly
@@ -48,7 +48,9 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
 
 
 def _warn(words: str, other: str) -> None:
-    warnings.warn(f"{words}; if that is wrong, give task={other!r}", GuessWarning, stacklevel=3)
+    warnings.warn(
+        f"{words}; if that is wrong, give {argument(task=other)}", GuessWarning, stacklevel=3
+    )
 
 
 def _is_number(label: Any) -> bool:

@@ -43,7 +43,7 @@ from crossview.data.rows_read import RowsRead, hash_of
 from crossview.data.shuffle import Shuffled, regroup, take_in_order
 from crossview.data.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.labels import has_label, rows_per_class
 from crossview.views import MultiView, ViewLayout
 
@@ -201,7 +201,9 @@ class LabeledSource:
             return
         if isinstance(weight, str):
             what = "X is a MultiView" if self.in_memory else "the file holds views"
-            raise InputError(f"{what} and has no column {weight!r}; give weight= as an array")
+            raise InputError(
+                f"{what} and has no column {weight!r}; give {argument('weight')} as an array"
+            )
         if self.in_memory and (isinstance(y, str) or y is None):
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
         if not self.in_memory and y is not None:

@@ -15,7 +15,7 @@ from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
 from crossview.data.table_columns import RECOGNIZED, check_label
-from crossview.errors import InputError, type_of
+from crossview.errors import InputError, argument, type_of
 from crossview.views import MultiView, check_rows
 
 # parameters of an encoder that files of rows with views take
@@ -44,22 +44,26 @@ def open_labeled(
     if not rows.has_columns:
         what = "X is a MultiView and" if rows.in_memory else "the file"
         if views is not None and isinstance(source, MultiView | Source):
-            raise InputError(f"{what} names its views; leave views= at None")
+            raise InputError(f"{what} names its views; leave {argument('views')} at None")
         taken = ("scale_views",) if isinstance(source, MultiView) else _OF_FILES
         for name in given_parameters(encoder):
             if name == "ignore":
-                raise InputError(f"{what} has no columns; ignore= is for tables")
+                raise InputError(f"{what} has no columns; {argument('ignore')} is for tables")
             if name not in taken:
-                raise InputError(f"{what} has columns that are encoded already; leave {name}= out")
+                raise InputError(
+                    f"{what} has columns that are encoded already; leave {argument(name)} out"
+                )
         if options.get("time") is not None:
-            raise InputError(f"{what} has no column {options['time']!r}; time= is for tables")
+            raise InputError(
+                f"{what} has no column {options['time']!r}; {argument('time')} is for tables"
+            )
         if of_model is None:
             rows.check_views()
         for_rows = ("task", "unlabeled", "classes", "weight")
         known = {key: options[key] for key in for_rows if key in options}
         return LabeledSource(rows, y, scale_views=encoder.scale_views, **known)
     if y is None:
-        raise InputError("which column is the label? Name it: y='COLUMN'")
+        raise InputError(f"which column is the label? Name it: {argument(y='COLUMN')}")
     encoder.check_params()
     encoding = encoder.get_params()
     if encoding["dialect"] is None:
@@ -78,7 +82,7 @@ def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
         raise InputError(f"encoder= is {type_of(encoder)}; give a ViewEncoder")
     own = ViewEncoder() if encoder is None else clone(encoder)
     if views is not None and own.views is not None:
-        raise InputError("views= and encoder= both name views; leave one of them out")
+        raise InputError(f"{argument('views')} and encoder= both name views; leave one of them out")
     return own if views is None else own.set_params(views=views)
 
 
@@ -137,7 +141,9 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
     if not rows.has_columns:
         raise InputError("the model reads the columns of a table, and X holds views")
     if y is None:  # the first rows had an array
-        raise InputError("the model has no name of a label column; give the labels, or name it: y=")
+        raise InputError(
+            f"the model has no name of a label column; give the labels, or name it: {argument('y')}"
+        )
     if isinstance(y, str):
         check_label(rows, y, encoder.view_columns())
     known = set(rows.column_names)

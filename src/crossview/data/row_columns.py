@@ -13,7 +13,7 @@ from crossview.catalog.learners import LEARNERS
 from crossview.data.arrow import codes_of, is_number, labels_as, numbers_of
 from crossview.data.encoding.dates import as_times, check_format, is_text
 from crossview.data.source import Batch, Source
-from crossview.errors import GuessWarning, InputError, some_names
+from crossview.errors import GuessWarning, InputError, argument, some_names
 from crossview.labels import MAX_WEIGHT, has_label, known_labels
 from crossview.views import MultiView
 
@@ -78,7 +78,7 @@ def with_label(
 def missing_label() -> str:
     """Return what to do where a label is missing, for learners that need one."""
     names = dict.fromkeys(entry.name for entry in LEARNERS if entry.learns_unlabeled)
-    models = " or ".join(f"model={name!r}" for name in names)
+    models = " or ".join(argument(model=name) for name in names)
     return f"leave the row out, label it, or use {models}, which learns from unlabeled rows"
 
 
@@ -111,8 +111,8 @@ def check_classes(
             isinstance(value, float) and value.is_integer() and abs(value) <= MAX_WHOLE
         ):
             raise InputError(
-                f"{value!r} is not a class; labels are text, whole numbers or booleans "
-                "(a number to predict: task='regression')",
+                f"{value!r} is not a class; labels are text, whole numbers or booleans (a number "
+                f"to predict: {argument(task='regression')})",
                 column=label,
             )
         if isinstance(value, int) and not -(2**63) <= value < 2**63:  # NumPy would round it
@@ -134,8 +134,8 @@ def check_classes(
         raise InputError(f"the label {what}{more}; a classifier needs two or more", column=label)
     if len(found) > MOST_CLASSES:
         raise InputError(
-            f"the label takes {len(found)} values; there may be {MOST_CLASSES} classes at most "
-            "(a number to predict: task='regression')",
+            f"the label takes {len(found)} values; there may be {MOST_CLASSES} classes at most (a "
+            f"number to predict: {argument(task='regression')})",
             column=label,
         )
     if words := about_alike(found):
@@ -171,7 +171,7 @@ def share_long(labels: np.ndarray) -> np.ndarray:
 def check_seed(seed: int) -> None:
     """Raise an error for a seed that the generators of random numbers do not take."""
     if not 0 <= seed <= MAX_SEED:
-        raise InputError(f"seed={seed}; give a whole number from 0 to {MAX_SEED}")
+        raise InputError(f"{argument(seed=seed)}; give a whole number from 0 to {MAX_SEED}")
 
 
 def read_targets(y: Any, unlabeled: bool = False) -> np.ndarray:
@@ -218,7 +218,7 @@ def explain_target(value: Any) -> str:
         )
     return (
         f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); leave the row out, "
-        "correct it, or predict classes (task='classification')"
+        f"correct it, or predict classes ({argument(task='classification')})"
     )
 
 
@@ -227,7 +227,7 @@ def _explain_unknown(label: Any, classes: np.ndarray) -> str:
     names = some_names(classes.tolist())
     return (
         f"label {label!r} is not among the classes {names}; leave its rows out, or name all that "
-        "may come when training begins: classes="
+        f"may come when training begins: {argument('classes')}"
     )
 
 
@@ -389,7 +389,7 @@ def format_of_times(table: Source, name: str, *, given: bool = True) -> str:
     found = table.find_dates([name]).get(name)
     how = f"convert it in a query, for example with strptime({name}, '%d/%m/%Y')"
     if given:
-        how = f"give the format, as in date='{name}=%d/%m/%Y', or {how}"
+        how = f"give the format, as in {argument(date=f'{name}=%d/%m/%Y')}, or {how}"
     if found is None:
         raise InputError(f"holds text that is not a date in every row; {how}", column=name)
     if found.other is not None:
@@ -403,9 +403,11 @@ def check_weights(weight: Any) -> np.ndarray:
     try:
         numbers = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("weight= holds something that is no number") from None
+        raise InputError(f"{argument('weight')} holds something that is no number") from None
     if numbers.ndim != 1:
-        raise InputError(f"weight= has {numbers.ndim} dimensions; give one number per row")
+        raise InputError(
+            f"{argument('weight')} has {numbers.ndim} dimensions; give one number per row"
+        )
     _check_weights(numbers)
     return numbers
 

@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 
 # rows that take more than this are shuffled by blocks
 MAX_BYTES = 512 * 2**20
@@ -134,8 +134,8 @@ def take_in_order(
     buffer = _Buffer(batches, np.inf if in_memory else MAX_BYTES)
     if not buffer.exhausted:
         raise InputError(
-            f"the rows take more than {MAX_BYTES / 2**20:,.0f} MB, and are sorted by time= in "
-            "memory; leave it out, and give a query with ORDER BY"
+            f"the rows take more than {MAX_BYTES / 2**20:,.0f} MB, and are sorted by "
+            f"{argument('time')} in memory; leave it out, and give a query with ORDER BY"
         )
     if buffer.batches:
         rows = type(buffer.batches[0]).join(buffer.batches).packed()

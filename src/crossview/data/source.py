@@ -71,7 +71,7 @@ from crossview.data.readers.duck import matching_files, named_files
 from crossview.data.readers.find import find_reader, is_query
 from crossview.data.readers.nested import columns_of_fields, fields_as_columns
 from crossview.data.readers.unchanged import UnchangedFiles
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, argument, closest_names
 from crossview.labels import has_label, whole_labels
 from crossview.views import MultiView, ViewLayout
 
@@ -619,7 +619,7 @@ def open_table(
         with files.reading():
             opened = load_object(reader.path)(content)
     else:
-        names = ", ".join(f"{name}=" for name in CsvFormat._fields)
+        names = ", ".join(map(argument, CsvFormat._fields))
         raise InputError(
             f"{names} are about CSV files; in a query say read_csv('a.csv', nullstr='NA')"
         )
@@ -701,7 +701,9 @@ def open_rows(
     if reader.takes_views:
         how = {"views": views, "hash_bits": hash_bits, "tags": tags}
     elif views is not None:
-        raise InputError("the file names its views; leave views= at None", file=content[0])
+        raise InputError(
+            f"the file names its views; leave {argument('views')} at None", file=content[0]
+        )
     files = UnchangedFiles(content)
     with files.reading():
         opened = load_object(reader.path)(content, **how)

@@ -20,7 +20,7 @@ from crossview.data.encoding.view_columns import (
     split_form,
 )
 from crossview.data.source import Source
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, argument, closest_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def predictors(
     in_no_view = match_ignored(ignored, stream.column_names)
     if per is not None and per in (label, *in_no_view):
         what = "the label" if per == label else "in no view"
-        raise InputError(f"is {what}, so it is not the column of per=", column=per)
+        raise InputError(f"is {what}, so it is not the column of {argument('per')}", column=per)
     left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)} - {per}
     return stream.select([n for n in stream.column_names if n not in left_out]).without_rows()
 
@@ -157,9 +157,6 @@ def recognized(
     return Recognized(dates, texts, sparse)
 
 
-_ABOUT_CSV = "; is it written in another way? Say how by delimiter=, encoding= or header=False"
-
-
 class ColumnsOfModel(NamedTuple):
     """The columns of a model that a table has (``here``), and what is missing.
 
@@ -175,7 +172,7 @@ class ColumnsOfModel(NamedTuple):
 def check_missing_columns(missing_columns: str) -> None:
     """Raise an error for what is no way to take a missing column."""
     if missing_columns not in ("error", "null"):
-        raise InputError(f"missing_columns={missing_columns!r}; give error or null")
+        raise InputError(f"{argument(missing_columns=missing_columns)}; give error or null")
 
 
 def columns_of_model(
@@ -192,7 +189,12 @@ def columns_of_model(
             for view, group in views.items()
             if any(f"{view}__{name}" in group for name in known)
         ]
-        fix = "" if table.dialect is None else _ABOUT_CSV
+        fix = (
+            f"; is it written in another way? Say how by {argument('delimiter')}, "
+            f"{argument('encoding')} or {argument(header=False)}"
+            if table.dialect is not None
+            else ""
+        )
         if own:
             fix = f"; name its view: --source {own[0]}=FILE, in Python {{{own[0]!r}: table}}"
         raise InputError(
@@ -205,5 +207,6 @@ def columns_of_model(
     nulls = [column for column in wanted if column not in known]
     if nulls and missing_columns == "error":
         near = closest_names(nulls[0], table.column_names)
-        raise InputError(f"no column {nulls[0]!r}{near}; without it: missing_columns='null'")
+        without = argument(missing_columns="null")
+        raise InputError(f"no column {nulls[0]!r}{near}; without it: {without}")
     return ColumnsOfModel([column for column in wanted if column in known], absent, nulls)

@@ -42,7 +42,7 @@ from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.data.summaries.table import TableSummary
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.describing.views import ViewDescription, describe_views
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def describe_columns(
             raise InputError(f"{what}; leave the label out", file=table.file)
         options = {**(kinds or {}), "ignore": ignore, "time": time, "weight": weight}
         if said := [name for name, value in options.items() if value is not None and len(value)]:
-            raise InputError(f"{said[0]}= is about columns, and X has views; leave it out")
+            raise InputError(f"{argument(said[0])} is about columns, and X has views; leave it out")
         return Description(**describe_views(table))
     label = y if isinstance(y, str) else None
     task = "classification" if y is None else task_of(task, table, y)
@@ -340,7 +340,9 @@ def describe_columns(
     texts = [name for name, kind in declared.items() if kind == "text"]
     grouped = columns_of_views(views, names, texts) if names else {}
     if list(grouped) == [ALL] and views is None and (several := suggested_views(names)):
-        about.append(f"all columns are one view; their names suggest several: views={several}")
+        about.append(
+            f"all columns are one view; their names suggest several: {argument(views=several)}"
+        )
     about += _about_names(table)
     if alone and views is None and y is not None:
         about += about_unused(names)
@@ -368,9 +370,12 @@ def _about_names(table: Source) -> list[str]:
     names = table.column_names
     if len(names) > 1 and all(re.fullmatch(r"[-+]?\d*\.?\d+", name) for name in names):
         some = ", ".join(names[:3])
-        return [f"the names of the columns ({some}, ...) look like a row: header=False"]
+        return [f"the names of the columns ({some}, ...) look like a row: {argument(header=False)}"]
     if len(names) == 1 and table.files:
-        return [f"there is one column, {names[0]!r}; is there another delimiter? delimiter=';'"]
+        return [
+            f"there is one column, {names[0]!r}; is there another delimiter? "
+            f"{argument(delimiter=';')}"
+        ]
     return []
 
 
@@ -520,9 +525,10 @@ class _Pass(TableSummary):
             yield f"{percent(self.target.n_missing, n_rows)} of the rows have no label"
         if not self.target.usable:
             yield (
-                "is no number; to predict a class: task='classification'"
+                f"is no number; to predict a class: {argument(task='classification')}"
                 if self.target.numbers
-                else "has more than 1,000 different values; to predict a number: task='regression'"
+                else "has more than 1,000 different values; to predict a number: "
+                f"{argument(task='regression')}"
             )
             return
         classes = [] if self.target.numbers else sorted(self.target.classes, key=str)
@@ -556,10 +562,10 @@ class _Pass(TableSummary):
         if many and sentences:
             yield (
                 f"a category of {different} values, with {words:.0f} words on average; free text? "
-                f"text={one.name!r}"
+                f"{argument(text=one.name)}"
             )
         elif one.distinct is not None and one.distinct >= NEARLY_ALL * present and present >= 100:
-            words_count = f"if its words count: text={one.name!r}; otherwise "
+            words_count = f"if its words count: {argument(text=one.name)}; otherwise "
             yield (
                 "different in nearly every row, so it tells nothing about new rows by itself; "
                 f"{words_count if words >= SEVERAL_WORDS else ''}{LEAVE_OUT}"
@@ -582,7 +588,7 @@ class _Pass(TableSummary):
         (fits,) = formats.values()
         most = int(np.argmax(np.where(fits, -1, summary.counts(self.target))))
         value = summary.values[most].as_py()
-        return f"{words}, the others {value!r} or the like: null={value!r}"
+        return f"{words}, the others {value!r} or the like: {argument(null=value)}"
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str:
         """Return the warning about text that looks like numbers."""
@@ -597,14 +603,14 @@ class _Pass(TableSummary):
         fixes = []
         if like.decimal_comma:
             words += " with a decimal comma"
-            fixes.append("decimal=','")
+            fixes.append(argument(decimal=","))
         others = self._no_numbers(summary)
         if others:
             (value, count), *rest = others
             some = f"{value!r} ({percent(count, present)})" + (", ..." if rest else "")
             words += f", the others are {some}"
-            fixes.append(f"null={value!r}")
-        return f"{words}: {' '.join(fixes or [f'numeric={summary.name!r}'])}"
+            fixes.append(argument(null=value))
+        return f"{words}: {' '.join(fixes or [argument(numeric=summary.name)])}"
 
     def _no_numbers(self, summary: ValueSummary) -> list[tuple[str, int]]:
         """The frequent values that are no numbers."""
@@ -618,7 +624,7 @@ class _Pass(TableSummary):
         if self.moments.n_nan[c]:
             yield (
                 f"{NOT_FINITE} in {_rows(self.moments.n_nan[c])}, which is no missing value: "
-                "null='nan'"
+                f"{argument(null='nan')}"
             )
         if self.moments.n_too_large[c]:
             yield (
@@ -638,12 +644,12 @@ class _Pass(TableSummary):
         elif is_identifier(one.name) and (one.distinct or MOST_DISTINCT) > 2:
             yield (
                 "whole numbers by the name of an identifier; are they categories? "
-                f"categorical={one.name!r}"
+                f"{argument(categorical=one.name)}"
             )
         elif one.minimum in (0, 1) and one.distinct == n_between >= MANY_IN_A_ROW:
             yield (
                 f"each whole number up to {one.maximum:.0f}, as of identifiers; are they "
-                f"categories? categorical={one.name!r}"
+                f"categories? {argument(categorical=one.name)}"
             )
 
 
@@ -651,7 +657,7 @@ def explain_open_format(column: str, found: DateFormat) -> str:
     """Return how the dates of a column are read, where its values do not say it."""
     return (
         f"its dates are read as {found.format}, and {found.other} fits as well: "
-        f"date='{column}={found.other}'"
+        f"{argument(date=f'{column}={found.other}')}"
     )
 
 
@@ -709,7 +715,7 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
     """The argument that leaves a few columns out, where the words say that it is to be done."""
     if not words.endswith(LEAVE_OUT) or len(names) > most:
         return ""
-    return ": " + " ".join(f"ignore={name!r}" for name in names)
+    return ": " + " ".join(argument(ignore=name) for name in names)
 
 
 def _is_number(value: str) -> bool:

@@ -9,11 +9,11 @@ import contextlib
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from crossview.errors import InputError, type_of
+from crossview.errors import InputError, Spelling, argument_spelling, spell_arguments, type_of
 
 _LOCAL = re.compile(r"local:(\d+)")
 # a scheduler that is there answers within it
@@ -122,12 +122,22 @@ def share(client: Any, value: Any) -> Any:
         return client.submit(_identity, value, pure=False)
 
 
-def compute(client: Any, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return futures of calls, whose arguments may hold futures and delayed values."""
+def task(function: Callable[..., Any]) -> Any:
+    """Return a function that makes tasks, whose errors name arguments as this process does."""
     from dask.delayed import delayed
 
-    task = delayed(function, pure=False)
-    return list(client.compute([task(*arguments) for arguments in calls], retries=RETRIES))
+    return partial(delayed(_spelled, pure=False), argument_spelling(), function)
+
+
+def _spelled(spelling: Spelling | None, function: Callable[..., Any], *arguments: Any) -> Any:
+    spell_arguments(spelling)
+    return function(*arguments)
+
+
+def compute(client: Any, function: Callable[..., Any], calls: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return futures of calls, whose arguments may hold futures and delayed values."""
+    call = task(function)
+    return list(client.compute([call(*arguments) for arguments in calls], retries=RETRIES))
 
 
 def merge_in_tree(parts: Sequence[Any], join: Callable[[Sequence[Any]], Any]) -> Any:
@@ -143,8 +153,8 @@ def compute_sum(
     """Return the sum of what calls return, added on the workers."""
     from dask.delayed import delayed
 
-    task, join = delayed(function, pure=False), delayed(_sum, pure=False)
-    sums = [merge_in_tree([task(*one) for one in calls], join) for calls in partitions]
+    call, join = task(function), delayed(_sum, pure=False)
+    sums = [merge_in_tree([call(*one) for one in calls], join) for calls in partitions]
     return client.compute(merge_in_tree(sums, join), retries=RETRIES).result()
 
 

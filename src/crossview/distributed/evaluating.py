@@ -22,7 +22,7 @@ from crossview.distributed.sources import (
     is_dask_frame,
     open_frame,
 )
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.evaluating.counting import ROWS_FOR_SCALE, Counts, RowCounter, Start, start_of
 from crossview.evaluating.evaluate import evaluate as evaluate_here
 from crossview.evaluating.evaluate import make_evaluation, nothing_to_evaluate
@@ -145,7 +145,7 @@ def evaluate(
 def _check(y: Any, options: dict[str, Any]) -> None:
     """Refuse what `crossview.evaluate` has not, or has for one machine only."""
     if y is not None and not isinstance(y, str):
-        raise InputError("y= is the name of a column where workers read the rows")
+        raise InputError(f"{argument('y')} is the name of a column where workers read the rows")
     known = inspect.signature(evaluate_here).parameters
     for name in options:
         if name not in known:

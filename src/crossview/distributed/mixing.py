@@ -14,7 +14,7 @@ from operator import getitem
 from typing import Any, NamedTuple, Protocol
 
 from crossview.data.row_sketch import RowSketch
-from crossview.distributed.cluster import RETRIES, compute, merge_in_tree, share
+from crossview.distributed.cluster import RETRIES, compute, merge_in_tree, share, task
 from crossview.distributed.sources import cut_evenly
 from crossview.errors import InputError
 from crossview.merging import merge
@@ -123,7 +123,7 @@ class Mixer:
         from dask.delayed import delayed
 
         self.client.replicate([common])  # a worker that learns is slow to pass it on
-        learn = delayed(self.work.learn, pure=False)
+        learn = task(self.work.learn)
         join = delayed(merge_learned, pure=False)
         parts = []
         for k, blocks in enumerate(self.partitions):

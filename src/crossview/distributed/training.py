@@ -35,7 +35,7 @@ from crossview.distributed.sources import (
     open_source,
 )
 from crossview.distributed.svm import fit_in_memory
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save
 from crossview.saving.pipelines import pipeline, steps
@@ -135,8 +135,8 @@ def train(
     encoder = encoder_with_views(options["encoder"], options["views"])
     if encoder.max_users is not None:
         raise InputError(
-            f"max_users={encoder.max_users} drops who was not seen for longest, which no worker "
-            "knows of all rows; leave it out, or train in one process"
+            f"{argument(max_users=encoder.max_users)} drops who was not seen for longest, which "
+            "no worker knows of all rows; leave it out, or train in one process"
         )
     stream, frames = open_source(X, views=encoder.views, hash_bits=encoder.hash_bits)
     job, n = _job(stream, frames, y, client, n_partitions, encoder, options)
@@ -194,11 +194,13 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     known = inspect.signature(train_here).parameters
     for name in options:
         if name in NOT_DISTRIBUTED:
-            raise InputError(f"{name}= does not apply on a Dask cluster; leave it out")
+            raise InputError(f"{argument(name)} does not apply on a Dask cluster; leave it out")
         if name not in known or name in ("X", "y", "output", "observer"):
             raise InputError(f"train has no option {name!r}")
     if options.get("weight") is not None and not isinstance(options["weight"], str):
-        raise InputError("weight= is the name of a column where workers read the rows")
+        raise InputError(
+            f"{argument('weight')} is the name of a column where workers read the rows"
+        )
     return {name: options.get(name, one.default) for name, one in known.items()}
 
 
@@ -243,7 +245,9 @@ def _job(
         if frames:
             rows["recognize"] = ()
     elif options["weight"] is not None:
-        raise InputError("weight= names a column, and the files hold rows with their weights")
+        raise InputError(
+            f"{argument('weight')} names a column, and the files hold rows with their weights"
+        )
     else:
         encoder.set_params(views=None)
     scoring = Scoring.of(options["scoring"])

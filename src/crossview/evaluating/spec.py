@@ -13,7 +13,7 @@ from crossview.catalog.names import SYMMETRIC
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.row_columns import Located
 from crossview.data.source import Source, open_table
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, argument, closest_names
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
 from crossview.scoring.fitted_model import ClassLabels, FittedModel, ModelRows, NumberLabels
@@ -142,7 +142,7 @@ def open_rows_to_evaluate(
     label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
     if y is None and not isinstance(label, str):
         raise InputError(
-            "which column is the label? The model does not say it; name it: y='COLUMN'"
+            f"which column is the label? The model does not say it; name it: {argument(y='COLUMN')}"
         )
     table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)
@@ -190,6 +190,7 @@ def window_of_rows(window: Any, time: str | None) -> ByRows | None:
         return ByRows(int(width), time)
     if time is None:
         raise InputError(
-            f"window={str(window)!r} is a time, so it needs time=, the column of the times"
+            f"{argument(window=str(window))} is a time, so it needs {argument('time')}, the "
+            "column of the times"
         )
     return None

@@ -12,7 +12,7 @@ from crossview.data.arrow import is_number, numbers_of
 from crossview.data.encoding.dates import as_times, is_text
 from crossview.data.row_columns import format_of_times
 from crossview.data.source import Source
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 
 MOST_WINDOWS = 500
 # windows where no width is given: about
@@ -44,8 +44,8 @@ def parse_window(window: Any) -> tuple[str, float]:
         kind = "seconds" if found is not None and found[2] else "rows"
     if not width > 0.0 or (kind == "rows" and width != int(width)):
         raise InputError(
-            f"window={str(window)!r}; give a time, such as 1d, 6h or 30min, or a number of rows, "
-            "such as 10000"
+            f"{argument(window=str(window))}; give a time, such as 1d, 6h or 30min, or a number "
+            "of rows, such as 10000"
         )
     return kind, width
 
@@ -72,7 +72,7 @@ class ByRows:
         """Raise an error where so many rows make too many windows."""
         if n_rows / self.width > MOST_WINDOWS:
             raise InputError(
-                f"window={self.width} makes {n_rows / self.width:,.0f} windows, and "
+                f"{argument(window=self.width)} makes {n_rows / self.width:,.0f} windows, and "
                 f"{MOST_WINDOWS} is the most; take a wider one"
             )
 
@@ -147,16 +147,16 @@ class TimeRange:
         width = _width(low, high, dates, self.column) if window is None else parse_window(window)[1]
         if window is not None and not dates:
             raise InputError(
-                f"holds numbers that are no Unix time, and window={str(window)!r} is a time; give "
-                "a number of rows, or leave the window out",
+                f"holds numbers that are no Unix time, and {argument(window=str(window))} is a "
+                "time; give a number of rows, or leave the window out",
                 column=self.column,
             )
         offset = _MONDAY if dates and width % (7 * DAY) == 0 else 0.0
         first = np.floor((low - offset) / width) * width + offset
         if (high - first) / width > MOST_WINDOWS:
             raise InputError(
-                f"window={str(window)!r} makes {(high - first) / width + 1:,.0f} windows, and "
-                f"{MOST_WINDOWS} is the most; take a wider one",
+                f"{argument(window=str(window))} makes {(high - first) / width + 1:,.0f} windows, "
+                f"and {MOST_WINDOWS} is the most; take a wider one",
                 column=self.column,
             )
         return ByTime(self.column, float(first), width, dates, self._format)

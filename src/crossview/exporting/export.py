@@ -15,7 +15,7 @@ from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.hashing import bytes_of, hash_strings
 from crossview.data.source import input_files
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.exporting.checking import (
     Difference,
     answers,
@@ -149,11 +149,18 @@ def export(
     target = target_of(path)
     options = _options(target, {"dialect": dialect, "table": table, "keep": keep})
     if categories is not None and target.answers is None:
-        raise InputError(f"categories= is for .sql and .onnx; {target.name} hashes them itself")
+        raise InputError(
+            f"{argument('categories')} is for .sql and .onnx; {target.name} hashes them itself"
+        )
     if prune and rows is None:
-        raise InputError("prune=True needs rows with labels, which say what matters: give rows=")
+        raise InputError(
+            f"{argument(prune=True)} needs rows with labels, which say what matters: give "
+            f"{argument('rows')}"
+        )
     if label is not None and not prune:
-        raise InputError(f"label={label!r} is for prune=True, which is not there")
+        raise InputError(
+            f"{argument(label=label)} is for {argument(prune=True)}, which is not there"
+        )
     inputs = [model] if isinstance(model, str | os.PathLike) else []
     inputs += [file for one in (rows, categories) if one is not None for file in input_files(one)]
     check_writable(path, EXPORTED, inputs)
@@ -214,10 +221,12 @@ def labeled_rows(
     """
     label = label or fitted.info.get("label")
     if label is None:
-        raise InputError("the model does not say which column has the labels; give label=")
+        raise InputError(
+            f"the model does not say which column has the labels; give {argument('label')}"
+        )
     rows, labels = _read(source, fitted, label)
     if not rows:
-        raise InputError(f"no row has a label in {label!r}, and prune=True needs some")
+        raise InputError(f"no row has a label in {label!r}, and {argument(prune=True)} needs some")
     return rows, labels
 
 
@@ -225,7 +234,9 @@ def categories_of(source: Any, plan: Plan, fitted: FittedModel) -> dict[str, dic
     """Return the names of all categories of a source, by view, and their slots."""
     encoder = plan.encoder
     if not isinstance(encoder, TableEncoder):
-        raise InputError("categories= are for models of tables; leave it out", file=fitted.file)
+        raise InputError(
+            f"{argument('categories')} are for models of tables; leave it out", file=fitted.file
+        )
     hashed = [(view, one) for view in encoder.views for one in view.hashed]
     found: dict[str, dict[str, int]] = {view.name: {} for view in encoder.views}
     for _, _, batch in fitted.open(source):
@@ -247,7 +258,9 @@ def _read(
 ) -> tuple[list[dict[str, Any]], list[Any]]:
     """Return at most 2,000 rows of a source, evenly spaced, as mappings, and their labels."""
     if not isinstance(fitted.encoder, ViewEncoder):
-        raise InputError("rows= are for models of tables; leave it out", file=fitted.file)
+        raise InputError(
+            f"{argument('rows')} are for models of tables; leave it out", file=fitted.file
+        )
     keep = [] if label is None else [label]
     reader = NumberLabels(label) if fitted.classes is None else ClassLabels(fitted.classes, label)
     known = fitted.encoder.kinds()

@@ -15,7 +15,7 @@ from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import with_row_location
 from crossview.data.source import Source, input_files
 from crossview.data.writers.tables import check_table, writing
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
 from crossview.scoring.fitted_model import FittedModel
 from crossview.scoring.problems import gives_probabilities
@@ -205,7 +205,9 @@ class Predictions:
         self._learner, self._classes = fitted.learner, fitted.classes
         if explain is not None:
             if not (isinstance(explain, int) and 1 <= explain <= MOST_EXPLAINED):
-                raise InputError(f"explain={explain!r}; give a number from 1 to {MOST_EXPLAINED}")
+                raise InputError(
+                    f"{argument(explain=explain)}; give a number from 1 to {MOST_EXPLAINED}"
+                )
             self._learner.check_weights()
         self._n_explained = explain or 0
         self._keep = list(keep)
@@ -241,7 +243,9 @@ class Predictions:
         names = [*self._keep, "prediction", *joint, *own, *explained]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"keep= names {name!r}, which the predictions have already")
+                raise InputError(
+                    f"{argument('keep')} names {name!r}, which the predictions have already"
+                )
         kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len([*joint, *own])]
         kinds += explained.values()
         return pa.schema(list(zip(names, kinds, strict=True)))

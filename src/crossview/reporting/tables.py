@@ -11,6 +11,7 @@ import numpy as np
 from crossview.catalog.names import TASKS
 from crossview.comparing.verdict import CONSTANT, short_value
 from crossview.describing.describe import Description, percent
+from crossview.errors import argument
 from crossview.reporting.fitting_table import FittingTable
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def table_notes(comparison: Comparison) -> list[str]:
     if len(c.views) == 1:
         notes.append(
             f"one view, {next(iter(c.views))!r}: models that only several views tell apart are "
-            "left out (--view NAME=COLUMNS, in Python views=, makes several)"
+            f"left out ({argument('views')} makes several)"
         )
     if len(c.rows) > 1:
         notes.append(

@@ -27,7 +27,7 @@ from crossview.data.row_columns import (
 from crossview.data.row_sketch import Found, RowSketch
 from crossview.data.source import Batch, Source, open_source, open_table
 from crossview.data.table_columns import check_missing_columns, columns_of_model
-from crossview.errors import InputError, some_names
+from crossview.errors import InputError, argument, some_names
 from crossview.labels import has_label
 from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
@@ -86,8 +86,8 @@ class FittedModel:
             raise InputError("a threshold is about classes, and the model predicts numbers")
         if isinstance(threshold, str):
             raise InputError(
-                f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score "
-                "of 0 decides)"
+                f"{argument(threshold=threshold)}; give a probability between 0 and 1, or none (a "
+                "score of 0 decides)"
             )
         task = Classification(
             np.asarray(self.classes), **self.positive_class(positive), threshold=threshold
@@ -119,7 +119,8 @@ class FittedModel:
         tags = list(keep) == [TAG]
         if typed or (keep and not tags):
             raise InputError(
-                f"keep= copies columns, and these rows have none ({TAG}: the tags of Vowpal Wabbit)"
+                f"{argument('keep')} copies columns, and these rows have none ({TAG}: the tags of "
+                "Vowpal Wabbit)"
             )
         source = open_source(X)
         if source.has_columns:
@@ -131,7 +132,7 @@ class FittedModel:
         if isinstance(encoder, ViewReader) and not source.in_memory:
             source = source.read_as(encoder.reading, tags=tags)
         if tags and source.format != "vw":
-            raise InputError(f"keep={TAG!r}: only rows of Vowpal Wabbit files have tags")
+            raise InputError(f"{argument(keep=TAG)}: only rows of Vowpal Wabbit files have tags")
         rows = ModelRows(source, encoder, keep)
         rows.scalers = self.scalers
         return rows

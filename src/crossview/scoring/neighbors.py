@@ -24,7 +24,7 @@ from crossview.batch import make_rows, rows_at
 from crossview.data.arrow import numbers_of
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.summaries.columns import is_identifier
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
 from crossview.scoring.problems import Classification, Problem, Scored
@@ -118,7 +118,8 @@ class SplitFinding:
         for one in sorted(self.tests, key=lambda one: one is not choice):
             if not one.matters:
                 continue
-            option = "in_order=True" if one.column is None else f"groups={one.column!r}"
+            ordered = one.column is None
+            option = argument(in_order=True) if ordered else argument(groups=one.column)
             did = f"; {option} splits the rows by it"
             if one is choice:
                 did = (
@@ -126,14 +127,14 @@ class SplitFinding:
                     if one.column is None
                     else f"so compare never learns and scores rows of the same {one.column}"
                 )
-                did = f": {did} ({option}); random_folds=True insists on random folds"
+                did = f": {did} ({option}); {argument(random_folds=True)} insists on random folds"
                 if problem:
                     did = f", but the folds are random: {problem}"
             lines.append(one.words + self.rows + did)
         if self.sorted_by_label:
             lines.append(
-                f"the rows are sorted by label{self.rows}: whether they also have an order of time "
-                "cannot be tested, and folds are random unless in_order=True"
+                f"the rows are sorted by label{self.rows}: whether they also have an order of "
+                f"time cannot be tested, and folds are random unless {argument(in_order=True)}"
             )
         if self.out_of_time:
             names = ", ".join(self.out_of_time)

@@ -9,7 +9,7 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import SYMMETRIC, TASKS, default_metric, unknown_name
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.labels import choose_positive, has_label, known_labels, places_of
 from crossview.scoring.metrics import (
     BlockTally,
@@ -487,8 +487,8 @@ def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
     check_threshold(threshold)
     if n_classes != 2:
         raise InputError(
-            f"threshold={threshold:g} is for two classes, and there are {n_classes}; leave it out, "
-            "and the class with the highest score is predicted"
+            f"{argument(threshold=threshold)} is for two classes, and there are "
+            f"{n_classes}; leave it out, and the class with the highest score is predicted"
         )
     return float(threshold)
 
@@ -496,7 +496,9 @@ def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
 def _or_a_number(labels: np.ndarray) -> str:
     """Say how numbers that look like classes are predicted."""
     is_number = labels.dtype.kind in "iuf" and len(labels) > 2
-    return "; if the label is a number and no class, give task='regression'" if is_number else ""
+    if not is_number:
+        return ""
+    return f"; if the label is a number and no class, give {argument(task='regression')}"
 
 
 def _positive_code(classes: np.ndarray, positive: Any) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from crossview.data.prefetch import prefetch
-from crossview.errors import InputError, LabelOrderWarning
+from crossview.errors import InputError, LabelOrderWarning, argument
 from crossview.estimators.validation import select_rows
 from crossview.labels import has_label, known_labels, places_of
 from crossview.saving.schema import Array
@@ -227,14 +227,18 @@ def progressive(
     scoring = Scoring.of(scoring)
     if is_regressor(model):
         if classes is not None or scoring.positive is not None:
-            raise InputError("a regressor has no classes; leave classes= and positive= out")
+            raise InputError(
+                f"a regressor has no classes; leave {argument('classes')} and "
+                f"{argument('positive')} out"
+            )
         scoring.check_task("regression")
         task = make_problem("regression", np.empty(0), scoring)
     else:
         classes = np.unique(np.asarray([] if classes is None else classes))
         if len(classes) < 2:
             raise InputError(
-                f"classes= has {len(classes)} class(es); a classifier needs two or more"
+                f"{argument('classes')} has {len(classes)} class(es); a classifier needs two or "
+                "more"
             )
         if scoring.metric is None and scoring.cost is None:
             scoring = replace(scoring, metric="accuracy")

@@ -16,6 +16,7 @@ from crossview.catalog.names import (
     load_object,
     unknown_name,
 )
+from crossview.errors import argument, arguments_of
 
 # with fewer rows of the other classes, none that is predicted as one of them means little
 FEWEST_OTHERS, LARGEST_SHARE_OF_OTHERS = 5, 0.1
@@ -105,7 +106,7 @@ def positive_note(
 
 def _takes(positive: Any) -> str:
     """Return the argument that names the positive class."""
-    return f"scoring=Scoring(positive={str(positive)!r})"
+    return arguments_of("scoring=Scoring", argument(positive=str(positive)))
 
 
 def decision_words(positive: Any, threshold: float, threshold_for: str | None) -> str:
@@ -160,7 +161,10 @@ def one_class_warning(
         return []
     rows = f"all {n:,} {what}" if most == n else f"{most:,} of {n:,} {what}"
     two = len(classes) == 2
-    what = "scoring=Scoring(threshold=, positive= or metric=)" if two else "the metric or the model"
+    what = "the metric or the model"
+    if two:
+        names = f"{argument('threshold')}, {argument('positive')} or {argument('metric')}"
+        what = arguments_of("scoring=Scoring", names)
     return [f"{rows} are predicted as {classes[code]!r}: change {what}"]
 
 
@@ -196,8 +200,8 @@ class SaysMetric:
         if not few or self._metric_name != RARE:
             return []
         return [
-            f"{min(rows)} rows of {self.classes[int(np.argmin(rows))]!r} are few for f1, so {RARE} "
-            "decides; scoring='f1' insists"
+            f"{min(rows)} rows of {self.classes[int(np.argmin(rows))]!r} are few for f1, so "
+            f"{RARE} decides; {argument(scoring='f1')} insists"
         ]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 
 from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse_metric
 from crossview.catalog.names import unknown_name
-from crossview.errors import InputError, type_of
+from crossview.errors import InputError, argument, type_of
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ class Scoring:
             return cls(scoring)
         if not isinstance(scoring, cls):
             raise InputError(
-                f"scoring= is {type_of(scoring)}; give the name of a metric, or a Scoring"
+                f"{argument('scoring')} is {type_of(scoring)}; give the name of a metric, or a "
+                "Scoring"
             )
         return scoring
 
@@ -142,7 +143,10 @@ class Scoring:
             return
         for name, value in self.given().items():
             if name in ("cost", "positive") or (name == "threshold" and value is not None):
-                raise InputError(f"{name}= is about classes; leave it out where task='regression'")
+                raise InputError(
+                    f"{argument(name)} is about classes; leave it out where "
+                    f"{argument(task='regression')}"
+                )
 
 
 def check_threshold(threshold: Any) -> None:
@@ -150,8 +154,8 @@ def check_threshold(threshold: Any) -> None:
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if threshold is not None and not (number and 0.0 <= float(threshold) <= 1.0):
         raise InputError(
-            f"threshold={threshold!r}; give a probability between 0 and 1, or none (a score of 0 "
-            "decides)"
+            f"{argument(threshold=threshold)}; give a probability between 0 and 1, or none (a "
+            "score of 0 decides)"
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from crossview import __version__
 from crossview.compiling import SECONDS_UNTOLD
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.errors import OneClassWarning
+from crossview.errors import OneClassWarning, argument
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.progressive import Record
@@ -54,7 +54,7 @@ def crowding_notes(encoder: Any, learner: Any) -> list[str]:
         line = f"view {view!r}: {about} {values:.1f} values share a slot, and its weight"
         bits = min(encoder.hash_bits + math.ceil(math.log2(values / CROWDED)), most_bits)
         if bits > encoder.hash_bits:
-            line += f"; give hash_bits={bits}"
+            line += f"; give {argument(hash_bits=bits)}"
         lines.append(line)
     return lines
 

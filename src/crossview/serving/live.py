@@ -19,7 +19,7 @@ import numpy as np
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.row_columns import MAX_ABS_TARGET
 from crossview.data.server_log import FIRST_NAME, Event, Label, Labeled, Prediction
-from crossview.errors import GuessWarning, InputError, type_of
+from crossview.errors import GuessWarning, InputError, argument, type_of
 from crossview.estimators.targets import scale_of_skewed
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
@@ -250,7 +250,9 @@ class LiveModel:
         """
         classes = self.classes
         if classes is None:
-            raise InputError(f"no_label={name!r} is about classes, and the model predicts a number")
+            raise InputError(
+                f"{argument(no_label=name)} is about classes, and the model predicts a number"
+            )
         if not classes:
             return None
         for one in classes:
@@ -263,7 +265,8 @@ class LiveModel:
             return others[0]
         more = "; nothing says which one is positive, so name one" if name == "negative" else ""
         raise InputError(
-            f"no_label={name!r} is none of the classes {', '.join(map(class_name, classes))}{more}"
+            f"{argument(no_label=name)} is none of the classes "
+            f"{', '.join(map(class_name, classes))}{more}"
         )
 
     # --- predicting ----------------------------------------------------------------------------
@@ -351,11 +354,14 @@ class LiveModel:
         """Raise an error if rows cannot be logged without names and values."""
         if not (self._encoders and self.is_fitted):
             raise InputError(
-                "hash_rows=True needs a model with an encoder that has learned rows; train one on "
-                "a table"
+                f"{argument(hash_rows=True)} needs a model with an encoder that has learned rows; "
+                "train one on a table"
             )
         if getattr(self._encoders[0], "max_users", None) is not None:
-            raise InputError("hash_rows=True logs no users, so max_users= cannot drop any")
+            raise InputError(
+                f"{argument(hash_rows=True)} logs no users, so {argument('max_users')} cannot "
+                "drop any"
+            )
 
     def hashed(self, x: Any) -> dict[str, list[Any]]:
         """Return the slots of a row, their numbers, and which views there are."""

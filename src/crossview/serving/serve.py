@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.files import alone
 
 if TYPE_CHECKING:
@@ -105,11 +105,16 @@ def serve(
     from crossview.serving.workers import supervise
 
     if no_label is not None and wait is None:
-        raise InputError("no_label= is about rows that have waited; give wait=, too")
+        raise InputError(
+            f"{argument('no_label')} is about rows that have waited; give {argument('wait')}, too"
+        )
     if keep is not None and wait is not None and keep < wait:
-        raise InputError("keep= is less than wait=, so that rows would be gone before their labels")
+        raise InputError(
+            f"{argument('keep')} is less than {argument('wait')}, so that rows would be gone "
+            "before their labels"
+        )
     if workers < 1:
-        raise InputError(f"workers={workers}; give 1 or more")
+        raise InputError(f"{argument(workers=workers)}; give 1 or more")
     tokens = {} if token_file is None else read_tokens(token_file)
     if no_label is not None and model is not None:
         LiveModel.of(model).find_class(no_label)  # before anything is made
@@ -338,7 +343,7 @@ def _remove_empty(folder: Path) -> None:
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket that is bound to an address."""
     if not 0 <= port < 1 << 16:
-        raise InputError(f"port={port}; give 0 to 65535")
+        raise InputError(f"{argument(port=port)}; give 0 to 65535")
     try:
         family, kind, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

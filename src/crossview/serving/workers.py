@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple, cast
 
-from crossview.errors import InputError
+from crossview.errors import InputError, Spelling, argument_spelling, spell_arguments
 
 __all__ = ["reason_of", "supervise"]
 
@@ -79,7 +79,9 @@ def supervise(
     def start(number: int) -> None:
         ours, its = context.Pipe(duplex=False)
         process = context.Process(
-            target=_work, args=(work, its, number, arguments), name=f"worker {number}"
+            target=_work,
+            args=(work, its, number, arguments, argument_spelling()),
+            name=f"worker {number}",
         )
         process.start()
         its.close()
@@ -136,11 +138,16 @@ def reason_of(status: int | None) -> str:
 
 
 def _work(
-    work: Callable[..., None], pipe: Connection, number: int, arguments: dict[str, Any]
+    work: Callable[..., None],
+    pipe: Connection,
+    number: int,
+    arguments: dict[str, Any],
+    spelling: Spelling | None,
 ) -> None:
     """Run a worker, which ends when its parent does."""
     from crossview.compiling import telling_of_compiling  # which loads Numba
 
+    spell_arguments(spelling)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent tells us
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

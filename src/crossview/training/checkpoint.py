@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from crossview.data.row_sketch import RowSketch
 from crossview.data.rows_read import RowsRead
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.files import check_writable
 from crossview.saving.model_files import load, load_progress, save
 from crossview.saving.pipelines import steps
@@ -106,7 +106,7 @@ class Checkpoint:
         self, path: str | os.PathLike[str], *, every: float = 60.0, resume: bool = False
     ) -> None:
         if not every >= 0.0:
-            raise InputError(f"every={every}; give seconds, 0 or more")
+            raise InputError(f"{argument(every=every)}; give seconds, 0 or more")
         check_writable(path)
         self.path, self.every, self.resume = Path(path), every, resume
 

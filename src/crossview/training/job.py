@@ -19,7 +19,7 @@ from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
 from crossview.data.row_sketch import RowSketch
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.targets import scale_of_skewed
 from crossview.labels import has_label
 from crossview.saving.model_files import load, load_progress
@@ -78,7 +78,8 @@ class Start:
         header, counts = progress
         if FINISHED not in header:
             raise InputError(
-                "is the checkpoint of an unfinished run; go on by checkpoint= and resume=",
+                f"is the checkpoint of an unfinished run; go on by {argument('checkpoint')} and "
+                f"{argument('resume')}",
                 file=name,
             )
         try:
@@ -111,7 +112,9 @@ class Start:
         """Raise an error for an option that the model has already."""
         for name, value in options.items():
             if value is not None and not (isinstance(value, Sized) and not len(value)):
-                raise InputError(f"leave {name}= out; the model of init= has its own")
+                raise InputError(
+                    f"leave {argument(name)} out; the model of {argument('init')} has its own"
+                )
 
 
 class Job(NamedTuple):
@@ -237,14 +240,16 @@ def check_passes(entry: Learner, epochs: int) -> None:
     if epochs == 1:
         return
     if entry.baseline or not (entry.streams or "tol" in entry.parameters()):
-        raise InputError(f"epochs={epochs}: {entry.name} has no passes; leave epochs out")
+        raise InputError(f"{argument(epochs=epochs)}: {entry.name} has no passes; leave epochs out")
     if not entry.streams:
         raise InputError(
-            f"epochs={epochs}: {entry.name} makes no passes but stops by its parameter tol; leave "
-            "epochs out, or set tol=0.0001"
+            f"{argument(epochs=epochs)}: {entry.name} makes no passes but stops by its parameter "
+            "tol; leave epochs out, or set tol=0.0001"
         )
     switch = ", ".join(f"{name}={value}" for name, value in entry.stream_params.items())
-    raise InputError(f"epochs={epochs}: {entry.name} draws rows; leave epochs out, or set {switch}")
+    raise InputError(
+        f"{argument(epochs=epochs)}: {entry.name} draws rows; leave epochs out, or set {switch}"
+    )
 
 
 def scale_notes(job: Job, labels: list[np.ndarray]) -> list[str]:

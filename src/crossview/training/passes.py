@@ -14,7 +14,7 @@ from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import with_label, with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.targets import scaled_targets
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
@@ -87,20 +87,20 @@ class Order:
             why.append(f"the model has learned its rows {self._before} so far")
         if not why:
             return []
-        choice = "in_order=True"
+        choice = argument(in_order=True)
         if self._dates:
-            choice = f"time={self._dates[0]!r} or {choice}"
+            choice = f"{argument(time=self._dates[0])} or {choice}"
         return [
             f"the rows were shuffled, and their order may mean something: {'; '.join(why)}. For a "
             f"stream that goes on, {choice} learns them in order, and its scores are those of "
-            "later rows; in_order=False says that the order means nothing"
+            f"later rows; {argument(in_order=False)} says that the order means nothing"
         ]
 
     @property
     def advice(self) -> str:
         """Advice for labels that come in blocks."""
         if self._shuffled is None:
-            return "shuffle the rows (in_order=False)"
+            return f"shuffle the rows ({argument(in_order=False)})"
         return (
             "the rows do not fit in memory, and the source is read in its order; shuffle it, for "
             "example by a query with ORDER BY random()"

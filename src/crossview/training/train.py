@@ -14,7 +14,7 @@ from crossview.data.labeled_source import encoder_with_views, given_parameters
 from crossview.data.row_columns import check_seed
 from crossview.data.source import input_files
 from crossview.data.summaries.leaks import LeakCheck
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.documentation import document_parameters
 from crossview.saving.files import LOG, MODEL, alone, check_writable
 from crossview.saving.model_files import checksum, save_steps
@@ -164,12 +164,15 @@ def train(
     if task is not None:
         scoring.check_task(check_task(task))
     if classes is not None and task == "regression":
-        raise InputError("classes= is about classes; leave it out where task='regression'")
+        raise InputError(
+            f"{argument('classes')} is about classes; leave it out where "
+            f"{argument(task='regression')}"
+        )
     if epochs < 1:
-        raise InputError(f"epochs={epochs}; give 1 or more")
+        raise InputError(f"{argument(epochs=epochs)}; give 1 or more")
     check_seed(seed)
     if time is not None and in_order is False:
-        raise InputError(f"time={time!r} is an order; leave in_order=False out")
+        raise InputError(f"{argument(time=time)} is an order; leave {argument(in_order=False)} out")
     of_rows = {"classes": classes, "time": time, "weight": weight}
     with nullcontext() if checkpoint is None else alone(checkpoint.path):
         in_order = in_order if time is None else True
@@ -189,8 +192,9 @@ def train(
             most = getattr(job.encoder, "max_users", None)
             if most is not None and (order.state is not None or epochs > 1):
                 raise InputError(
-                    f"max_users={most} drops who was not seen for longest, so the rows are learned "
-                    "once, and in their order; give in_order=True, and leave epochs out"
+                    f"{argument(max_users=most)} drops who was not seen for longest, so the rows "
+                    f"are learned once, and in their order; give {argument(in_order=True)}, and "
+                    "leave epochs out"
                 )
             kept = None
             if checkpoint is not None:

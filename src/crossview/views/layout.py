@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names
+from crossview.errors import InputError, UnusedColumnsWarning, argument, closest_names, some_names
 
 # the view of a table that has no other
 ALL = "all"
@@ -152,13 +152,13 @@ def resolve_views(
         return layout, columns
     if isinstance(views, str) or not all(isinstance(w, int | np.integer) for w in views):
         raise InputError(
-            "views= takes None, a mapping of name to columns such as {'page': slice(0, 100)}, "
-            f"or a list of widths such as [100, 50], not {views!r}"
+            f"{argument('views')} takes None, a mapping of name to columns such as "
+            f"{{'page': slice(0, 100)}}, or a list of widths such as [100, 50], not {views!r}"
         )
     layout = ViewLayout([f"view{v}" for v in range(len(views))], list(views))
     if layout.n_columns != n_features:
         raise InputError(
-            f"views= has {layout.n_columns} columns ({' + '.join(map(str, views))}) "
+            f"{argument('views')} has {layout.n_columns} columns ({' + '.join(map(str, views))}) "
             f"and X has {n_features}"
         )
     return layout, None
@@ -187,7 +187,7 @@ def about_unused(names: Iterable[Any]) -> list[str]:
     used = {name for group in groups.values() for name in group}
     unused = [name for name in names if name not in used] if used else []
     words = f"not used, as columns called view__column are: {some_names(unused)}; "
-    return [f"{words}views= names the columns of each view"] if unused else []
+    return [f"{words}{argument('views')} names the columns of each view"] if unused else []
 
 
 def warn_of_unused(names: Iterable[Any]) -> None:

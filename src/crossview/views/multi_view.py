@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.views.alignment import align_rows, is_mapping, split_by_view
 from crossview.views.layout import ViewLayout
 
@@ -192,7 +192,9 @@ class MultiView:
         """The columns that begin anew before some of the rows; consecutive slices share them."""
         rows, restarts = np.arange(len(self))[key], self.restarts or []
         if (np.diff(rows) <= 0).any():
-            raise InputError("rows of an encoder with max_users= have an order; leave them in it")
+            raise InputError(
+                f"rows of an encoder with {argument('max_users')} have an order; leave them in it"
+            )
         if not isinstance(key, slice):
             return [(int(np.searchsorted(rows, row)), columns) for row, columns in restarts]
         start, stop, _ = key.indices(len(self))

@@ -21,7 +21,7 @@ from crossview.cli.options import (
     parse_seconds,
 )
 from crossview.cli.output import Report, make_console, to_stdout, write_text
-from crossview.cli.words import as_options, said
+from crossview.cli.words import said
 from crossview.data.addresses import is_log
 from crossview.errors import InputError
 
@@ -310,7 +310,7 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
 
     console, head = make_console(), comparison_head(answer)
     for line in head:
-        console.print(as_options(line), soft_wrap=True)
+        console.print(line, soft_wrap=True)
     if head:
         console.print()
     console.print(comparison_table(answer, console.width))

@@ -9,7 +9,6 @@ from typing import Any
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import STANDARD, TableSource
 from crossview.cli.output import make_console, write_text
-from crossview.cli.words import as_options
 from crossview.saving.files import DESCRIPTION, check_writable
 
 MOST_COLUMNS_SHOWN = 200
@@ -92,7 +91,7 @@ def _describe(table: Any, source: TableSource, json: str | None, **options: Any)
     for line in lines_of_text(found, source.views, names, texts):
         console.print(line, soft_wrap=True)
     for warning in description.warnings:
-        console.print(f"warning: {as_options(warning)}", soft_wrap=True)
+        console.print(f"warning: {warning}", soft_wrap=True)
 
 
 def _write(description: Any, json: str | None) -> bool:

@@ -15,7 +15,7 @@ from crossview.cli.options import (
     SourceArguments,
 )
 from crossview.cli.output import Report, compiling_as_line, make_console, to_stdout, write_text
-from crossview.cli.words import as_options, split_list
+from crossview.cli.words import split_list
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
@@ -112,7 +112,7 @@ def _evaluate(
             console = make_console()
             console.print(f"{rows.arguments.title}, {answer.summary}")
             for part in evaluation_tables(answer):
-                console.print(as_options(part) if isinstance(part, str) else part)
+                console.print(part)
             sys.stdout.flush()
 
 

@@ -20,7 +20,7 @@ from crossview.cli.options import (
     parse_seconds,
 )
 from crossview.cli.output import Report, compiling_as_line, standard_output
-from crossview.cli.words import as_options, split_list
+from crossview.cli.words import split_list
 from crossview.errors import InputError
 
 if TYPE_CHECKING:
@@ -243,5 +243,5 @@ def _train_on_cluster(
 
 def _summary(trained: Trained) -> list[str]:
     """Return the lines about a training."""
-    warned = [f"crossview: warning: {as_options(line)}" for line in trained.warnings]
-    return [*warned, *map(as_options, trained.lines)]
+    warned = [f"crossview: warning: {line}" for line in trained.warnings]
+    return [*warned, *trained.lines]

@@ -13,6 +13,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend import resource_tracker
 
 from crossview.comparing.folds.worker import call_here, call_in_worker
+from crossview.errors import argument_spelling
 
 # private and not read-only: a read-only array would be another type, for which loops compile anew
 MMAP_MODE = "c"
@@ -57,7 +58,8 @@ class Jobs:
             return_as="generator_unordered",
             mmap_mode=MMAP_MODE,
         )
-        yield from parallel(delayed(call_in_worker)(os.getpid(), *call) for call in calls)
+        asked_by = os.getpid(), argument_spelling()
+        yield from parallel(delayed(call_in_worker)(*asked_by, *call) for call in calls)
 
     def share(self, data: T) -> T:
         """Return data whose arrays are in a file that all workers map into their memory.

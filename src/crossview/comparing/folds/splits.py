@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.model_selection import TimeSeriesSplit
 
 from crossview.comparing.run import Run
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.scoring.problems import Classification, fill_folds
 
 # an inner validation with three folds up to this many rows, one split beyond
@@ -41,13 +41,13 @@ class Protocol:
     def check(self) -> None:
         """Raise an error for numbers that make no folds."""
         if self.cv < 2:
-            raise InputError(f"cv={self.cv}; give 2 folds or more")
+            raise InputError(f"{argument(cv=self.cv)}; give 2 folds or more")
         if self.repeats < 1:
-            raise InputError(f"repeats={self.repeats}; give 1 or more")
+            raise InputError(f"{argument(repeats=self.repeats)}; give 1 or more")
         if self.in_order and self.repeats > 1:
             raise InputError(
-                f"repeats={self.repeats}: folds in the order of time are the same each time; "
-                "leave repeats out"
+                f"{argument(repeats=self.repeats)}: folds in the order of time are the same each "
+                "time; leave repeats out"
             )
         if self.in_order and self.groups is not None:
             raise InputError("folds are by groups or in the order of time; leave one of them out")
@@ -73,7 +73,11 @@ def rare_line(rows: Mapping[Any, int], cv: int) -> str:
     if len(shown) > MOST_SHOWN:
         shown[MOST_SHOWN:] = [f"{len(shown) - MOST_SHOWN} more"]
     possible = [n for n in rows.values() if fill_folds(n, n)]
-    more = f"; cv={min(possible)} keeps those of {min(possible)} rows and more" if possible else ""
+    more = (
+        f"; {argument(cv=min(possible))} keeps those of {min(possible)} rows and more"
+        if possible
+        else ""
+    )
     return (
         f"classes with too few rows for {cv} folds are left out of the comparison (rows of each): "
         f"{', '.join(shown)}; train learns them{more}"
@@ -140,7 +144,7 @@ def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray, *, in_order: bo
     lacking = np.setdiff1d(y, y_train)
     if len(lacking):
         fewer = (
-            "compare models that meet it when it comes: progressive=True"
+            f"compare models that meet it when it comes: {argument(progressive=True)}"
             if in_order
             else "take fewer folds"
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
+from crossview.errors import Spelling, spell_arguments
 from crossview.lazily import load_scikit_learn
 
 
@@ -31,12 +32,14 @@ if current_process().name.startswith("LokyProcess"):
 
 
 def call_in_worker(
-    parent: int, key: Any, function: Callable[..., Any], arguments: tuple
+    parent: int, spelling: Spelling | None, key: Any, function: Callable[..., Any], arguments: tuple
 ) -> tuple[Any, Any]:
     """Return a key, and what a function returns; a worker then gives back free memory.
 
     parent: number of the process that asks.  If it is this one, it keeps its memory.
+    spelling: how that process names arguments in messages.
     """
+    spell_arguments(spelling)
     result = call_here(key, function, arguments)
     if os.getpid() != parent:
         _spare_the_collector(seconds_of_compiling())

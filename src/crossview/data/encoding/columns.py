@@ -12,7 +12,7 @@ import numpy as np
 
 from crossview.data.arrow import codes_of, numbers_of
 from crossview.data.encoding.dates import is_date, is_text
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, argument, closest_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,8 +78,9 @@ def match_names(
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         own = matching(pattern, names, known)
         if not own:
-            what = f"{option}= names {pattern!r}, which is in no view"
-            what = what if option else f"no column {pattern!r}"
+            what = f"no column {pattern!r}"
+            if option:
+                what = f"{argument(option)} names {pattern!r}, which is in no view"
             raise InputError(f"{what}{closest_names(pattern, names)}")
         found |= dict.fromkeys(own)
     return list(found)
@@ -114,15 +115,15 @@ def refuse_unusable(types: Mapping[str, pa.DataType]) -> None:
     reasons: dict[str, list[str]] = {}
     for column, kind in types.items():
         reason = (
-            "has no value in any row, so its kind is unknown; name it in numeric=, categorical=, "
-            "text= or date="
+            f"has no value in any row, so its kind is unknown; name it in {argument('numeric')}, "
+            f"{argument('categorical')}, {argument('text')} or {argument('date')}"
             if str(kind) == "null"
             else about_unusable(kind)
         )
         reasons.setdefault(reason, []).append(column)
     parts = [
         f"{'' if len(types) == 1 else ', '.join(columns) + ': '}{reason}, or leave it out: "
-        + " ".join(f"ignore={column!r}" for column in columns)
+        + " ".join(argument(ignore=column) for column in columns)
         for reason, columns in reasons.items()
     ]
     if parts:

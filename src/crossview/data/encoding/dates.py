@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from crossview.data.arrow import codes_of, integers, numbers_of
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -172,7 +172,7 @@ def as_times(name: str, array: pa.Array, format: str = "") -> np.ndarray:
     if not is_date(array.type):
         raise InputError(
             f"holds {array.type}, and dates are dates, timestamps or text; of whole numbers such "
-            f"as 20250412 give the format: date='{name}=%Y%m%d'",
+            f"as 20250412 give the format: {argument(date=f'{name}=%Y%m%d')}",
             column=name,
         )
     stamps = array.cast(pa.timestamp("us", tz=getattr(array.type, "tz", None)), safe=False)
@@ -190,7 +190,8 @@ def _times_of_text(name: str, array: pa.Array, format: str) -> np.ndarray:
         row = int(bad.argmax())
         raise InputError(
             f"{values[int(codes[row])].as_py()!r} is no date as in {format}; write null, give the "
-            f"format, as in date='{name}=%d/%m/%Y', or name the column in categorical= or text=",
+            f"format, as in {argument(date=f'{name}=%d/%m/%Y')}, or name the column in "
+            f"{argument('categorical')} or {argument('text')}",
             row=row,
             column=name,
         )

@@ -43,7 +43,7 @@ from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.data.joining.views_as_table import side_by_side
 from crossview.data.readers.csv_format import check_dialect
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.portable.encoding import TableEncoder
 from crossview.saving.schema import Array, check_header
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
@@ -254,31 +254,40 @@ class ViewEncoder(ViewTransformer):
     def check_params(self) -> None:
         """Raise `InputError` if a parameter is out of its range."""
         if not _is_whole(self.hash_bits, 1, 28):
-            raise InputError(f"hash_bits={self.hash_bits!r}; give a whole number from 1 to 28")
+            raise InputError(
+                f"{argument(hash_bits=self.hash_bits)}; give a whole number from 1 to 28"
+            )
         ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
         if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
             raise InputError(
-                f"ngram_range={self.ngram_range!r}; give shortest and longest, such as (1, 2)"
+                f"{argument(ngram_range=self.ngram_range)}; give shortest and longest, such as "
+                "(1, 2)"
             )
         if not (self.bins in (None, "auto") or _is_whole(self.bins, 2, MAX_BINS)):
             raise InputError(
-                f"bins={self.bins!r}; give a whole number from 2 to {MAX_BINS}, 'auto' or None"
+                f"{argument(bins=self.bins)}; give a whole number from 2 to {MAX_BINS}, 'auto' or "
+                "None"
             )
         _check_count("remember_names", self.remember_names)
         if not isinstance(self.per, str | None):
-            raise InputError(f"per={self.per!r}; give the name of a column, or None")
+            raise InputError(f"{argument(per=self.per)}; give the name of a column, or None")
         variance = self.per_variance
         if not (isinstance(variance, Real) and 0.0 < variance <= MOST_VARIANCE):
             raise InputError(
-                f"per_variance={variance!r}; give a number above 0, {MOST_VARIANCE:g} at most"
+                f"{argument(per_variance=variance)}; give a number above 0, {MOST_VARIANCE:g} at "
+                "most"
             )
         if self.max_users is not None:
             if not _is_whole(self.max_users, 1, MOST_USERS):
                 raise InputError(
-                    f"max_users={self.max_users!r}; give a whole number from 1 to {MOST_USERS:,}"
+                    f"{argument(max_users=self.max_users)}; give a whole number from 1 to "
+                    f"{MOST_USERS:,}"
                 )
             if self.per is None:
-                raise InputError(f"max_users={self.max_users} needs per=, the column of the users")
+                raise InputError(
+                    f"{argument(max_users=self.max_users)} needs {argument('per')}, the column of "
+                    "the users"
+                )
         check_dialect(self.dialect)
 
     def _start(self, columns: list[Column], n_bins: int) -> None:
@@ -332,7 +341,7 @@ class ViewEncoder(ViewTransformer):
             if self.per is not None:
                 if any(column.view == PERSONAL for column in columns):
                     what = "makes a view of that name; call yours something else"
-                    raise InputError(f"a view is called {PERSONAL!r}, and per= {what}")
+                    raise InputError(f"a view is called {PERSONAL!r}, and {argument('per')} {what}")
                 columns.append(Column(self.per, PERSONAL, USER, True))
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -410,8 +419,8 @@ class ViewEncoder(ViewTransformer):
         """
         if self.max_users is not None and len(X):
             raise InputError(
-                f"max_users={self.max_users} needs rows one after the other, to know who was seen "
-                "last; use partial_fit, and a model that learns from a stream"
+                f"{argument(max_users=self.max_users)} needs rows one after the other, to know "
+                "who was seen last; use partial_fit, and a model that learns from a stream"
             )
         self.__dict__.pop("layout_", None)
         table = self._table(X, whole=True)
@@ -674,12 +683,16 @@ class ViewEncoder(ViewTransformer):
         check_columns(columns, header["feature_names_in"])
         users = [column.name for column in columns if column.kind == USER]
         if users != ([] if self.per is None else [self.per]):
-            raise InputError(f"the encoder has per={self.per!r}, and the users {users}")
+            raise InputError(f"the encoder has {argument(per=self.per)}, and the users {users}")
         if users and any((c.view == PERSONAL) != (c.kind == USER) for c in columns):
-            raise InputError(f"columns of the encoder are in the view {PERSONAL!r} that per= makes")
+            raise InputError(
+                f"columns of the encoder are in the view {PERSONAL!r} that {argument('per')} makes"
+            )
         n_bins = header["n_bins"]
         if n_bins != (self.bins or 0) and not (self.bins == "auto" and n_bins in (0, AUTO_BINS)):
-            raise InputError(f"the encoder has bins={self.bins!r}, and its columns {n_bins}")
+            raise InputError(
+                f"the encoder has {argument(bins=self.bins)}, and its columns {n_bins}"
+            )
         self._start(columns, n_bins)
 
     def get_state(self) -> dict[str, np.ndarray]:
@@ -979,7 +992,7 @@ def _listed(names: str | Sequence[str]) -> list[str]:
 def _check_count(name: str, value: Any) -> None:
     """Raise an error unless a value is a whole number, 0 or more."""
     if not (isinstance(value, int | np.integer) and value >= 0):
-        raise InputError(f"{name}={value!r}; give a whole number, 0 or more")
+        raise InputError(f"{argument(**{name: value})}; give a whole number, 0 or more")
 
 
 def _is_whole(value: Any, low: int, high: int) -> bool:

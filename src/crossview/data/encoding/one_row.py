@@ -21,7 +21,14 @@ from crossview.data.encoding.dates import ISO, as_times, date_numbers
 from crossview.data.encoding.row_fill import RowFill
 from crossview.data.encoding.statistics import weigh_rows
 from crossview.data.encoding.text import characters_of, shape_numbers, word_analyzer
-from crossview.errors import InputError, UnusedColumnsWarning, closest_names, some_names, type_of
+from crossview.errors import (
+    InputError,
+    UnusedColumnsWarning,
+    argument,
+    closest_names,
+    some_names,
+    type_of,
+)
 from crossview.views import OneRow
 
 if TYPE_CHECKING:
@@ -54,8 +61,8 @@ def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
             if not any(name.startswith(f"{key}__") for name in named):
                 raise InputError(
                     f"view {key!r} is missing in the first row, which determines the columns; "
-                    f"declare them, such as numeric=['{key}__...'], or learn a table first "
-                    "(partial_fit)"
+                    f"declare them, such as {argument(numeric=[f'{key}__...'])}, or learn a table "
+                    "first (partial_fit)"
                 )
             continue
         if isinstance(value, Mapping):

@@ -27,7 +27,7 @@ from crossview.data.encoding.cross import (
 from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
 from crossview.data.encoding.recent_users import RecentUsers
 from crossview.data.encoding.statistics import OwnsArrays
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.schema import Array
 from crossview.views import MultiView, OneRow, ViewLayout
 
@@ -67,8 +67,8 @@ class PersonalView(OwnsArrays):
         self.layout = ViewLayout([*shared.names, PERSONAL], [*shared.widths, n_slots])
         if self.layout.n_columns > MAX_INT32:
             raise InputError(
-                f"per= gives {self.layout.n_columns:,} columns in all views together, and "
-                f"{MAX_INT32:,} is the limit; give fewer hash_bits"
+                f"{argument('per')} gives {self.layout.n_columns:,} columns in all views "
+                f"together, and {MAX_INT32:,} is the limit; give fewer hash_bits"
             )
         self._deviation = math.sqrt(variance)
         self._shift = np.uint64(64 - (n_slots.bit_length() - 1))

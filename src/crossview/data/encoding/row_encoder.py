@@ -15,7 +15,7 @@ from crossview.data.encoding.hashing import SlotTables
 from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.row_hashes import TableHashes
 from crossview.data.encoding.statistics import DocumentFrequencies, Moments, Quantiles
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.schema import Array, check_state
 from crossview.views import MultiView
 
@@ -59,8 +59,8 @@ class RowEncoder:
         n_columns = self.plan.layout.n_columns
         if n_columns > MAX_INT32:
             raise InputError(
-                f"hash_bits={n_slots.bit_length() - 1} gives {n_columns:,} columns in all views "
-                f"together, and {MAX_INT32:,} is the limit; give fewer bits"
+                f"{argument(hash_bits=n_slots.bit_length() - 1)} gives {n_columns:,} columns in "
+                f"all views together, and {MAX_INT32:,} is the limit; give fewer bits"
             )
         n_numbers, views = len(self.plan.numbers), self.plan.layout.names
         sparse = [number.is_sparse for number in self.plan.numbers]

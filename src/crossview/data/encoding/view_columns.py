@@ -22,7 +22,7 @@ from crossview.data.encoding.columns import (
 from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
 from crossview.data.encoding.sparse import find_sparse, sparse_of_views
 from crossview.data.encoding.text import FORMS, find_texts
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, argument, closest_names
 from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
 
 # a suggestion of more views than this is no help
@@ -60,7 +60,9 @@ def plan_columns(
     kinds, formats = declared_kinds(declared, used)
     for name in texts:
         if kinds.setdefault(name, "text") != "text":
-            raise InputError(f"is taken apart as text, and named in {kinds[name]}=", column=name)
+            raise InputError(
+                f"is taken apart as text, and named in {argument(kinds[name])}", column=name
+            )
     table = to_arrow(X, used)
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
     unknown = [
@@ -138,7 +140,9 @@ def declared_kinds(
                 check_format(format)
             for column in [name] if name in known else match_names([name], names, kind):
                 if kinds.setdefault(column, kind) != kind:
-                    raise InputError(f"is named in {kinds[column]}= and {kind}=", column=column)
+                    raise InputError(
+                        f"is named in {argument(kinds[column])} and {argument(kind)}", column=column
+                    )
                 if kind == "date":
                     formats[column] = format or formats.get(column, "")
     return kinds, formats
@@ -230,9 +234,14 @@ def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
 def check_per(per: str, ignored: Collection[str], names: Sequence[str]) -> None:
     """Raise an error where the column of the users is none, or is ignored."""
     if per not in names:
-        raise InputError(f"per= names {per!r}, which is no column{closest_names(per, names)}")
+        raise InputError(
+            f"{argument('per')} names {per!r}, which is no column{closest_names(per, names)}"
+        )
     if per in ignored:
-        raise InputError("is named in per= and ignore=; leave one of them out", column=per)
+        raise InputError(
+            f"is named in {argument('per')} and {argument('ignore')}; leave one of them out",
+            column=per,
+        )
 
 
 def view_for(views: Mapping[str, Any] | None, names: Sequence[str], column: str) -> dict[str, Any]:
@@ -271,7 +280,8 @@ def without_ignored(
                 kept.append(item)
         if not kept:
             raise InputError(
-                f"view {view!r} has only columns of ignore= or per=; leave the view out"
+                f"view {view!r} has only columns of {argument('ignore')} or {argument('per')}; "
+                "leave the view out"
             )
         left[view] = spec if kept == patterns else kept
     return left

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from crossview.data.encoding.personal import MORE_BITS, merged_names
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.kernels.moments import merged_moments, total
 
 State = Mapping[str, np.ndarray]
@@ -98,8 +98,8 @@ def _merged_state(states: Sequence[State], start: State, remember_names: int) ->
             merged |= _merged_names(states, name.removeprefix("slots."), remember_names)
     if "recent.rows" in start:
         raise InputError(
-            "encoders with max_users= have no merge: who was seen last is known of one order "
-            "of all rows; leave max_users= out, or train in one process"
+            f"encoders with {argument('max_users')} have no merge: who was seen last is known of "
+            f"one order of all rows; leave {argument('max_users')} out, or train in one process"
         )
     if "personal.users" in start:
         merged |= merged_names(states, remember_names << MORE_BITS)
@@ -114,8 +114,9 @@ def _same_knots(states: Sequence[State]) -> dict[str, np.ndarray]:
     for state in states[1:]:
         if not all(np.array_equal(state[name], states[0][name]) for name in ("n_knots", "knots")):
             raise InputError(
-                "the encoders have other bins, so their columns mean other numbers; let them go on "
-                "from copies of one that has seen 4096 values of each column, or set bins=None"
+                "the encoders have other bins, so their columns mean other numbers; let them go "
+                "on from copies of one that has seen 4096 values of each column, or set "
+                f"{argument(bins=None)}"
             )
     return {name: states[0][name] for name in KNOTS}
 

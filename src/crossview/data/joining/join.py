@@ -14,7 +14,7 @@ import numpy as np
 from crossview.data.arrow import integers, one_line, pyarrow
 from crossview.data.readers.duck import connection, identifier, read_batches
 from crossview.data.source import Batch, Source, open_table
-from crossview.errors import InputError, closest_names, some_names
+from crossview.errors import InputError, argument, closest_names, some_names
 from crossview.views import index_as_columns, row_index
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def join_sources(
     tables = [one._replace(required=one.view is None and i != rows) for i, one in enumerate(tables)]
     joined = JoinedSource(tables, keys, rows)
     if guessed:
-        joined.join.lines.insert(0, f"joined by {', '.join(keys)}; another id is on=")
+        joined.join.lines.insert(0, f"joined by {', '.join(keys)}; another id is {argument('on')}")
     return Source(joined, batch_rows=streams[0][1].batch_rows)
 
 
@@ -155,12 +155,16 @@ def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Sour
         keys = [name for name in tables[0] if all(name in other for other in tables[1:])]
         if len(tables) == 1:
             raise InputError(
-                f"which column is the id? Name it: on= (there are: {some_names(keys)})"
+                f"which column is the id? Name it: {argument('on')} (there are: {some_names(keys)})"
             )
         if len(keys) > 1 and any(view is not None for view, _ in streams):
-            raise InputError(f"which column is the id? Name it: on= (all have {some_names(keys)})")
+            raise InputError(
+                f"which column is the id? Name it: {argument('on')} (all have {some_names(keys)})"
+            )
     if not keys:
-        raise InputError("the tables of the join have no column in common; name the id: on=")
+        raise InputError(
+            f"the tables of the join have no column in common; name the id: {argument('on')}"
+        )
     for name in keys:
         for view, stream in streams:
             if name not in stream.column_names:
@@ -362,7 +366,8 @@ class Matches:
         some = self._examples(f"SELECT {columns} {twice} {order}")
         more = f" ({n_twice:,} such ids)" if n_twice > 1 else ""
         if i == self._rows and table.view is None:
-            only = f"; compare never learns and scores the same one by groups={self._on[0]!r}"
+            by = argument(groups=self._on[0])
+            only = f"; compare never learns and scores the same one by {by}"
             apart = only if len(self._on) == 1 else ""
             self.lines.append(
                 f"{table.title} has {name} {some} in several rows{more}, which get the same values "

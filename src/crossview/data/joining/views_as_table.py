@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from crossview.data.arrow import pyarrow, to_arrow
 from crossview.data.joining.join import join_sources
 from crossview.data.table_columns import views_of_join
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.model_header import read_label, read_tables
 from crossview.saving.pipelines import steps_of
 from crossview.views import MultiView, align_rows, check_rows, is_mapping, row_index
@@ -28,7 +28,7 @@ def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
         if isinstance(block, str | os.PathLike | list) or hasattr(block, "batch_rows"):
             raise InputError(
                 f"view {str(name)!r} is a source; name the column by which the rows of the views "
-                "belong together: on='id'"
+                f"belong together: {argument(on='id')}"
             )
     frames, index = align_rows({str(name): block for name, block in views.items()})
     tables = {name: to_arrow(frame) for name, frame in frames.items()}
@@ -36,7 +36,8 @@ def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
     if len(set(counts.values())) > 1:
         some = ", ".join(f"{name}: {n}" for name, n in counts.items())
         raise InputError(
-            f"the views have different numbers of rows ({some}); join them by an id: on='id'"
+            f"the views have different numbers of rows ({some}); join them by an id: "
+            f"{argument(on='id')}"
         )
     if index is None or type(index).__name__ == "RangeIndex":  # which only counts the rows
         _check_no_id(list(tables.values()))
@@ -58,8 +59,8 @@ def _check_no_id(tables: list[Any]) -> None:
         in_all = all(field.name in other.schema.names for other in others)
         if in_all and not types.is_floating(field.type):
             raise InputError(
-                f"all views have it; if it is the id by which their rows belong together, say "
-                f"on={field.name!r}, else leave it out",
+                "all views have it; if it is the id by which their rows belong together, say "
+                f"{argument(on=field.name)}, else leave it out",
                 column=field.name,
             )
 
@@ -90,7 +91,7 @@ def open_views(
     if not is_mapping(X):
         if on is not None:
             raise InputError(
-                f"on={on!r} joins several sources; give X as {{'view': source, ...}}, or "
+                f"{argument(on=on)} joins several sources; give X as {{'view': source, ...}}, or "
                 "join_tables(rows, {'view': source, ...})"
             )
         return X, y, views

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crossview.data.readers.encodings import UTF_8, codec_name
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 
 # what a value looks like that is a number with the other decimal point
 # DuckDB's words
@@ -34,15 +34,17 @@ class CsvFormat(NamedTuple):
     def check(self) -> None:
         """Raise an error for what no file can be written with."""
         if self.decimal not in (None, ".", ","):
-            raise InputError(f"decimal={self.decimal!r}; give . or ,")
+            raise InputError(f"{argument(decimal=self.decimal)}; give . or ,")
         for name, value, lengths in (
             ("delimiter", self.delimiter or ",", (1, 2, 3, 4)),
             ("quote", self.quote, (0, 1)),
         ):
             if len(value) not in lengths or set(value) & {"\n", "\r"}:
-                raise InputError(f"{name}={value!r}; give one character")
+                raise InputError(f"{argument(**{name: value})}; give one character")
         if self.delimiter in (self.quote, self.decimal or "."):
-            raise InputError(f"delimiter={self.delimiter!r} is also the quote or the decimal point")
+            raise InputError(
+                f"{argument(delimiter=self.delimiter)} is also the quote or the decimal point"
+            )
 
     @classmethod
     def with_dialect(cls, given: Mapping[str, Any], dialect: Mapping[str, Any]) -> CsvFormat:
@@ -141,9 +143,9 @@ def hint_about(error: InputError, format: CsvFormat) -> str:
     if found is None:
         return ""
     if error.row == 0 and not format.header:
-        return "; if this line names the columns, say header=True"
+        return f"; if this line names the columns, say {argument(header=True)}"
     if _COMMA.fullmatch(found[1]) and format.decimal == ".":
-        return "; is the decimal point a comma? decimal=','"
+        return f"; is the decimal point a comma? {argument(decimal=',')}"
     if _POINT.fullmatch(found[1]) and format.decimal == ",":
-        return "; is the decimal point no comma? decimal='.'"
-    return f"; if it stands for a missing value, say null={found[1]!r}"
+        return f"; is the decimal point no comma? {argument(decimal='.')}"
+    return f"; if it stands for a missing value, say {argument(null=found[1])}"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.arrow import one_line, pyarrow
-from crossview.errors import GuessWarning, InputError
+from crossview.errors import GuessWarning, InputError, argument
 from crossview.saving.files import process_folder
 
 UTF_8 = "utf-8"
@@ -58,7 +58,8 @@ def codec_name(encoding: str) -> str:
         name = codecs.lookup(encoding).name
     except (LookupError, ValueError, TypeError):
         raise InputError(
-            f"encoding={encoding!r} is unknown; give one such as utf-8, cp1252, utf-16 or latin-1"
+            f"{argument(encoding=encoding)} is unknown; give one such as utf-8, cp1252, utf-16 or "
+            "latin-1"
         ) from None
     return UTF_8 if name == "utf-8-sig" else name
 
@@ -76,15 +77,15 @@ def find_encoding(file: str, given: str | None = None, expected: str | None = No
             return str(mark)
         name = None if given is None else codec_name(given)
         if name is not None and wide and name[:6] != str(mark)[:6]:
-            raise InputError(f"is {mark}; leave encoding={given!r} out", file=file)
+            raise InputError(f"is {mark}; leave {argument(encoding=given)} out", file=file)
         bad = None if wide else _first_bad_byte(file)
         if name == UTF_8 and bad is not None:
-            raise InputError(f"is not UTF-8: {bad}; give another encoding=", file=file)
+            raise InputError(f"is not UTF-8: {bad}; give another {argument('encoding')}", file=file)
         if name is not None:
             if name in _ONE_BYTE and not bad and (words := _words_of(file)):
                 _warn(
                     f"{file} is UTF-8 ({words}), but is read as {name}, as you say; leave "
-                    f"encoding={given!r} out if it looks wrong"
+                    f"{argument(encoding=given)} out if it looks wrong"
                 )
             return name
         return UTF_8 if bad is None else _guess(file, bad, expected)
@@ -168,7 +169,7 @@ def _write_copy(file: str, encoding: str, decoder: Any, copy: str, skip: int) ->
                 before = error.object[:start] if isinstance(error, UnicodeDecodeError) else b""
                 raise InputError(
                     f"is not {encoding} (line {line + before.count(10)}: "
-                    f"{getattr(error, 'reason', error)}); give another encoding=",
+                    f"{getattr(error, 'reason', error)}); give another {argument('encoding')}",
                     file=file,
                 ) from None
             line, skip = line + text.count(b"\n") + (skip > 0), 0
@@ -299,7 +300,7 @@ def _guess(file: str, bad: _BadByte, expected: str | None) -> str:
     if sample.some_zero:
         raise InputError(
             "holds zero bytes, so it is no text; if it is, name its encoding, such as "
-            "encoding='utf-16-le'",
+            f"{argument(encoding='utf-16-le')}",
             file=file,
         )
     if expected is not None and _fits(expected, sample) and not sample.breaks(expected):
@@ -309,7 +310,7 @@ def _guess(file: str, bad: _BadByte, expected: str | None) -> str:
     if n_odd >= 2 * n_bad:
         raise InputError(
             f"is UTF-8 in most lines, but not in all ({bad}); mend them, or name the encoding of "
-            "all of it, such as encoding='cp1252'",
+            f"all of it, such as {argument(encoding='cp1252')}",
             file=file,
         )
     page = _likely_page(file, bad, sample)
@@ -317,7 +318,10 @@ def _guess(file: str, bad: _BadByte, expected: str | None) -> str:
     if expected is not None and fits and sample.breaks(expected) <= sample.breaks(page):
         return expected
     words = _show(sample.text.decode(page, errors="replace"))
-    _warn(f"{file} is not UTF-8: read as {page} ({words}); if that looks wrong, give encoding=NAME")
+    _warn(
+        f"{file} is not UTF-8: read as {page} ({words}); if that looks wrong, give "
+        f"{argument(encoding='NAME')}"
+    )
     return page
 
 
@@ -327,8 +331,8 @@ def _likely_page(file: str, bad: _BadByte, sample: _Sample) -> str:
         import charset_normalizer
     except ImportError:
         raise InputError(
-            f"is not UTF-8 ({bad}); name its encoding, such as encoding='cp1252', or install what "
-            "finds it: pip install 'crossview[cli]'",
+            f"is not UTF-8 ({bad}); name its encoding, such as {argument(encoding='cp1252')}, or "
+            "install what finds it: pip install 'crossview[cli]'",
             file=file,
         ) from None
     found = charset_normalizer.from_bytes(sample.text, cp_isolation=list(_CODE_PAGES))
@@ -341,7 +345,7 @@ def _likely_page(file: str, bad: _BadByte, sample: _Sample) -> str:
     if not fits:
         raise InputError(
             f"is not UTF-8 ({bad}), and which encoding it has is not clear; name it, such as "
-            "encoding='cp1252'",
+            f"{argument(encoding='cp1252')}",
             file=file,
         )
     breaks = {page: sample.breaks(page) for page in fits}

@@ -12,7 +12,7 @@ from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
 from crossview.data.addresses import LOG, has_password, is_address
 from crossview.data.readers.duck import literal
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.files import is_pipe
 
 _COMPRESSIONS = {".gz", ".zst"}
@@ -121,7 +121,7 @@ def find_format(file: str) -> Reader:
     packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
     raise InputError(
         f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst), or "
-        "name the format, such as format='csv'",
+        f"name the format, such as {argument(format='csv')}",
         file=file,
     )
 

@@ -48,7 +48,7 @@ from crossview.data.readers.encodings import (
 )
 from crossview.data.readers.wide import WIDE, fits_types, read_wide
 from crossview.data.source import Batch
-from crossview.errors import GuessWarning, InputError
+from crossview.errors import GuessWarning, InputError, argument
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,6 @@ class _TextSource:
     words: tuple[str, ...] = ("DATE", "TIME")
     # whether yes and no stay words; true and false are lower case
     words_for_booleans = False
-    misread = "its rows do not share the same columns"
     _booleans: frozenset[str] = frozenset()
     _encodings: dict[str, str]
     _mixed: frozenset[str] = frozenset()  # the files whose lines end in several ways
@@ -89,7 +88,7 @@ class _TextSource:
                 raise
             if self._misread(found):
                 self._find_bad_row(duck)
-                raise InputError(self.misread, file=where)
+                raise InputError(self._words_of_misread(), file=where)
             # "NULL": no value in any row; float64 would make one of two numbers of 20 digits
             # and a time of day without its day is no date: it is a category, as from other sources
             words = '"NULL"|\\b(HUGEINT|BIGNUM)\\b|^TIME$'
@@ -166,6 +165,9 @@ class _TextSource:
         """The names of the columns that DuckDB found."""
         return [name for name, _ in columns]
 
+    def _words_of_misread(self) -> str:
+        return "its rows do not share the same columns"
+
     def _misread(self, columns: list[tuple[str, str]]) -> bool:
         """Return whether DuckDB took a bad row for something else than it is."""
         raise NotImplementedError
@@ -230,7 +232,6 @@ class CsvSource(_TextSource):
 
     reader = "read_csv"
     words_for_booleans = True
-    misread = f"{_TextSource.misread}; if its first line names none, say header=False"
     inference = "sample_size=-1"
     fixed = ", auto_detect=false"
 
@@ -289,7 +290,8 @@ class CsvSource(_TextSource):
         names, delimiter, decimal, self._thousands = self._header_of(first, likely)
         if decimal == "," and self._format.decimal is None:
             warnings.warn(
-                f"{first}: read with a decimal comma; if that looks wrong, give decimal='.'",
+                f"{first}: read with a decimal comma; if that looks wrong, give "
+                f"{argument(decimal='.')}",
                 GuessWarning,
                 stacklevel=2,
             )
@@ -366,6 +368,10 @@ class CsvSource(_TextSource):
             return super()._names(columns)
         return self._header
 
+    def _words_of_misread(self) -> str:
+        words = super()._words_of_misread()
+        return f"{words}; if its first line names none, say {argument(header=False)}"
+
     def _misread(self, columns: list[tuple[str, str]]) -> bool:
         # a row that is too long can make DuckDB see another column
         return len(columns) != len(self._header) or self._names(columns) != self._header
@@ -441,7 +447,8 @@ def _header(
     for name in fields:
         if not name.strip():
             raise InputError(
-                "has a column without a name in its first line; name it, or say header=False",
+                "has a column without a name in its first line; name it, or say "
+                f"{argument(header=False)}",
                 file=file,
             )
     check_unique([name.lower() for name in fields], file)  # DuckDB takes A for a

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from crossview.data.prefetch import Background, prefetch
 from crossview.data.readers.whole_lines import PART_BYTES, whole_lines
 from crossview.data.source import Batch
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.kernels.text import rows as grammar
 from crossview.kernels.text.rows import TextRows
 from crossview.labels import whole_labels
@@ -207,7 +207,7 @@ class TextRowSource:
         part_bytes: int = PART_BYTES,
     ) -> None:
         if not 1 <= hash_bits <= 30:
-            raise InputError(f"hash_bits={hash_bits}; give a number from 1 to 30")
+            raise InputError(f"{argument(hash_bits=hash_bits)}; give a number from 1 to 30")
         self.files: Sequence[str] = files
         self.n_rows: int | None = None
         self.hash_bits = hash_bits
@@ -251,7 +251,7 @@ class TextRowSource:
             if layout.n_columns > MOST_COLUMNS:
                 raise InputError(
                     f"its views have {layout.n_columns:,} columns, and {MOST_COLUMNS:,} is the "
-                    "most; give ranges of columns with views=",
+                    f"most; give ranges of columns with {argument('views')}",
                     file=self.files[0],
                 )
             self._layout = layout
@@ -314,7 +314,9 @@ def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:
 def column_lists(views: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the parts of each view as text, given as ``"1:1840"``, ``"0,3"``, lists or numbers."""
     if not isinstance(views, Mapping):
-        raise InputError(f"views= maps a name to columns, such as {{'page': '1:1840'}}: {views!r}")
+        raise InputError(
+            f"{argument('views')} maps a name to columns, such as {{'page': '1:1840'}}: {views!r}"
+        )
     lists: dict[str, list[str]] = {}
     for name, given in views.items():
         items = given.split(",") if isinstance(given, str) else given

@@ -11,7 +11,7 @@ from crossview.data.arrow import floats, kind_of_labels, labels_as, pyarrow
 from crossview.data.encoding.dates import split_format
 from crossview.data.summaries.columns import Target
 from crossview.data.summaries.table import TableSummary
-from crossview.errors import LeakWarning
+from crossview.errors import LeakWarning, argument
 from crossview.labels import has_label, places_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ FEWEST_ROWS = 1000
 def explain_leak(leak: str, column: str, rows: str = "") -> str:
     """Return how a column tells the label, and what to do; ``rows`` says in which rows it does."""
     known = f"{leak} ({rows})" if rows else leak
-    return f"{known}; {KNOWN_LATER}: ignore={column!r}"
+    return f"{known}; {KNOWN_LATER}: {argument(ignore=column)}"
 
 
 def find_leaks(summary: TableSummary) -> dict[str, str]:

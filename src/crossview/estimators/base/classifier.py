@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.base.calibration import (
     Calibrator,
     out_of_fold_scores,
@@ -166,7 +166,9 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         check_is_fitted(self, "classes_")
         if threshold is not None:
             if not 0.0 <= threshold <= 1.0:
-                raise InputError(f"threshold={threshold!r}; give a probability between 0 and 1")
+                raise InputError(
+                    f"{argument(threshold=threshold)}; give a probability between 0 and 1"
+                )
             if len(self.classes_) != 2:
                 raise InputError(
                     f"a threshold is for two classes, and there are {len(self.classes_)}"

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from crossview.batch import NUMBERS, make_rows
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.base.names import NamedColumns
 from crossview.kernels.rows import Rows
 from crossview.views import (
@@ -47,7 +47,9 @@ class Columns:
         views = getattr(learner, "views", None)
         if isinstance(X, MultiView):
             if views is not None:
-                raise InputError("X is a MultiView, which has its own views; leave views= at None")
+                raise InputError(
+                    f"X is a MultiView, which has its own views; leave {argument('views')} at None"
+                )
             return cls(X.layout, X.layout)
         names = getattr(learner, "feature_names_in_", None)
         if views is None and names is not None:

@@ -21,7 +21,7 @@ from crossview.batch import (
     read_only,
     rows_at,
 )
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.base.columns import Columns, read_matrix
 from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.road import Bound, OneExample, Road
@@ -424,8 +424,9 @@ class ViewLearner(BaseEstimator):
         if not self._can_restart():
             raise InputError(
                 f"{type(self).__name__} has no weights of columns that could begin anew, as "
-                "max_users= asks of it; leave max_users= out, or take a linear learner with a "
-                "diagonal covariance, a factorization machine, or a stack of them"
+                f"{argument('max_users')} asks of it; leave {argument('max_users')} out, or take "
+                "a linear learner with a diagonal covariance, a factorization machine, or a "
+                "stack of them"
             )
 
     def __sklearn_tags__(self) -> Any:

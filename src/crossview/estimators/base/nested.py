@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.batch import make_rows, rows_of_view, typed_blocks, whole_matrix
-from crossview.errors import InputError, closest_names, type_of
+from crossview.errors import InputError, argument, closest_names, type_of
 from crossview.estimators.base.learner import ViewLearner
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
@@ -84,8 +84,8 @@ class NestedLearners(ViewLearner):
             self._check_nested(f"{what[:-1]} {name!r}", learner)
             if any(getattr(learner, one, None) is not None for one in self._own_views):
                 raise InputError(
-                    f"{what[:-1]} {name!r} has views of its own; give views= to {own}, and here "
-                    "the name of a view: (name, learner, view)"
+                    f"{what[:-1]} {name!r} has views of its own; give {argument('views')} to "
+                    f"{own}, and here the name of a view: (name, learner, view)"
                 )
             clone(learner).check_params()  # which keeps what it has checked
 

@@ -17,7 +17,7 @@ from crossview.algorithms.kernel.quota import Stream
 from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import entries_of, read_only, rows_at
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, Takes, ViewLearner
 from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
@@ -122,7 +122,7 @@ class KernelLearner(ViewLearner):
         if given is None:
             return None
         if self.views is not None:
-            return "random_views= makes the views; leave views= at None"
+            return f"random_views= makes the views; leave {argument('views')} at None"
         if len(given) != 2 or not (
             isinstance(given[0], Integral) and int(given[0]) >= 1 and 0.0 < float(given[1]) <= 1.0
         ):
@@ -211,7 +211,7 @@ class KernelLearner(ViewLearner):
         if self.learns_unlabeled and len(self.layout_.names) == 1 and np.isnan(labels).any():
             warnings.warn(
                 "co-agreement needs two views, so the unlabeled rows have no effect; give "
-                "views=, or random_views=(2, 0.75)",
+                f"{argument('views')}, or random_views=(2, 0.75)",
                 UserWarning,
                 stacklevel=5,
             )
@@ -328,7 +328,8 @@ class KernelLearner(ViewLearner):
     def _portable_scorer(self) -> ViewSum:
         if self.random_views is not None:
             raise InputError(
-                f"{type(self).__name__} with random_views= has no portable form; give views="
+                f"{type(self).__name__} with random_views= has no portable form; give "
+                f"{argument('views')}"
             )
         terms = self._model(self._state).portable(1.0 / self._scales())
         nothing = np.zeros(self._n_scores())

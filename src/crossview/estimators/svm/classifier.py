@@ -22,7 +22,7 @@ from crossview.algorithms.performance.joint import cutting_planes
 from crossview.algorithms.performance.problem import Problem, make_problem, published_price
 from crossview.algorithms.performance.working_set import WorkingSet
 from crossview.batch import rows_at
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.base import LinearClassifier, Schema, State, StatePart
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
@@ -450,7 +450,8 @@ class MultiViewSVMPerf(LinearClassifier):
             k = self.k if isinstance(self.k, Integral) else max(1, round(float(self.k) * n))
             if name in AT_K and k > n:
                 raise InputError(
-                    f"k={k} is more than the {n} rows; give a smaller k, or a fraction of the rows"
+                    f"{argument(k=k)} is more than the {n} rows; give a smaller k, or a "
+                    "fraction of the rows"
                 )
             return make_problem(name, signs, weight, beta=beta, k=int(k))
         measure = self.measure if isinstance(self.measure, Measure) else Measure(self.measure)

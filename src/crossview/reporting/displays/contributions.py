@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.comparison import Comparison
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
 from crossview.scoring.diagnostics import without_means
@@ -103,8 +103,8 @@ class ViewContributionDisplay(Display):
         shares = shares_of_scores(result)
         if shares is None:
             raise InputError(
-                "the result does not say what its views are worth; compare with ablate=True, or "
-                "evaluate with views=True"
+                "the result does not say what its views are worth; compare with "
+                f"{argument(ablate=True)}, or evaluate with {argument(views=True)}"
             )
         return display_of_shares(shares)
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone, is_regressor
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.reporting.displays.style import (
     COLORS,
     LINE,
@@ -90,8 +90,9 @@ class CumulativeErrorDisplay(Display):
         kept = result.diagnostics
         if kept is None or not kept.errors:
             raise InputError(
-                "the result kept no errors along a stream; compare with progressive=True, or train "
-                "with observer=TrainingObserver(history=True)"
+                "the result kept no errors along a stream; compare with "
+                f"{argument(progressive=True)}, or train with "
+                "observer=TrainingObserver(history=True)"
             )
         numbers = result.task == "regression"
         error = "root of the mean squared error" if numbers else "share of rows predicted wrong"

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from crossview.comparing.comparison import Comparison
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.evaluating.evaluation import Evaluation, Window
 from crossview.reporting.displays.style import COLORS, WIDTH, Display, plain_log_ticks, short_name
 from crossview.reporting.tables import benefit_of_rows
@@ -125,7 +125,9 @@ class MetricOverTimeDisplay(Display):
     @classmethod
     def _of_result(cls, evaluation: Evaluation) -> Self:
         if not evaluation.windows:
-            raise InputError("the evaluation has no windows; give time= or window=")
+            raise InputError(
+                f"the evaluation has no windows; give {argument('time')} or {argument('window')}"
+            )
         return cls(evaluation.windows, evaluation.metric)
 
     def _draw(self, ax: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.reporting.displays.style import (
     COLORS,
     LINE,
@@ -85,7 +85,9 @@ class ExpertWeightsDisplay(Display):
     @classmethod
     def _of_result(cls, result: Any) -> Self:
         if result.diagnostics is None or result.diagnostics.experts is None:
-            raise InputError("the result is of a model without experts; take model='stacking'")
+            raise InputError(
+                f"the result is of a model without experts; take {argument(model='stacking')}"
+            )
         return cls(result.diagnostics.experts)
 
     def _finding(self) -> str:

@@ -71,7 +71,7 @@ NOT_KEPT = "This comparison has not kept what most pictures need; make it again 
 def comparison_page(c: Comparison, made: Made | None = None) -> Page:
     """Return a comparison as a page."""
     made = made or Made()
-    said = [*map(made.in_words, [*c.warnings, *c.notes]), *made.said]
+    said = [*c.warnings, *c.notes, *made.said]
     if c.planned_folds > c.folds:
         said.append(f"{c.folds} of {c.planned_folds} folds were finished")
     return Page(

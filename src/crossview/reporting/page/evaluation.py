@@ -50,12 +50,11 @@ def evaluation_page(
         facts=_facts(e),
         more=[
             *how_often_right(e.metric, e.classes, e.positive, e.confusion),
-            *sentences(map(made.in_words, e.notes)),
+            *sentences(e.notes),
         ],
         pictures=_worth(e),
         doubts=[
-            sentence(made.in_words(line))
-            for line in dict.fromkeys([*e.warnings, *missing_lines(e), *made.said])
+            sentence(line) for line in dict.fromkeys([*e.warnings, *missing_lines(e), *made.said])
         ],
         sections=[
             _metrics(e),

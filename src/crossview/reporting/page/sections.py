@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
@@ -44,7 +44,6 @@ class Made:
     settings: options that were given.
     commands: what to do next: commands by the model of a comparison that they train.
     said: what was said of the columns and rows as they were read.
-    in_words: what makes options of the arguments in a line, in a page of the command line.
     """
 
     command: Sequence[str] = ()
@@ -53,7 +52,6 @@ class Made:
     settings: Mapping[str, Any] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     said: Sequence[str] = ()
-    in_words: Callable[[str], str] = str
 
 
 def counted(n: int, what: str, several: str = "") -> str:

@@ -36,7 +36,7 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
         title="Training by crossview",
         question=f"How well does {t.name} predict{target} from {words_of(views)}?",
         answer=_answer(t),
-        more=sentences(map(made.in_words, t.notes)),
+        more=sentences(t.notes),
         facts=_facts(t, len(views), len(classes)),
         pictures=[
             *figures(
@@ -49,7 +49,7 @@ def training_page(t: Trained, made: Made | None = None) -> Page:
             *share_blocks(t),
         ],
         actions=[code(f"{what}:", command) for what, command in made.commands.items()],
-        doubts=sentences(map(made.in_words, t.warnings), made.said),
+        doubts=sentences(t.warnings, made.said),
         sections=[
             *kept_sections(t, None, classes, t.unlabeled + t.skipped),
             model_section(t.fitted, t.info),
