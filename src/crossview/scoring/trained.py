@@ -277,6 +277,8 @@ def training_summary(learner: Any) -> str:
     """Return the steps, or the cutting-plane iterations, of a learner without passes."""
     if hasattr(learner, "n_steps_"):
         return f"{learner.n_steps_:,} steps"
+    if hasattr(learner, "n_landmarks_"):
+        return f"one fit with {learner.n_landmarks_} landmarks"
     if hasattr(learner, "feature_importances_"):
         return f"{learner.n_iter_:,} iterations"
     if hasattr(learner, "members_"):

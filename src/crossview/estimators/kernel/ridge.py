@@ -285,6 +285,12 @@ class KernelRidge(ViewLearner):
     # --- what was learned ----------------------------------------------------------
 
     @property
+    def n_landmarks_(self) -> int:
+        """Number of rows that others are compared with."""
+        check_is_fitted(self, "_state")
+        return len(self._state["landmarks"])
+
+    @property
     def gamma_(self) -> dict[str, float]:
         """γ of each view, of its scaled columns; 0: the view has no part in the prediction."""
         check_is_fitted(self, "_state")
@@ -322,6 +328,8 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
         γ of each view, of its scaled columns.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each column in how much the score changes with a column, at the landmarks.
+    n_landmarks_ : int
+        Number of rows that others are compared with.
     layout_, n_features_in_, feature_names_in_
 
     Raises
@@ -398,6 +406,8 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
         γ of each view, of its scaled columns; 0: the view has no part in the score.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each column in how much the scores change with a column, at the landmarks.
+    n_landmarks_ : int
+        Number of rows that others are compared with.
     layout_, n_features_in_, feature_names_in_
 
     Raises
