@@ -441,7 +441,7 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> views = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
     >>> model = MultiViewKernelRidgeClassifier(views, random_state=0).fit(X[::2], y[::2])
-    >>> bool(model.score(X[1::2], y[1::2]) > 0.96)
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.95)
     True
     """
 
