@@ -176,7 +176,9 @@ def _importance_tables(
         "importance": {view: f"{own.sum():.0%}" for view, own in by_view.items()},
     }
     yield from _view_table(learner, info, about)
-    yield "importance: share in what the splits of the trees gained in training"
+    gained = "in what the splits of the trees gained in training"
+    slopes = "of how much the scores change with a column, at the landmarks"
+    yield f"importance: share {slopes if hasattr(learner, 'n_landmarks_') else gained}"
 
     def cells(view: str, column: int) -> list[str]:
         return [f"{by_view[view][column]:.1%}"]
