@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from hashlib import blake2b
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -129,7 +130,8 @@ class KernelRidge(ViewLearner):
         alike = np.empty(len(rows.indptr) - 1, dtype=np.intp)
         for at in self._blocks(len(alike)):
             for i, z in zip(at.tolist(), self._coordinates(rows_at(rows, at)), strict=True):
-                alike[i] = kinds.setdefault(z.tobytes(), len(kinds))
+                kind = blake2b(z.tobytes(), digest_size=16).digest()
+                alike[i] = kinds.setdefault(kind, len(kinds))
                 if alike[i] == len(first):
                     first.append(i)
         return np.array(first), alike
@@ -428,11 +430,7 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
     References
     ----------
     J. Suykens, J. Vandewalle, "Least squares support vector machine classifiers", Neural Processing
-    Letters 9 (1999).
-    C. Williams, M. Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000
-    (landmarks).
-    D. M. Allen, "The relationship between variable selection and data augmentation and a method for
-    prediction", Technometrics 16 (1974) (the error of rows that are left out).
+    Letters 9 (1999).  Those of the regressor hold here, too.
 
     Examples
     --------
