@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.kernel_ridge import (
     PENALTIES,
@@ -113,7 +114,8 @@ class KernelRidge(ViewLearner):
 
         y (n, K): the targets.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
+        # two threads take longer than one for matrices of this size, and change the last digits
+        with threadpool_limits(1, "blas"), np.errstate(over="ignore", invalid="ignore"):
             self._scale(rows, h)
             first, alike = self._equal_rows(rows)
             weight = np.bincount(alike, h)
