@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from crossview.errors import InputError
+from crossview.estimators.targets import read_labels
 from crossview.labels import known_labels, places_of
 
 
@@ -33,3 +35,10 @@ def test_labels_that_are_known(labels):
     assert known_labels(np.array(labels, dtype=object)).tolist() == known
     if None not in labels:
         assert known_labels(np.array(labels)).tolist() == known
+
+
+def test_labels_of_which_each_is_another_one():
+    """As in a batch of a stream with many classes, of which scikit-learn warns."""
+    assert len(read_labels(np.arange(30.0), 30, "Learner")) == 30
+    with pytest.raises(InputError, match="Unknown label type: continuous"):
+        read_labels(np.arange(30) + 0.5, 30, "Learner")

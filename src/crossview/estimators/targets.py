@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from crossview.errors import InputError
@@ -35,11 +35,23 @@ def read_labels(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
             "the label is missing (NaN, None or infinity); leave the row out, or label it",
             row=int(np.argmax(missing)),
         )
-    if (
-        y.dtype.kind not in "iubUS"
-    ):  # integers, Booleans and text are classes, whatever their values
-        check_classification_targets(y)
+    check_classes(y)
     return y
+
+
+def check_classes(labels: np.ndarray) -> None:
+    """Raise `InputError` if labels are no classes, such as numbers with decimals.
+
+    Integers, Booleans and text are, whatever their values, and also where each is another one.
+    """
+    if labels.dtype.kind in "iubUS":
+        return
+    kind = type_of_target(labels, input_name="y")
+    if kind not in ("binary", "multiclass"):
+        raise InputError(  # the wording that scikit-learn's estimator checks expect
+            f"Unknown label type: {kind}. A classifier predicts classes; a regressor predicts "
+            "numbers"
+        )
 
 
 def check_label(y: Any, classes: np.ndarray | None) -> None:

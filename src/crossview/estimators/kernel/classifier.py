@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from crossview.algorithms.kernel.schedule import SCHEDULES
 from crossview.algorithms.kernel.step import Settings
@@ -16,7 +15,12 @@ from crossview.estimators.base import OnlineClassifier
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.learner import KernelLearner
 from crossview.estimators.kernel.training import TrainingSet
-from crossview.estimators.targets import one_per_row, row_weights, several_classes
+from crossview.estimators.targets import (
+    check_classes,
+    one_per_row,
+    row_weights,
+    several_classes,
+)
 from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
@@ -77,8 +81,7 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
         known = _plain(y[~self._unlabeled(y)])
         if known.dtype.kind in "fc" and not np.isfinite(known).all():
             raise InputError("a label is infinite; leave the row out, or label it")
-        if known.dtype.kind not in "iubUS":
-            check_classification_targets(known)
+        check_classes(known)
         return y
 
     def _first_targets(
