@@ -127,7 +127,8 @@ def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     # of many columns a kernel is there for unlabeled rows only, and on a stream likewise
     wide = ViewLayout(["a", "b"], [1500, 600])
     for given in ({"layout": wide, "metric": "f1"}, {"layout": layout, "metric": None}):
-        assert "pegasos" not in [one.name for one in compared_learners(n_rows=60, **given)]
+        assert "pegasos" not in [one.name for one in compared_learners(n_rows=1000, **given)]
+    assert "pegasos" in [one.name for one in compared_learners(wide, 60, metric="f1")]
     X, y, _ = make_few(60)
     answer = thorough(X, y, cv=2, grid=ONE)
     ours = {row.model for row in answer.rows if not row.model.startswith("baseline:")}

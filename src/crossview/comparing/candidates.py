@@ -24,8 +24,9 @@ from crossview.views import ViewLayout
 # the budget, as there are many fits; data that need more are compared with diagonal ones
 MAX_EXACT_COST, MAX_BY_SECOND = 5e9, 2e6
 
-# most columns of tables that are compared with kernels, and what is tried there
-FEW_COLUMNS = 2000
+# most columns of tables that are compared with kernels, more where rows are few, by the numbers in
+# all of them; and what is tried there
+FEW_COLUMNS, MOST_COLUMNS, FEW_NUMBERS = 2000, 5000, 2e6
 OF_FEW_COLUMNS: dict[str, tuple] = {"kernel": ("rbf",), "lam": (0.0001, 0.001)}
 # by what they bring to the ensemble; views alone stand before what follows the dots
 MOST_GAIN = (
@@ -70,6 +71,11 @@ def quadratic_cost(n_columns: int, n_rows: int | None, numbers: float = 1.0) -> 
     return rows * min(n_columns**2, rows * max(numbers, min(rows, n_columns)))
 
 
+def _is_narrow(n_columns: int, n_rows: float) -> bool:
+    is_small = n_columns <= MOST_COLUMNS and n_columns * n_rows <= FEW_NUMBERS
+    return n_columns <= FEW_COLUMNS or is_small
+
+
 def compared_learners(
     layout: ViewLayout,
     n_rows: int | None,
@@ -96,7 +102,7 @@ def compared_learners(
     """
     most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
     included = {"always": True, "metric": given_metric, "unlabeled": unlabeled, "never": False}
-    included["narrow"] = metric is not None and layout.n_columns <= FEW_COLUMNS
+    included["narrow"] = metric is not None and _is_narrow(layout.n_columns, n_rows or math.inf)
     found = []
     for learner in known_learners(task, layout.names):
         kinds = learner.compared.split(", ")

@@ -89,7 +89,9 @@ def compare(
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
     - boosted trees (`MultiViewTreesClassifier`) on all columns, and with one score per view, which
       need all rows in memory;
-    - where there are at most 2,000 columns, `PegasosClassifier` with a Gaussian kernel per view;
+    - where there are at most 2,000 columns, or 5,000 and at most 2,000,000 numbers in all rows,
+      `PegasosClassifier` with a Gaussian kernel per view, and `MultiViewKernelRidgeClassifier` with
+      one on all views;
     - `OnlineStackingClassifier`, which weighs several of these;
     - what somebody would do with scikit-learn alone: logistic regression, late fusion, gradient
       boosting and one class for all rows.
@@ -100,7 +102,7 @@ def compare(
 
     With ``task="regression"`` the models are linear models of each view and of all views,
     factorization and multi-view machines, boosted trees, kernel ridge regression of few columns
-    (`KeCoRegressor`), and `OnlineStackingRegressor`.
+    (`MultiViewKernelRidgeRegressor`), and `OnlineStackingRegressor`.
 
     Parameters
     ----------
