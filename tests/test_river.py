@@ -27,7 +27,13 @@ from crossview.compat.river import RiverClassifier, RiverRegressor, to_river
 REGRESSOR = make_pipeline(ViewEncoder(hash_bits=8), OnlineStackingRegressor(random_state=0))
 
 
-@pytest.mark.parametrize("model", [AROWClassifier(), REGRESSOR], ids=["learner", "pipeline"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(AROWClassifier(), id="learner", marks=pytest.mark.exhaustive),
+        pytest.param(REGRESSOR, id="pipeline"),
+    ],
+)
 def test_the_checks_of_river_pass(model):
     with warnings.catch_warnings():
         # River adds features after the first rows, which an encoder ignores

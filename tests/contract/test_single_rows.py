@@ -126,15 +126,21 @@ def make_encoder(**options):
     return ViewEncoder(VIEWS, **{**OPTIONS, **options})
 
 
-def learners_of_catalog():
-    """Every learner of the catalog that learns single rows, with the parameters of its entry."""
-    found = []
+def learners_of_catalog(*, each_module=False):
+    """Every learner of the catalog that learns single rows, with the parameters of its entry.
+
+    ``each_module=True`` leaves all but the first of a module and a task to `make test-all`.
+    """
+    found, modules = [], set()
     for entry in LEARNERS:
         own = entry.for_views(list(VIEWS))
         learner = own.make(**({"random_state": 0} if own.random else {}))
         learner.set_params(**own.stream_params)
         if hasattr(learner, "partial_fit") and "{" not in entry.name:
-            found.append(pytest.param(learner, id=f"{entry.task}-{entry.name}"))
+            module = type(learner).__module__, entry.task
+            marks = [pytest.mark.exhaustive] if each_module and module in modules else []
+            modules.add(module)
+            found.append(pytest.param(learner, id=f"{entry.task}-{entry.name}", marks=marks))
     return found
 
 

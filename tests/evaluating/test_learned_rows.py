@@ -54,11 +54,11 @@ def learned_share(*args, **given):
 MODELS = [
     ("arow", {}),
     ("stacking", {"in_order": True}),
-    ("pa:squared", {"epochs": 3}),
-    ("trees", {}),
-    ("ensemble", {}),
     ("logistic-regression", {}),
     ("view:b", {}),
+    pytest.param("pa:squared", {"epochs": 3}, marks=pytest.mark.exhaustive),
+    pytest.param("trees", {}, marks=pytest.mark.exhaustive),
+    pytest.param("ensemble", {}, marks=pytest.mark.exhaustive),
 ]
 
 

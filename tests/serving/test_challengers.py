@@ -269,7 +269,7 @@ def test_the_page_has_the_views_of_the_model_that_was_promoted(files):
         assert monitor.new_columns() == []
 
 
-@pytest.mark.parametrize("learner", learners_of_catalog())
+@pytest.mark.parametrize("learner", learners_of_catalog(each_module=True))
 def test_answers_before_a_label_are_the_same_in_batches(learner):
     rows, labels = make_stream(60)
     rows = [json.loads(json.dumps(row, default=str)) for row in rows]

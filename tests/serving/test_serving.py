@@ -420,7 +420,7 @@ def test_batches_of_labels_change_no_bit(tmp_path):
     assert restored == [13, 0]  # 256 rows have one that is refused before any is learned
 
 
-@pytest.mark.parametrize("learner", learners_of_catalog())
+@pytest.mark.parametrize("learner", learners_of_catalog(each_module=True))
 def test_many_rows_are_predicted_as_one_by_one(learner):
     rows, labels = make_stream(70)
     rows = [json.loads(json.dumps(row, default=str)) for row in rows]
