@@ -63,6 +63,9 @@ NO_VALUE, ONE_VALUE = "has no value in any row", "constant"
 LEAVE_OUT = "leave it out"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
+# how the warning of text that looks like numbers begins, and what may be done
+LIKE_NUMBERS = "text, but"
+WRITE = "which is read as none; write them without separators of thousands, signs and units"
 # words of sentences of which too few differ to be read as text, and how many do
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # or fewer words, if so large a share of the values are different
@@ -523,6 +526,14 @@ class _Pass(TableSummary):
     def _about_label(self, n_rows: int) -> Iterator[str]:
         if self.target.n_missing:
             yield f"{percent(self.target.n_missing, n_rows)} of the rows have no label"
+        labels = self.values.get(self.label or "")
+        if (
+            labels is not None
+            and labels.like.number < labels.like.present  # others are the names of classes
+            and (words := self._like_numbers(labels, n_rows - labels.n_missing))
+        ):
+            yield words
+            return
         if not self.target.usable:
             yield (
                 f"is no number; to predict a class: {argument(task='classification')}"
@@ -542,17 +553,15 @@ class _Pass(TableSummary):
     ) -> Iterator[str]:
         if one.kind != "categorical" or one.name in self.declared:
             return
-        like = summary.like
-        numbers = like.number + like.decimal_comma + like.amount
-        if numbers and not like.leading_zero and numbers >= MANY_NUMBERS * (present - like.missing):
-            yield self._like_numbers(summary, present)
+        if like_numbers := self._like_numbers(summary, present):
+            yield like_numbers
             return
         if present < FEW_ROWS:
             return
         if like_dates := self._like_dates(summary):
             yield like_dates
             return
-        words = like.words / max(1, like.present)
+        words = summary.like.words / max(1, summary.like.present)
         different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
         many = (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES
         short = words >= SEVERAL_WORDS and (one.distinct or 0) >= MOST_DIFFERENT * present
@@ -590,19 +599,36 @@ class _Pass(TableSummary):
         value = summary.values[most].as_py()
         return f"{words}, the others {value!r} or the like: {argument(null=value)}"
 
-    def _like_numbers(self, summary: ValueSummary, present: int) -> str:
+    def _like_numbers(self, summary: ValueSummary, present: int) -> str | None:
         """Return the warning about text that looks like numbers."""
         like = summary.like
         numbers = like.number + like.decimal_comma + like.amount
-        words = f"text, but {percent(numbers, present)} look like numbers"
+        many = max(1, MANY_NUMBERS * (present - like.missing))
+        if like.leading_zero:
+            return None
+        if numbers < many:
+            value, n = summary.with_unit(self.target)
+            unit = f"are numbers with a unit, such as {value!r}, {WRITE}"
+            return (
+                f"{LIKE_NUMBERS} {percent(n, present)} {unit}"
+                if n and numbers + n >= many
+                else None
+            )
+        words = f"{LIKE_NUMBERS} {percent(numbers, present)} look like numbers"
         if (amount := summary.first_amount()) is not None:
             return (
-                f"{words}, and some are written as {shortened(amount, LONGEST_EXAMPLE)!r}, "
-                "which is read as none; write them without separators of thousands and signs"
+                f"{words}, and some are written as {shortened(amount, LONGEST_EXAMPLE)!r}, {WRITE}"
             )
         fixes = []
         if like.decimal_comma:
             words += " with a decimal comma"
+            if like.grouped == like.decimal_comma:
+                value = str(summary.first_grouped())
+                return (
+                    f"{words}, or with one that separates thousands: {argument(decimal=',')} reads "
+                    f"{value!r} as {value.replace(',', '.')}; for {value.replace(',', '')}, write "
+                    "them without it"
+                )
             fixes.append(argument(decimal=","))
         others = self._no_numbers(summary)
         if others:
@@ -687,7 +713,7 @@ def describe_head(
     answer = describe_columns(rows, y, **options, alone=False)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
-        one.warnings.clear()
+        one.warnings[:] = [words for words in one.warnings if words.startswith(LIKE_NUMBERS)]
     if weight is not None and batch is not None:
         with suppress(InputError):  # which learning raises
             check_weight_column(table, weight)
