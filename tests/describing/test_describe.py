@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from crossview import InputError, ViewEncoder, describe, open_table
+from crossview import InputError, ViewEncoder, describe, open_table, train
 from crossview.data.summaries import columns as summaries
 from crossview.describing.describe import describe_head
 from crossview.reporting.tables import description_table
@@ -188,6 +188,14 @@ def test_what_is_suspicious_is_named(values, expected):
 )
 def test_what_is_usual_is_not(values):
     assert warnings_of(values) == []
+
+
+def test_a_constant_number_to_predict_is_named():
+    table = pa.table({"a__x": RNG.normal(size=N), "y": np.full(N, 7.5)})
+    expected = ["y: constant: '7.5' in every row that has a label"]
+    assert describe(table, "y", task="regression").warnings == expected
+    trained = train(table, "y", task="regression", model="ridge")
+    assert trained.warnings[0].startswith("the number to predict is 7.5 in every row")
 
 
 def test_a_label_that_is_too_large_is_no_warning_of_numpy():

@@ -498,7 +498,7 @@ class _Pass(TableSummary):
     def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
         """Yield what may be wrong with a column, and what to do."""
         if one.name == self.label:
-            yield from self._about_label(n_rows)
+            yield from self._about_label(one, n_rows)
             return
         present = n_rows - one.missing
         if one.kind is None and str(self.types[one.name]) != "null":
@@ -523,7 +523,7 @@ class _Pass(TableSummary):
         elif one.kind == "numeric":
             yield from self._about_numbers(one, present)
 
-    def _about_label(self, n_rows: int) -> Iterator[str]:
+    def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
         if self.target.n_missing:
             yield f"{percent(self.target.n_missing, n_rows)} of the rows have no label"
         labels = self.values.get(self.label or "")
@@ -542,6 +542,8 @@ class _Pass(TableSummary):
                 f"{argument(task='regression')}"
             )
             return
+        if self.target.numbers and one.distinct == 1:
+            yield f"{ONE_VALUE}: {one.examples[0]!r} in every row that has a label"
         classes = [] if self.target.numbers else sorted(self.target.classes, key=str)
         if len(classes) == 1:
             yield "has one class in all rows; a classifier needs two or more"
