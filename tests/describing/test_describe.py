@@ -190,6 +190,13 @@ def test_what_is_usual_is_not(values):
     assert warnings_of(values) == []
 
 
+def test_classes_that_may_be_a_rating_are_named():
+    table = pa.table({"a__x": RNG.normal(size=N), "y": np.arange(N) % 5 + 1})
+    [line] = describe(table, "y").warnings
+    assert line.startswith("y: 5 whole numbers from 1 to 5, which are classes without an order")
+    assert describe(table, "y", task="classification").warnings == []
+
+
 def test_a_constant_number_to_predict_is_named():
     table = pa.table({"a__x": RNG.normal(size=N), "y": np.full(N, 7.5)})
     expected = ["y: constant: '7.5' in every row that has a label"]

@@ -70,6 +70,8 @@ WRITE = "which is read as none; write them without separators of thousands, sign
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # or fewer words, if so large a share of the values are different
 SEVERAL_WORDS, MOST_DIFFERENT = 2.0, 0.5
+# classes that may be a rating
+MANY_LEVELS = 5
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
 
@@ -322,6 +324,7 @@ def describe_columns(
             raise InputError(f"{argument(said[0])} is about columns, and X has views; leave it out")
         return Description(**describe_views(table))
     label = y if isinstance(y, str) else None
+    is_guess = y is not None and task is None
     task = "classification" if y is None else task_of(task, table, y)
     given = {kind: (kinds or {}).get(kind, ()) for kind in KINDS}
     given["date"], format = split_time(given["date"], time)
@@ -356,6 +359,7 @@ def describe_columns(
             view_of[name] = f"{view_of[name]}, {view}" if name in view_of else view
     one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"), formats)
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
+    one_pass.is_guess = is_guess
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
     if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
@@ -419,6 +423,8 @@ class _Pass(TableSummary):
         self.open_formats: dict[str, DateFormat] = {}
         # the column by which compare makes folds: no leak, as it is in no view there
         self.of_groups: str | None = None
+        # whether the labels alone say that they are classes, or numbers
+        self.is_guess = False
 
     def read(self, batches: Iterable[Batch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
@@ -549,6 +555,12 @@ class _Pass(TableSummary):
             yield "has one class in all rows; a classifier needs two or more"
         elif words := about_alike(classes):
             yield words
+        elif self.is_guess and len(classes) >= MANY_LEVELS and _are_levels(classes):
+            yield (
+                f"{len(classes)} whole numbers from {min(classes):g} to {max(classes):g}, which "
+                "are classes without an order; a rating or a count is a number: "
+                f"{argument(task='regression')}"
+            )
 
     def _about_values(
         self, one: ColumnDescription, summary: ValueSummary, present: int
@@ -748,6 +760,13 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
 
 def _is_number(value: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
+
+
+def _are_levels(classes: list[Any]) -> bool:
+    """Return whether classes are whole numbers without a gap, as those of a rating are."""
+    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in classes):
+        return False
+    return max(classes) - min(classes) == len(classes) - 1 and min(classes) % 1 == 0
 
 
 def _rows(n: int) -> str:
