@@ -34,6 +34,11 @@ POSITIVE_BESIDE = {
 MOST_OF_RARER = 0.4
 
 
+def about_constant(y: float) -> str:
+    """Return that this is the number to predict of all rows."""
+    return f"the number to predict is {y:g} in every row, of which nothing can be learned"
+
+
 def has_label(y: Any) -> np.ndarray:
     """Return which labels are present; None, NaN and pandas' NA are missing.
 

@@ -148,6 +148,17 @@ def test_rows_sorted_by_label_have_no_order_to_test():
     assert answer.warnings[0].startswith("the rows are sorted by label: ")
 
 
+def test_a_date_that_decides_nothing_is_named():
+    table = make_order().sample(frac=1.0, random_state=0)
+    assert find(table, "label").lines() == []
+    table["a__day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(table.index, "D")
+    [line] = find(table, "label").lines()
+    assert line.startswith(
+        "'a__day' is a date, and compare has random folds: time='a__day' scores each"
+    )
+    assert find(table.sort_values("label"), "label").sorted_by_label
+
+
 def test_the_number_of_the_row_is_no_sign_of_an_order():
     table = make_order().sample(frac=1.0, random_state=0)
     table["a__number"] = np.arange(len(table))

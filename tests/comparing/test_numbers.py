@@ -18,7 +18,11 @@ from crossview import (
 )
 from crossview.baselines import baselines
 from crossview.catalog.learners import find_learner
+from crossview.comparing.candidates import choose_learners
+from crossview.comparing.run import Run
+from crossview.comparing.verdict import CONSTANT
 from crossview.reporting.tables import comparison_notes, to_markdown
+from crossview.scoring.problems import Regression
 from reference.jackknife import block_jackknife
 
 
@@ -31,7 +35,7 @@ def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
     assert {row.model for row in numbers.rows} == {
         *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking"),
         *("trees", "trees:additive", "kernel-ridge", "ensemble"),
-        *(learner.name for learner in baselines("regression")),
+        *(one.name for one in baselines("regression") if one.name != "baseline:median"),
     }
     values = [row.value for row in numbers.rows[1:]]
     assert values == sorted(values)
@@ -117,6 +121,19 @@ def test_mae_may_decide():
     assert "| mae | worse | p | rmse |" in to_markdown(answer)
 
 
+def test_the_constant_is_the_best_one_by_the_metric():
+    X, _ = make_numbers(150)
+    y = np.where(np.arange(150) % 3 == 0, 30.0, 0.0)
+    given = {"models": ["linear"], "cv": 2, "task": "regression", "grid": OF_MACHINES}
+    for metric, name in (("rmse", "mean"), ("mae", "median")):
+        run = Run([], Regression(metric), 0, 1, OF_MACHINES)
+        names = [one.name for one in choose_learners(run, X.layout, 150, None)]
+        assert [one for one in names if one in CONSTANT] == [f"baseline:{name}"]
+        answer = thorough(X, y, scoring=metric, baselines=[name], **given)
+        assert f"no model is clearly better than the {name} for all rows" in answer.verdict
+    assert answer.row("baseline:median").value == pytest.approx(10.0)
+
+
 @pytest.mark.parametrize("metric", ["rmse", "mae"])
 def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
     X, y = make_numbers()
@@ -168,7 +185,9 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
         ),
         ({"models": ["mvn", "fm"]}, "no model 'mvn'; did you mean 'mvm'"),
         ({"grid": {"C": [1]}}, "grid= names 'C' .*alpha, .*learning_rate"),
-        ({"cv": 200}, "300 rows are too few for 200 folds"),
+        ({"cv": 200}, "300 rows are too few for 200 folds; take fewer folds"),
+        ({"X": np.ones((1, 2)), "y": [1.0]}, "1 row is too few for 5 folds; two folds take four"),
+        ({"y": [7.5] * 300}, "is 7.5 in every row, of which nothing can be learned; choose"),
         ({"cv": 1}, "cv=1; give 2 folds or more"),
         ({"y": ["a"] * 300}, "row 0: 'a' is not a number to predict"),
         ({"y": [1.0, np.inf] * 150}, "row 1: inf is not a number to predict"),
@@ -186,7 +205,10 @@ def test_compare_of_numbers_refuses(change, message):
 @pytest.mark.parametrize("progressive", [False, True])
 @pytest.mark.parametrize(
     ("value", "what"),
-    [("n/a", "'n/a' is not a number to predict"), ("inf", "inf is not")],
+    [
+        ("n/a", "'n/a' is not a number to predict.*; null='n/a' if it says that"),
+        ("inf", "inf is not"),
+    ],
 )
 def test_a_bad_number_names_its_row_in_the_file(value, what, progressive, tmp_path):
     lines = make_numbers_frame(1100).to_csv(index=False).splitlines()

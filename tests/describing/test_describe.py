@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from crossview import InputError, ViewEncoder, describe, open_table
+from crossview import InputError, ViewEncoder, describe, open_table, train
 from crossview.data.summaries import columns as summaries
 from crossview.describing.describe import describe_head
 from crossview.reporting.tables import description_table
@@ -131,6 +131,12 @@ def test_more_values_than_are_counted(monkeypatch):
             ["448,600", "1,250,000", "0", "950"] * 100,
             "look like numbers, and some are written as '1",
         ),
+        (
+            ["4,486", "1,250", "12", "950"] * 100,
+            "or with one that separates thousands: decimal=',' reads '4,486' as 4.486; for 4486, w",
+        ),
+        (["121.700,50", "7,5", "0", "950"] * 100, "some are written as '121.700,50'"),
+        (["5 km", "1911 km", "12km", "12"] * 100, "75 % are numbers with a unit"),
         (["448.600 €", "€ 7", "12 %", "NA"] * 100, "75 % look like numbers, and some are written"),
         (["1", "2", "3", "1e4"] * 100, "text, but all look like numbers: numeric='a__x'"),
         ([f"each sentence here is as long: k{i}" for i in range(N)], "6 words on average"),
@@ -184,6 +190,21 @@ def test_what_is_usual_is_not(values):
     assert warnings_of(values) == []
 
 
+def test_classes_that_may_be_a_rating_are_named():
+    table = pa.table({"a__x": RNG.normal(size=N), "y": np.arange(N) % 5 + 1})
+    [line] = describe(table, "y").warnings
+    assert line.startswith("y: 5 whole numbers from 1 to 5, which are classes without an order")
+    assert describe(table, "y", task="classification").warnings == []
+
+
+def test_a_constant_number_to_predict_is_named():
+    table = pa.table({"a__x": RNG.normal(size=N), "y": np.full(N, 7.5)})
+    expected = ["y: constant: '7.5' in every row that has a label"]
+    assert describe(table, "y", task="regression").warnings == expected
+    trained = train(table, "y", task="regression", model="ridge")
+    assert trained.warnings[0].startswith("the number to predict is 7.5 in every row")
+
+
 def test_a_label_that_is_too_large_is_no_warning_of_numpy():
     table = pa.table({"a__x": RNG.normal(size=N), "y": [1e300, 1e200, *RNG.normal(size=N - 2)]})
     assert describe(table, "y", task="regression").n_rows == N
@@ -192,6 +213,17 @@ def test_a_label_that_is_too_large_is_no_warning_of_numpy():
 def test_a_label_without_a_value_has_no_class():
     table = pa.table({"a__x": RNG.normal(size=N), "y": pa.nulls(N, pa.string())})
     assert describe(table, "y").warnings == ["y: all of the rows have no label"]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_labels_that_are_numbers_but_for_a_word_are_named(task):
+    y = pa.array([*map(str, range(N - 2)), "n/a", "n/a"])
+    table = pa.table({"a__x": RNG.normal(size=N), "y": y})
+    expected = "y: text, but 99.5 % look like numbers, the others are 'n/a' (0.5 %): null='n/a'"
+    assert describe(table, "y", task=task).warnings == [expected]
+    assert describe_head(open_table(table), "y", task=task).warnings == [expected]
+    table = table.set_column(1, "y", pa.array([f"{i % 3}" for i in range(N)]))
+    assert describe(table, "y").warnings == []  # the names of classes
 
 
 def test_an_identifier_by_its_name_unless_it_is_declared():

@@ -63,6 +63,10 @@ _BASELINES = [
     _entry(
         *("regression", "mean", "MeanRegressor", "the mean of the training rows"), LEARNS_NOTHING
     ),
+    _entry(
+        *("regression", "median", "MedianRegressor", "the median of the training rows"),
+        LEARNS_NOTHING,
+    ),
 ]
 
 
@@ -78,8 +82,8 @@ def baselines(task: str = "classification") -> list[Learner]:
     -------
     entries : list of Learner
         Logistic (ridge) regression, late fusion, gradient boosting, and the majority class (the
-        mean).  The first two are learners of the catalog, which `train` knows.  The others, whose
-        names begin with ``baseline:``, are in a comparison alone.
+        mean and the median).  The first two are learners of the catalog, which `train` knows.  The
+        others, whose names begin with ``baseline:``, are in a comparison alone.
 
     Examples
     --------

@@ -109,6 +109,13 @@ class MeanRegressor(PipelineRegressor):
         return make_pipeline(DummyRegressor())
 
 
+class MedianRegressor(PipelineRegressor):
+    """The median of the training targets."""
+
+    def _pipeline(self, data: Shape) -> Pipeline:
+        return make_pipeline(DummyRegressor(strategy="median"))
+
+
 @with_parameters
 class _Given:
     """A model that the user names, behind the columns in a form that it takes."""

@@ -154,7 +154,9 @@ def choose_learners(
     else:
         found = [find_model(name, task, layout.names) for name in dict.fromkeys(models)]
     usual = [] if stream or models is not None else usual_baselines(task)
-    measures = [entry for entry in usual if entry.min_views <= layout.n_views]
+    # of numbers the constant that the metric is lowest for
+    other = "baseline:mean" if metric == "mae" else "baseline:median"
+    measures = [one for one in usual if one.min_views <= layout.n_views and one.name != other]
     measures += [find_baseline(name, task) for name in baselines or ()]
     # some are in the catalog
     found = list({entry.name: entry for entry in [*found, *measures]}.values())

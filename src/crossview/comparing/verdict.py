@@ -8,10 +8,13 @@ from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import in_digits
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
 
-# the baselines that look at no column
-CONSTANT = ("baseline:majority", "baseline:mean")
-# what they predict: where f1 places the threshold, that is the rarer class
-ONE_ANSWER = {"classification": "one class for all rows", "regression": "the mean for all rows"}
+# what the baselines that look at no column predict: where f1 places the threshold, that is the
+# rarer class
+CONSTANT = {
+    "baseline:majority": "one class for all rows",
+    "baseline:mean": "the mean for all rows",
+    "baseline:median": "the median for all rows",
+}
 # a difference of which one can be so sure is called one without a reservation
 CLEAR = 0.95
 # in order, of which the last ones may be worse than all before by more than chance
@@ -154,10 +157,13 @@ def is_clear(c: Ranking, row: ComparisonRow) -> bool:
     return row.difference is not None and row.difference.areas(c.rope).worse >= CLEAR
 
 
-def learns_nothing(c: Ranking) -> bool:
-    """Return whether always predicting the same is not behind the best row by more than chance."""
-    constant = [row for row in c.rows if row.model in CONSTANT]
-    return any(row.difference is None or not row.difference.location < -c.rope for row in constant)
+def as_good_constant(c: Ranking) -> str | None:
+    """Return what is predicted for all rows and not behind the best row by more than chance."""
+    for row in c.rows:
+        behind = row.difference is not None and row.difference.location < -c.rope
+        if row.model in CONSTANT and not behind:
+            return CONSTANT[row.model]
+    return None
 
 
 def best_baseline(c: Ranking) -> ComparisonRow | None:
@@ -170,7 +176,7 @@ def name_of(row: ComparisonRow) -> str:
     if row.members:
         return "the ensemble"
     if row.model in CONSTANT:
-        return ONE_ANSWER["classification" if row.model == CONSTANT[0] else "regression"]
+        return CONSTANT[row.model]
     if row.model.startswith("view:"):
         return f"the view {row.model.removeprefix('view:')} alone"
     is_ours = not row.baseline or row.model.count(":") > 1  # a class that a user gave by name
@@ -210,8 +216,8 @@ def _about_baselines(c: Ranking) -> list[str]:
     if less:
         names = ", ".join(f"{row.model} from {row.learned:.0%} of the rows" for row in less)
         sentences.append(f"to keep within the budget, baselines learned from fewer rows: {names}")
-    if learns_nothing(c):
-        sentences.append(f"no model is clearly better than {ONE_ANSWER[c.task]}")
+    if constant := as_good_constant(c):
+        sentences.append(f"no model is clearly better than {constant}")
     return sentences
 
 

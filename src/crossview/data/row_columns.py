@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -209,16 +210,18 @@ def first_bad_number(numbers: np.ndarray) -> int | None:
     return int(bad.argmax()) if bad.any() else None
 
 
-def explain_target(value: Any) -> str:
-    """Return why a value is no number to predict."""
+def explain_target(value: Any, column: str | None = None) -> str:
+    """Return why a value, of this column, is no number to predict."""
     if value is None or value != value:
         return (
             "the number to predict is missing; leave the row out (WHERE ... IS NOT NULL in a "
             "query), or fill it in"
         )
+    is_word = column is not None and isinstance(value, str) and not re.search(r"\d", value)
+    null = f"{argument(null=value)} if it says that there is none, " if is_word else ""
     return (
-        f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); leave the row out, "
-        f"correct it, or predict classes ({argument(task='classification')})"
+        f"{value!r} is not a number to predict (up to {MAX_ABS_TARGET:g}); {null}leave the row "
+        f"out, correct it, or predict classes ({argument(task='classification')})"
     )
 
 
@@ -297,7 +300,7 @@ def targets_of(column: Any, label: str, unlabeled: bool = False) -> np.ndarray:
     empty = pc.is_null(column, nan_is_null=True) if unlabeled else None
     row = first_bad_number(numbers if empty is None else np.where(numbers_of(empty), 0.0, numbers))
     if row is not None:
-        raise InputError(explain_target(column[row].as_py()), row=row, column=label)
+        raise InputError(explain_target(column[row].as_py(), label), row=row, column=label)
     return np.asarray(numbers)
 
 

@@ -63,10 +63,15 @@ NO_VALUE, ONE_VALUE = "has no value in any row", "constant"
 LEAVE_OUT = "leave it out"
 N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
+# how the warning of text that looks like numbers begins, and what may be done
+LIKE_NUMBERS = "text, but"
+WRITE = "which is read as none; write them without separators of thousands, signs and units"
 # words of sentences of which too few differ to be read as text, and how many do
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # or fewer words, if so large a share of the values are different
 SEVERAL_WORDS, MOST_DIFFERENT = 2.0, 0.5
+# classes that may be a rating
+MANY_LEVELS = 5
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
 
@@ -319,6 +324,7 @@ def describe_columns(
             raise InputError(f"{argument(said[0])} is about columns, and X has views; leave it out")
         return Description(**describe_views(table))
     label = y if isinstance(y, str) else None
+    is_guess = y is not None and task is None
     task = "classification" if y is None else task_of(task, table, y)
     given = {kind: (kinds or {}).get(kind, ()) for kind in KINDS}
     given["date"], format = split_time(given["date"], time)
@@ -353,6 +359,7 @@ def describe_columns(
             view_of[name] = f"{view_of[name]}, {view}" if name in view_of else view
     one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"), formats)
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
+    one_pass.is_guess = is_guess
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
     if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
@@ -416,6 +423,8 @@ class _Pass(TableSummary):
         self.open_formats: dict[str, DateFormat] = {}
         # the column by which compare makes folds: no leak, as it is in no view there
         self.of_groups: str | None = None
+        # whether the labels alone say that they are classes, or numbers
+        self.is_guess = False
 
     def read(self, batches: Iterable[Batch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
@@ -495,7 +504,7 @@ class _Pass(TableSummary):
     def about(self, one: ColumnDescription, n_rows: int, leak: str | None) -> Iterator[str]:
         """Yield what may be wrong with a column, and what to do."""
         if one.name == self.label:
-            yield from self._about_label(n_rows)
+            yield from self._about_label(one, n_rows)
             return
         present = n_rows - one.missing
         if one.kind is None and str(self.types[one.name]) != "null":
@@ -520,9 +529,17 @@ class _Pass(TableSummary):
         elif one.kind == "numeric":
             yield from self._about_numbers(one, present)
 
-    def _about_label(self, n_rows: int) -> Iterator[str]:
+    def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
         if self.target.n_missing:
             yield f"{percent(self.target.n_missing, n_rows)} of the rows have no label"
+        labels = self.values.get(self.label or "")
+        if (
+            labels is not None
+            and labels.like.number < labels.like.present  # others are the names of classes
+            and (words := self._like_numbers(labels, n_rows - labels.n_missing))
+        ):
+            yield words
+            return
         if not self.target.usable:
             yield (
                 f"is no number; to predict a class: {argument(task='classification')}"
@@ -531,28 +548,34 @@ class _Pass(TableSummary):
                 f"{argument(task='regression')}"
             )
             return
+        if self.target.numbers and one.distinct == 1:
+            yield f"{ONE_VALUE}: {one.examples[0]!r} in every row that has a label"
         classes = [] if self.target.numbers else sorted(self.target.classes, key=str)
         if len(classes) == 1:
             yield "has one class in all rows; a classifier needs two or more"
         elif words := about_alike(classes):
             yield words
+        elif self.is_guess and len(classes) >= MANY_LEVELS and _are_levels(classes):
+            yield (
+                f"{len(classes)} whole numbers from {min(classes):g} to {max(classes):g}, which "
+                "are classes without an order; a rating or a count is a number: "
+                f"{argument(task='regression')}"
+            )
 
     def _about_values(
         self, one: ColumnDescription, summary: ValueSummary, present: int
     ) -> Iterator[str]:
         if one.kind != "categorical" or one.name in self.declared:
             return
-        like = summary.like
-        numbers = like.number + like.decimal_comma + like.amount
-        if numbers and not like.leading_zero and numbers >= MANY_NUMBERS * (present - like.missing):
-            yield self._like_numbers(summary, present)
+        if like_numbers := self._like_numbers(summary, present):
+            yield like_numbers
             return
         if present < FEW_ROWS:
             return
         if like_dates := self._like_dates(summary):
             yield like_dates
             return
-        words = like.words / max(1, like.present)
+        words = summary.like.words / max(1, summary.like.present)
         different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
         many = (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES
         short = words >= SEVERAL_WORDS and (one.distinct or 0) >= MOST_DIFFERENT * present
@@ -590,19 +613,36 @@ class _Pass(TableSummary):
         value = summary.values[most].as_py()
         return f"{words}, the others {value!r} or the like: {argument(null=value)}"
 
-    def _like_numbers(self, summary: ValueSummary, present: int) -> str:
+    def _like_numbers(self, summary: ValueSummary, present: int) -> str | None:
         """Return the warning about text that looks like numbers."""
         like = summary.like
         numbers = like.number + like.decimal_comma + like.amount
-        words = f"text, but {percent(numbers, present)} look like numbers"
+        many = max(1, MANY_NUMBERS * (present - like.missing))
+        if like.leading_zero:
+            return None
+        if numbers < many:
+            value, n = summary.with_unit(self.target)
+            unit = f"are numbers with a unit, such as {value!r}, {WRITE}"
+            return (
+                f"{LIKE_NUMBERS} {percent(n, present)} {unit}"
+                if n and numbers + n >= many
+                else None
+            )
+        words = f"{LIKE_NUMBERS} {percent(numbers, present)} look like numbers"
         if (amount := summary.first_amount()) is not None:
             return (
-                f"{words}, and some are written as {shortened(amount, LONGEST_EXAMPLE)!r}, "
-                "which is read as none; write them without separators of thousands and signs"
+                f"{words}, and some are written as {shortened(amount, LONGEST_EXAMPLE)!r}, {WRITE}"
             )
         fixes = []
         if like.decimal_comma:
             words += " with a decimal comma"
+            if like.grouped == like.decimal_comma:
+                value = str(summary.first_grouped())
+                return (
+                    f"{words}, or with one that separates thousands: {argument(decimal=',')} reads "
+                    f"{value!r} as {value.replace(',', '.')}; for {value.replace(',', '')}, write "
+                    "them without it"
+                )
             fixes.append(argument(decimal=","))
         others = self._no_numbers(summary)
         if others:
@@ -687,7 +727,7 @@ def describe_head(
     answer = describe_columns(rows, y, **options, alone=False)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
-        one.warnings.clear()
+        one.warnings[:] = [words for words in one.warnings if words.startswith(LIKE_NUMBERS)]
     if weight is not None and batch is not None:
         with suppress(InputError):  # which learning raises
             check_weight_column(table, weight)
@@ -720,6 +760,13 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
 
 def _is_number(value: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
+
+
+def _are_levels(classes: list[Any]) -> bool:
+    """Return whether classes are whole numbers without a gap, as those of a rating are."""
+    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in classes):
+        return False
+    return max(classes) - min(classes) == len(classes) - 1 and min(classes) % 1 == 0
 
 
 def _rows(n: int) -> str:

@@ -306,7 +306,7 @@ class NumberLabels:
         y = numbers[index[known]]
         row = first_bad_number(y)
         if row is not None:
-            what = explain_target(values[index[known[row]]])
+            what = explain_target(values[index[known[row]]], self._column)
             raise InputError(what, row=int(known[row]), column=self._column)
         return known, y
 

@@ -96,6 +96,7 @@ class SplitFinding:
 
     order_alarm: whether the labels or the columns follow the order of the rows.
     sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
+    date: a column of dates in the views.
     out_of_time: columns that there was no time to test.
     rows: of which rows it was found out, if not of all.
     """
@@ -103,6 +104,7 @@ class SplitFinding:
     tests: list[NeighborTest]
     order_alarm: bool = False
     sorted_by_label: bool = False
+    date: str | None = None
     out_of_time: list[str] | None = None
     rows: str = ""
 
@@ -135,6 +137,12 @@ class SplitFinding:
             lines.append(
                 f"the rows are sorted by label{self.rows}: whether they also have an order of "
                 f"time cannot be tested, and folds are random unless {argument(in_order=True)}"
+            )
+        elif choice is None and self.date is not None:
+            lines.append(
+                f"{self.date!r} is a date, and compare has random folds: "
+                f"{argument(time=self.date)} scores each fold by models of the rows before it; "
+                f"{argument(random_folds=True)} says that the order means nothing"
             )
         if self.out_of_time:
             names = ", ".join(self.out_of_time)
@@ -172,6 +180,7 @@ def _find_split(
     y = rows.y
     known = np.flatnonzero(problem.is_known(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
+    finding.date = next(iter(source.dates), None)
     if len(known) < FEWEST_ROWS:
         return finding
     rows = rows.take(known)
@@ -180,7 +189,8 @@ def _find_split(
     in_blocks, z = _order_of_labels(rows.y, problem)
     rng = np.random.default_rng(seed)
     sample = _blocks(len(rows), most)
-    if in_blocks and not _can_split(rows.y, problem):
+    is_constant = (rows.y == rows.y[0]).all()
+    if in_blocks and not is_constant and not _can_split(rows.y, problem):
         finding.sorted_by_label = True
     else:
         part = _encoded(source, rows.take(sample), problem, seed)

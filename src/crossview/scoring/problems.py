@@ -10,7 +10,7 @@ import numpy as np
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import SYMMETRIC, TASKS, default_metric, unknown_name
 from crossview.errors import InputError, argument
-from crossview.labels import choose_positive, has_label, known_labels, places_of
+from crossview.labels import about_constant, choose_positive, has_label, known_labels, places_of
 from crossview.scoring.metrics import (
     BlockTally,
     ErrorTally,
@@ -406,7 +406,11 @@ class Regression:
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds that would be empty."""
         if len(y) < 2 * cv:
-            raise InputError(f"{len(y)} rows are too few for {cv} folds; take fewer folds")
+            few = "1 row is" if len(y) == 1 else f"{len(y)} rows are"
+            how = "take fewer folds" if len(y) >= 4 else "two folds take four rows with a label"
+            raise InputError(f"{few} too few for {cv} folds; {how}")
+        if (y == y[0]).all():
+            raise InputError(f"{about_constant(y[0])}; choose another label, or other rows")
 
     def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
         """Any numbers can choose parameters."""

@@ -17,7 +17,7 @@ from crossview.labels import has_label
 from crossview.scoring.problems import Classification
 from crossview.scoring.trained import Trained
 from crossview.training.held_out import can_hold_out, held_out_scores, threshold_of, tune
-from crossview.training.job import Job, scale_notes
+from crossview.training.job import Job, target_notes
 from crossview.training.last_rows import LastRows, diagnose
 from crossview.views import MultiView
 
@@ -71,7 +71,7 @@ def fit_in_memory(job: Job) -> Trained:
         **threshold_of(learner, task),
         **last.about(entry, learner, len(X), once=False),
         row_sketch=RowSketch().with_rows(hash_rows(data, encoder)).to_json(),
-        warnings=[*leaks.finish(), *scale_notes(job, leaks.labels)],
+        warnings=[*leaks.finish(), *target_notes(job, leaks.labels)],
         diagnostics=diagnose(source, task, learner, encoder, last, about["name"]),
     )
 

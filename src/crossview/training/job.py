@@ -21,7 +21,7 @@ from crossview.data.labeled_source import open_labeled, open_more
 from crossview.data.row_sketch import RowSketch
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scale_of_skewed
-from crossview.labels import has_label
+from crossview.labels import about_constant, has_label
 from crossview.saving.model_files import load, load_progress
 from crossview.saving.pipelines import steps
 from crossview.saving.schema import MAX_COUNT, check_header
@@ -252,12 +252,15 @@ def check_passes(entry: Learner, epochs: int) -> None:
     )
 
 
-def scale_notes(job: Job, labels: list[np.ndarray]) -> list[str]:
-    """Return a line if the logarithm of the numbers to predict may be better."""
+def target_notes(job: Job, labels: list[np.ndarray]) -> list[str]:
+    """Return a line if the numbers to predict are one, or if their logarithm may be better."""
     if job.task.name != "regression" or job.start is not None or not labels:
         return []
     y, scale = np.concatenate(labels), getattr(job.learner, "target_scale", None)
-    better = scale_of_skewed(y[has_label(y)].astype(np.float64)) if scale == "linear" else None
+    y = y[has_label(y)].astype(np.float64)
+    if len(y) and (y == y[0]).all():
+        return [about_constant(y[0])]
+    better = scale_of_skewed(y) if scale == "linear" else None
     if better is None or "target_scale" not in job.entry.parameters():
         return []
     return [

@@ -23,7 +23,7 @@ from crossview.scoring.specification import SHARED, Scoring
 from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import Checkpoint, CheckpointFile
 from crossview.training.fit_in_memory import fit_in_memory
-from crossview.training.job import Job, Start, check_passes, continued_job, new_job, scale_notes
+from crossview.training.job import Job, Start, check_passes, continued_job, new_job, target_notes
 from crossview.training.log import TrainingLog
 from crossview.training.passes import Order, Passes
 
@@ -206,7 +206,7 @@ def train(
             job.source.check = leaks.see
             passes = Passes(job, order, kept, log, observer or TrainingObserver())
             answer = passes.learn(epochs)
-            answer.warnings = [*leaks.finish(), *order.notes, *scale_notes(job, leaks.labels)]
+            answer.warnings = [*leaks.finish(), *order.notes, *target_notes(job, leaks.labels)]
         else:
             check_passes(job.entry, epochs)
             for name, file in (("checkpoint", checkpoint), ("log", log)):

@@ -21,12 +21,16 @@ ROWS_PER_CLASS = 5
 _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-_DECIMAL_COMMA = r"^\s*[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+\s*$"
+_DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
+# one of those above, of which the comma may separate thousands
+_GROUPED = r"^\s*[-+]?[1-9]\d{0,2},\d{3}\s*$"
 # numbers with separators of thousands, which are none of those above, or with a sign such as € or %
 _AMOUNT = (
-    r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+)"
+    r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+|(\.\d{3})+,\d+)"
     r"|\p{Sc}\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[\p{Sc}%])\s*$"
 )
+# numbers with a unit in letters
+_UNIT = re.compile(r"\s*[-+]?\d[\d.,]*\s*([^\W\d_][^\W\d_/]*)\s*$")
 _LEADING_ZERO = r"^\s*[-+]?0\d"
 _MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
 
@@ -104,6 +108,7 @@ class Likeness(NamedTuple):
     present: int = 0  # values that are not missing
     number: int = 0
     decimal_comma: int = 0  # numbers if a comma is the decimal point
+    grouped: int = 0  # those of them of which the comma may separate thousands
     amount: int = 0  # numbers but for separators of thousands or a sign such as €
     leading_zero: int = 0  # numbers that start with 0
     missing: int = 0  # words for a missing value, such as NA
@@ -187,16 +192,34 @@ class ValueSummary:
         def rows_like(pattern: str) -> int:
             return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
-        patterns = (_NUMBER, _DECIMAL_COMMA, _AMOUNT, _LEADING_ZERO, _MISSING)
+        patterns = (_NUMBER, _DECIMAL_COMMA, _GROUPED, _AMOUNT, _LEADING_ZERO, _MISSING)
         words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\pL{2,}")))
         found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
 
     def first_amount(self) -> str | None:
         """Return the first value that is a number but for separators of thousands or a sign."""
+        return self._first_like(_AMOUNT)
+
+    def first_grouped(self) -> str | None:
+        """Return the first value with a comma that may separate thousands."""
+        return self._first_like(_GROUPED)
+
+    def with_unit(self, target: Target) -> tuple[str, int]:
+        """Return a number with the most frequent unit, and how many rows have that unit."""
+        rows: dict[str, int] = {}
+        first: dict[str, str] = {}
+        for value, n in zip(self.values.to_pylist(), self.counts(target).tolist(), strict=True):
+            if found := _UNIT.match(value):
+                rows[found[1]] = rows.get(found[1], 0) + int(n)
+                first.setdefault(found[1], value)
+        unit = max(rows, key=rows.__getitem__, default=None)
+        return ("", 0) if unit is None else (first[unit], rows[unit])
+
+    def _first_like(self, pattern: str) -> str | None:
         import pyarrow.compute as pc
 
-        found = self.values.filter(pc.match_substring_regex(self.values, _AMOUNT))
+        found = self.values.filter(pc.match_substring_regex(self.values, pattern))
         return found[0].as_py() if len(found) else None
 
     def counts(self, target: Target) -> np.ndarray:

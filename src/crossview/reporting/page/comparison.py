@@ -12,10 +12,9 @@ from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.verdict import (
     CONSTANT,
-    ONE_ANSWER,
+    as_good_constant,
     best_baseline,
     is_clear,
-    learns_nothing,
     name_of,
     short_value,
 )
@@ -109,8 +108,8 @@ def _answer(c: Comparison) -> str:
         named = f"the ensemble of {counted(len(chosen.members), 'model')}"
     if len(c.rows) == 1:
         return sentence(f"{named} was measured alone: {value}")
-    if learns_nothing(c):
-        words = f"no model is clearly better than {ONE_ANSWER[c.task]}"
+    if constant := as_good_constant(c):
+        words = f"no model is clearly better than {constant}"
         return sentence(f"{words}; the best is {named}: {value}")
     if chosen is not c.best:
         value += f", shown to be equal to the best of {len(c.rows)} models, {coded_name(c.best)}"
@@ -214,7 +213,7 @@ def _actions(c: Comparison, made: Made) -> list[Block]:
     if all(row.model in CONSTANT for row in c.rows):
         return [text("Compare models that learn; give them more time if it was too short.")]
     chosen = c.recommended
-    if learns_nothing(c):
+    if as_good_constant(c):
         blocks = [text("Look for more rows or for other columns before you train a model.")]
         areas = chosen.others.get("roc_auc", [])
         if areas and min(areas) > BEYOND_CHANCE:
