@@ -100,10 +100,16 @@ def encoder_of_users(encoder: ViewEncoder, use: str, names: Sequence[str]) -> Vi
     categorical = [name for name in _listed(own.categorical) if name != column]
     own.set_params(per=None, max_users=None, categorical=categorical)
     if use == "without":
-        return own.set_params(ignore=[*_listed(own.ignore), column])
+        return encoder_without(own, [column])
     own.set_params(categorical=[*categorical, column])
     added = view_for(own.views, names, column)
     return own.set_params(views={**(own.views or {}), **added}) if added else own
+
+
+def encoder_without(encoder: ViewEncoder, names: Sequence[str]) -> ViewEncoder:
+    """Return a new encoder that has learned nothing, with these columns in no view as well."""
+    own = clone(encoder)
+    return own.set_params(ignore=[*_listed(own.ignore), *names]) if names else own
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:
