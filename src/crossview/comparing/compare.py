@@ -35,7 +35,7 @@ from crossview.data.labeled_source import (
     open_labeled,
 )
 from crossview.data.row_columns import check_seed, read_groups
-from crossview.errors import InputError, argument, closest_names
+from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
@@ -283,6 +283,12 @@ def compare(
     {'model': 'pa:concatenated', 'settings': {'C': 0.1}}
     """
     start = clock.monotonic()
+    check_kind("a whole number", cv=cv, repeats=repeats, seed=seed)
+    check_kind("a whole number or None", epochs=epochs, n_jobs=n_jobs)
+    check_kind("a number", rope=rope)
+    check_kind("a number or None", budget=budget)
+    check_kind("a mapping of names or None", grid=grid)
+    check_kind("a list of names or None", models=models, baselines=baselines)
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     if task is not None:
         scoring.check_task(check_task(task))

@@ -15,7 +15,7 @@ from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
 from crossview.data.table_columns import RECOGNIZED, check_label
-from crossview.errors import InputError, argument, type_of
+from crossview.errors import InputError, argument, check_kind, type_of
 from crossview.views import MultiView, check_rows
 
 # parameters of an encoder that files of rows with views take
@@ -81,6 +81,7 @@ def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
     if encoder is not None and not isinstance(encoder, ViewEncoder):
         raise InputError(f"encoder= is {type_of(encoder)}; give a ViewEncoder")
     own = ViewEncoder() if encoder is None else clone(encoder)
+    check_kind("a mapping of names or None", views=views if views is not None else own.views)
     if views is not None and own.views is not None:
         raise InputError(f"{argument('views')} and encoder= both name views; leave one of them out")
     return own if views is None else own.set_params(views=views)
