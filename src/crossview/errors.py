@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 # what messages say for the argument of a name, and its value; None: how Python has it
@@ -167,6 +168,30 @@ def cannot_import(what: str, package: str, error: ImportError) -> InputError:
     if isinstance(error, ModuleNotFoundError):
         return InputError(f"{what} needs {package}: pip install {package}")
     return InputError(f"{what} needs {package}, which is there and cannot be loaded ({error})")
+
+
+# kinds of arguments, as a message names them
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "a whole number": lambda one: isinstance(one, Integral) and not isinstance(one, bool),
+    "a number": lambda one: isinstance(one, Real) and not isinstance(one, bool),
+    "a list of names": lambda one: isinstance(one, Iterable) and not isinstance(one, str),
+    "a mapping of names": lambda one: isinstance(one, Mapping),
+}
+
+
+def check_kind(kind: str, **given: Any) -> None:
+    """Raise an error for an argument that is not of a kind, such as "a number or None".
+
+    >>> from crossview.errors import check_kind
+    >>> check_kind("a whole number", cv=3, repeats="2")
+    Traceback (most recent call last):
+    ...
+    crossview.errors.InputError: repeats= is a str; give a whole number
+    """
+    of_value = _KINDS[kind.removesuffix(" or None")]
+    for name, value in given.items():
+        if not of_value(value) and not (value is None and kind.endswith(" or None")):
+            raise InputError(f"{argument(name)} is {type_of(value)}; give {kind}")
 
 
 def type_of(value: Any) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
+from sklearn.dummy import DummyClassifier
 from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 import crossview
 import shared_data
@@ -309,6 +310,14 @@ def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
     ("change", "message"),
     [
         ({"cv": 1}, "cv=1; give 2 folds or more"),
+        ({"cv": KFold(3)}, "cv= is a KFold; give a whole number"),
+        ({"seed": None}, "seed= is a NoneType; give a whole number"),
+        ({"budget": "60"}, "budget= is a str; give a number or None"),
+        ({"models": "arow"}, "models= is a str; give a list of names"),
+        ({"models": []}, "no model is left to compare: none is named"),
+        ({"baselines": [DummyClassifier()]}, "by its name, .* and not as a DummyClassifier"),
+        ({"views": [2, 2]}, "views= is a list; give a mapping"),
+        ({"grid": {"C": [1.0]}}, "grid= names C, and these models are tuned by .*r"),
         ({"cv": 76}, r"class 'no' has too few rows \(\d+\) for 76 folds"),
         ({"scoring": {"metric": "g2"}}, "no metric 'g2'"),
         ({"scoring": {"k": 5}}, "leave it out where the metric is 'f1'"),

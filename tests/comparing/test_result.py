@@ -5,11 +5,12 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from comparisons import ONE, made_answer, made_row, make_noisy, make_views, thorough
-from crossview import InputError, Scoring, ViewEncoder
+from crossview import InputError, Scoring, ViewEncoder, compare, train
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.ranking import LeftOut, Member
 from crossview.reporting.tables import comparison_notes, to_markdown
@@ -281,7 +282,10 @@ def test_a_baseline_is_no_model_to_train():
     answer = made_answer({FOREST: BEST, "view:a": WORSE})
     assert answer.recommended.model == FOREST
     assert answer.entry(answer.recommended) is None
-    assert answer.train_options == []
+    assert answer.train_options == answer.how_to_train == []
+    with pytest.raises(InputError, match=r"train makes no baseline:forest.*training_code"):
+        _ = answer.train_arguments
+    assert answer.train_arguments_of(answer.row("view:a")) == {"model": "view:a"}
 
 
 def test_train_options_name_the_recommended_model_and_its_choice():
@@ -292,6 +296,43 @@ def test_train_options_name_the_recommended_model_and_its_choice():
     assert made_answer(rows).train_options == [
         *("--model", "view:a", "--set", "C=0.1", "--set", "average=True", "--epochs", "3")
     ]
+
+
+def test_train_takes_the_arguments_of_the_recommended_model():
+    """They train what the command does, in the encoding and the order of the comparison."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(120) < 0.3, "ill", "well")
+    columns = {f"{view}__x": rng.normal(size=120) + (y == "ill") for view in "ab"}
+    table = pd.DataFrame({**columns, "user": np.arange(120) % 40, "day": rng.permutation(120)})
+    views, common = {"a": "a__*", "rest": "[!a]*"}, {"curve": False, "grid": {"bins": [None]}}
+    encoder = ViewEncoder(views, hash_bits=4)
+    models = ["ensemble", "view:a", "arow"]
+    answer = compare(
+        *(table, y), encoder=encoder, groups="user", time=None, models=models, cv=2, **common
+    )
+    arguments = answer.train_arguments_of(answer.row("ensemble"))
+    members = [one for one in answer.train_options_of(answer.row("ensemble")) if "weight=" in one]
+    assert arguments["settings"] == {"members": members}
+    trained = train(table.assign(y=y), "y", **arguments)
+    assert trained.name == "ensemble"
+    assert trained.threshold == arguments["scoring"].threshold
+    assert trained.encoder.feature_names_in_.tolist() == ["a__x", "b__x", "day"]
+    assert trained.encoder.hash_bits == 4
+    assert encoder.ignore == ViewEncoder().ignore
+    # in order of a column, with weights
+    answer = compare(table, y, time="day", weight=y == "ill", models=["arow"], cv=2, **common)
+    assert {**answer.train_arguments, "weight": None} == {
+        "model": "arow",
+        "settings": {"r": answer.recommended.setting["r"]},
+        "scoring": Scoring(positive="ill"),
+        "time": "day",
+        "weight": None,
+    }
+    answer = compare(table, y, progressive=True, models=["arow"])
+    assert answer.train_arguments["in_order"]
+    # JSON knows no encoder
+    again = Comparison.from_dict(answer.to_dict())
+    assert again.train_arguments == answer.train_arguments
 
 
 def test_json_has_everything_and_makes_the_same_answer(answer):
@@ -317,7 +358,9 @@ def test_as_text_it_has_a_line_for_each_row_and_the_verdict(answer):
     lines = str(answer).splitlines()
     assert lines[0] == answer.metric_words == "f1 of 'yes' (83 of 150 rows)"
     lines = lines[1:]
-    assert lines[len(answer.rows) :] == answer.verdict
+    said = [*answer.verdict, *answer.how_to_train]
+    assert lines[len(answer.rows) :] == said
+    assert answer.recommended.model in said[-1]
     for line, row in zip(lines, answer.rows, strict=False):
         assert line.split()[:4] == [row.model, f"{row.value:.4f}", "±", f"{row.std:.4f}"]
 

@@ -101,7 +101,7 @@ def test_what_unlabeled_rows_bring_is_told(few):
         "them",
     ]
     assert any(f"3 folds of {few.n_scored} labeled rows" in note for note in notes)
-    assert str(few).splitlines()[-1] == few.unlabeled_benefit
+    assert str(few).splitlines()[-2] == few.unlabeled_benefit
     assert few.unlabeled_benefit in to_markdown(few)
     content = json.loads(json.dumps(few.to_dict(), allow_nan=False))
     assert (content["unlabeled"], content["unlabeled_benefit"]) == (

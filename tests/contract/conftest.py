@@ -1,6 +1,7 @@
 """Every learner of the table, or one for each compiled loop, as fixtures."""
 
 import pytest
+from sklearn.base import is_classifier
 
 from contract.instances import (
     linear,
@@ -30,6 +31,7 @@ linear_stream_learner = learners(streams_linear)
 # one for each compiled loop; `make test-all` runs all
 learner_of_loop = learners(each_loop=True)
 stream_learner_of_loop = learners(streams, each_loop=True)
+classifier_of_loop = learners(is_classifier, each_loop=True)
 stream_classifier_of_loop = learners(streams_classes, each_loop=True)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from contract.instances import assert_same_state, learn, scores_of, targets
+from contract.instances import assert_same_state, learn, make_rows, scores_of, targets
 from crossview import (
     InputError,
 )
@@ -35,6 +35,19 @@ def test_learn_one_and_partial_fit_weigh_a_row_alike(stream_learner_of_loop, tab
     with pytest.raises(InputError, match=r"row 1: sample_weight 1e\+13 is too large"):
         ones.partial_fit(X[:2], numbers[:2], sample_weight=[1.0, 1e13])
     assert_same_state(batch, ones)
+
+
+def test_a_weight_of_no_class_or_out_of_range_is_refused(classifier_of_loop):
+    """It was ignored, as where a label is misspelled, or made the model one of NaN."""
+    X, y = make_rows()
+    learner = classifier_of_loop
+    if "class_weight" not in learner.get_params():
+        return
+    for weight in (-1.0, np.nan, np.inf, "3"):
+        with pytest.raises(InputError, match=r"class_weight of 'ant' is .*give a number from 0"):
+            learner.set_params(class_weight={"ant": weight}).fit(X, y)
+    with pytest.raises(InputError, match=r"class_weight names 'amt', .* the classes are \['ant'"):
+        learner.set_params(class_weight={"amt": 3.0}).fit(X, y)
 
 
 def test_the_weight_of_a_class_is_that_of_its_rows(stream_classifier_of_loop, table):

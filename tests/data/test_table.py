@@ -672,12 +672,20 @@ def test_a_bad_query_gets_the_first_line_of_the_answer(query, message):
     [
         (7, "from int"),
         (pl.LazyFrame({"a": [1]}), "collect"),
-        (pd.DataFrame({"a": [1, "x"]}), "cannot read the data frame"),
-        (pd.DataFrame({"a": pd.arrays.SparseArray([0, 1])}), "cannot read the data frame"),
+        (
+            pd.DataFrame({"b": [1, 2, 3], "a": [1, None, "x"]}),
+            r"column 'a': holds values of several types \(int 1, str 'x'\); give it one",
+        ),
+        (np.array([[1], ["x"]], dtype=object), r"column 'x0': .* several types \(int 1, str 'x'"),
+        (pd.DataFrame({"a": [1j]}), "column 'a': holds complex128, which cannot be read"),
+        (
+            pd.DataFrame({"a": pd.arrays.SparseArray([0, 1])}),
+            r"column 'a': holds Sparse.*; \.sparse\.to_dense\(\)",
+        ),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
         (pa.table([[1], [2]], names=["a", "a"]), "two columns are called 'a'"),
     ],
-    ids=["number", "lazy", "mixed", "sparse", "pandas twice", "arrow twice"],
+    ids=["number", "lazy", "mixed", "array", "complex", "sparse", "pandas twice", "arrow twice"],
 )
 def test_what_is_no_table_in_memory(frame, message):
     with pytest.raises(InputError, match=message):

@@ -1,6 +1,7 @@
 """Whether views of new rows are distributed as in training: no false alarm, and the right name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import crossview
@@ -65,6 +66,21 @@ def test_without_drift_few_draws_are_warned_of_and_the_view_that_moved_is(traine
             (line,) = drift_warnings(drifts_of(learner, reference, X))
             assert line.startswith("view 'b' is not as in training: ")
             assert ("missing in" in line) == ("missing" in moved)
+
+
+def test_a_view_of_few_values_has_not_moved_where_nothing_has():
+    """In the pass an encoder spreads them, as it learns; the reference is of the one of the end."""
+    rng = np.random.default_rng(0)
+
+    def draw_table(n, kids=5):
+        y = rng.random(n) < 0.3
+        table = {"a__x": rng.normal(size=n) + y, "b__kids": rng.integers(0, kids, n)}
+        return pd.DataFrame({**table, "b__city": rng.choice(["Oslo", "Bonn"], n), "y": y})
+
+    trained = crossview.train(draw_table(600), "y", model="pa:squared")
+    assert crossview.evaluate(trained, draw_table(600)).warnings == []
+    (line,) = crossview.evaluate(trained, draw_table(600, kids=9)).warnings
+    assert "view 'b' is not as in training: its inputs" in line
 
 
 def test_chance_is_what_the_limit_allows_for():

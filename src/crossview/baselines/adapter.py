@@ -14,7 +14,12 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
-from crossview.estimators.targets import class_codes, class_weights, row_weights
+from crossview.estimators.targets import (
+    class_codes,
+    class_weights,
+    row_weights,
+    several_classes,
+)
 from crossview.views import MultiView, ViewLayout
 
 # rows that are scored at a time, so that a dense matrix of them stays small
@@ -122,9 +127,7 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
         rows = self._read(X, reset=True)
         labels = self._labels(y, len(rows.indptr) - 1)
         rows, used, weight = self._weighted_rows(rows, sample_weight)
-        classes = np.unique(labels[used])
-        if len(classes) < 2:
-            raise InputError(f"y has one class, {classes.tolist()}; a classifier needs two or more")
+        classes = several_classes(labels[used], self.class_weight)
         self._set_classes(classes)
         codes = class_codes(labels[used], classes)
         if self.class_weight is not None:

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from crossview.catalog.learner import BASELINE, LEARNS_NOTHING, Learner
 from crossview.catalog.learners import LEARNERS, find_learner
 from crossview.catalog.names import check_is_name, check_task, load_object, unknown_name
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 
 PREFIX = BASELINE
 
@@ -108,6 +108,11 @@ def find_baseline(name: str, task: str = "classification") -> Learner:
     >>> find_baseline("sklearn.naive_bayes:GaussianNB").title
     'GaussianNB'
     """
+    if not isinstance(name, str):
+        raise InputError(
+            "a baseline is given by its name, such as 'sklearn.ensemble:RandomForestClassifier', "
+            f"and not as {type_of(name)}"
+        )
     short = name.removeprefix(PREFIX).strip()
     for entry in baselines(task):
         if entry.name.removeprefix(PREFIX) == short:

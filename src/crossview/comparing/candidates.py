@@ -15,7 +15,7 @@ from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.run import Run
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.estimators.svm.measure import WEIGHTED
 from crossview.estimators.targets import scale_of_skewed
 from crossview.views import ViewLayout
@@ -161,6 +161,13 @@ def choose_learners(
     # some are in the catalog
     found = list({entry.name: entry for entry in [*found, *measures]}.values())
     found = [learner.for_metric(metric, run.problem.positive_label) for learner in found]
+    tuned = sorted({name for one in found for name in (*one.grid, *one.refined)})
+    # one grid may serve several comparisons, so only one of which nothing applies is refused
+    if found and run.grid and run.grid.keys().isdisjoint(tuned):
+        raise InputError(
+            f"{argument('grid')} names {', '.join(run.grid)}, and these models are tuned by "
+            f"{', '.join(tuned) or 'nothing'}"
+        )
     without = [one for one in found if run.weighted and not _takes_weights(one)]
     if without and models is not None:
         raise InputError(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
@@ -20,16 +21,21 @@ from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
 from crossview.comparing.guessed_split import GuessedSplit, guess_split
-from crossview.comparing.personal import compare_users
+from crossview.comparing.personal import ROLES, compare_users
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.view_columns import view_for
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled import LabeledSource
-from crossview.data.labeled_source import encoder_of_users, encoder_with_views, open_labeled
+from crossview.data.labeled_source import (
+    encoder_of_users,
+    encoder_with_views,
+    encoder_without,
+    open_labeled,
+)
 from crossview.data.row_columns import check_seed, read_groups
-from crossview.errors import InputError, argument, closest_names
+from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
@@ -202,7 +208,8 @@ def compare(
     Comparison
         One row per model, the best first, with its scores, chosen parameters and difference to the
         best row.  ``Comparison.recommended`` is the cheapest of those that are practically
-        equal to the best.  `crossview.reporting.tables` formats it as a table.
+        equal to the best, and ``train(X, y, **answer.train_arguments)`` trains it on all rows.
+        `crossview.reporting.tables` formats the answer as a table.
 
     Warns
     -----
@@ -274,8 +281,16 @@ def compare(
     ['pa:concatenated', 'view:worst', 'view:error']
     >>> answer.best.value > 0.95
     True
+    >>> answer.train_arguments
+    {'model': 'pa:concatenated', 'settings': {'C': 0.1}}
     """
     start = clock.monotonic()
+    check_kind("a whole number", cv=cv, repeats=repeats, seed=seed)
+    check_kind("a whole number or None", epochs=epochs, n_jobs=n_jobs)
+    check_kind("a number", rope=rope)
+    check_kind("a number or None", budget=budget)
+    check_kind("a mapping of names or None", grid=grid)
+    check_kind("a list of names or None", models=models, baselines=baselines)
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     if task is not None:
         scoring.check_task(check_task(task))
@@ -283,6 +298,8 @@ def compare(
         raise InputError(
             f"{argument(max_users=encoder.max_users)} is for train; compare knows all users"
         )
+    for_train = {"on": on, "time": time, "weight": weight}
+    for_train = {name: value for name, value in for_train.items() if value is not None}
     progressive = progressive or encoder.per is not None
     if progressive:
         if extend is not None:
@@ -307,6 +324,7 @@ def compare(
     if budget is not None and not budget > 0.0:
         raise InputError(f"{argument(budget=budget)}; give seconds, or None for whatever it takes")
     per_row = {"groups": groups, "weight": weight, "time": time}
+    given_encoder = clone(encoder)  # before its views are those of a join
     X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row)
     check_rows(X, groups=groups)
     encoder.set_params(views=views)
@@ -344,6 +362,10 @@ def compare(
 
             answer = compare_users(run, open_as, encoder.per, models, rope, observer)
             answer.category_views = view_for(encoder.views, names, encoder.per)
+            answer.given, answer.encoders = (
+                for_train,
+                {use: encoder_of_users(given_encoder, use, names) for use in ROLES},
+            )
             if not (in_order or time is not None):
                 answer.warnings.append(
                     "rows are predicted, then learned, in the order of the source; "
@@ -354,7 +376,9 @@ def compare(
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )
-        return compare_stream(run, source, rope, observer)
+        answer = compare_stream(run, source, rope, observer)
+        answer.given, answer.encoders = for_train, {"": given_encoder}
+        return answer
     run.budget = math.inf if budget is None else budget
     resources = Resources(
         Jobs(n_jobs),
@@ -376,7 +400,10 @@ def compare(
         split = guess_split(run, source, protocol, rope, extend)
     options = CompareOptions(models, baselines, split.protocol, rope, extend, ablate, curve)
     options.groups, options.split_lines = split.groups, split.lines
-    return compare_folds(run, split.source, options, resources)
+    answer = compare_folds(run, split.source, options, resources)
+    left_out = [] if split.groups is None else [split.groups]
+    answer.given, answer.encoders = for_train, {"": encoder_without(given_encoder, left_out)}
+    return answer
 
 
 _DEFAULTS = inspect.signature(compare).parameters

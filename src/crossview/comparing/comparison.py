@@ -6,10 +6,11 @@ import base64
 import math
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from crossview.catalog.learner import OF_COMPARE
 from crossview.catalog.members import member_in_words
@@ -24,14 +25,30 @@ from crossview.comparing.ranking import (
     Ranking,
 )
 from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.labeled_source import given_parameters
 from crossview.errors import InputError
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.results import PlotMixin
+from crossview.scoring.specification import Scoring
 
 # of the JSON form: a file of another one is refused
 FORMAT = 6
+# what is not in it
+OF_MEMORY = ("encoders", "given")
 # the keys of an array in it
 ARRAY = {"dtype", "shape", "base64"}
+
+
+class _Recipe(NamedTuple):
+    """What trains a row: members in words, scoring as of `Scoring`; bins of 0 are none."""
+
+    members: list[str]
+    settings: dict[str, Any]
+    in_order: bool
+    scoring: dict[str, Any]
+    bins: int | None
+    epochs: int
 
 
 @dataclass
@@ -120,6 +137,11 @@ class Comparison(Ranking, PlotMixin):
         What these gain with each learner, the best learner first.
     diagnostics : Diagnostics or None
         What pictures need of the recommended model; None where it was not kept.
+    encoders : dict of str to ViewEncoder
+        How the columns of a table became views, by `ComparisonRow.user`; none has learned rows.
+        Empty where the comparison was read from JSON.
+    given : dict of str to value
+        Of ``on``, ``time`` and ``weight`` those that were given.  Empty as `encoders`.
     """
 
     PICTURE: ClassVar[str] = "comparison"
@@ -163,6 +185,8 @@ class Comparison(Ranking, PlotMixin):
     category_views: dict[str, Any] = field(default_factory=dict)
     gains: list[PersonalGain] = field(default_factory=list)
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
+    encoders: dict[str, ViewEncoder] = field(default_factory=dict, compare=False, repr=False)
+    given: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def train_options(self) -> list[str]:
@@ -174,25 +198,87 @@ class Comparison(Ranking, PlotMixin):
 
     def train_options_of(self, row: ComparisonRow) -> list[str]:
         """Return the options of ``crossview train`` for any row; see `train_options`."""
-        entry = self.entry(row)
-        if entry is None:
+        if self.entry(row) is None:
             return []
+        recipe = self._recipe(row)
         options = ["--task", self.task] if self.task == "regression" else []
         options += ["--model", row.learner]
-        for member in row.members:
-            setting = {k: v for k, v in member.setting.items() if k not in OF_COMPARE}
-            words = member_in_words(member.model, member.weight, setting, member.epochs)
-            options += ["--member", words]
-        for name, value in row.setting.items():
-            if name in OF_COMPARE:
-                continue
+        for member in recipe.members:
+            options += ["--member", member]
+        for name, value in recipe.settings.items():
             word = value if isinstance(value, bool | str) else f"{value:g}"
             options += ["--set", f"{name}={word}"]
-        if self.mode == "progressive" or self.in_order:
-            options.append("--in-order")
+        options += ["--in-order"] if recipe.in_order else []
+        for name, value in recipe.scoring.items():
+            word = f"{value:g}" if name == "threshold" and value is not None else str(value)
+            options += [f"--{name}", "none" if value is None else word]
+        options += [] if recipe.bins is None else ["--bins", str(recipe.bins)]
+        return [*options, *(["--epochs", str(recipe.epochs)] if recipe.epochs > 1 else [])]
+
+    @property
+    def train_arguments(self) -> dict[str, Any]:
+        """The arguments of `crossview.train` that train the recommended row on all data.
+
+        ``train(X, y, **answer.train_arguments)`` encodes, orders and weighs the rows as the
+        comparison did.  A comparison that was read from JSON does not know these, but for the bins.
+        """
+        return self.train_arguments_of(self.recommended)
+
+    def train_arguments_of(self, row: ComparisonRow) -> dict[str, Any]:
+        """Return the arguments of `crossview.train` for any row; see `train_arguments`.
+
+        Parameters
+        ----------
+        row : ComparisonRow
+            Such as ``answer.row("arow")`` or ``answer.cheapest``.
+
+        Returns
+        -------
+        arguments : dict of str to value
+            All but the rows and their labels.
+
+        Raises
+        ------
+        InputError
+            The row is a model of scikit-learn that `train` does not know.
+        """
+        if self.entry(row) is None:
+            raise InputError(
+                f"train makes no {row.model}, which is a model of scikit-learn; "
+                "crossview.baselines.training_code writes the Python that fits it, and "
+                "train_arguments_of(answer.row(NAME)) is of another row"
+            )
+        recipe = self._recipe(row)
+        members = {"members": recipe.members} if recipe.members else {}
+        known = self.encoders.get(row.user)
+        encoder = ViewEncoder() if known is None else clone(known)
+        if recipe.bins is not None:
+            encoder.set_params(bins=recipe.bins or None)
+        arguments = {
+            "task": self.task,
+            "model": row.learner,
+            "settings": members | recipe.settings,
+            "scoring": Scoring(**recipe.scoring) if recipe.scoring else None,
+            "encoder": encoder if given_parameters(encoder) else None,
+            "epochs": recipe.epochs,
+            # a time is an order
+            "in_order": True if recipe.in_order and "time" not in self.given else None,
+        }
+        defaults = {"task": "classification", "settings": {}, "epochs": 1}
+        own = {k: v for k, v in arguments.items() if v is not None and v != defaults.get(k)}
+        return own | self.given
+
+    def _recipe(self, row: ComparisonRow) -> _Recipe:
+        """Return what trains a row that is in the catalog."""
+        entry = self.entry(row)
+        assert entry is not None
+        members = []
+        for member in row.members:
+            setting = {k: v for k, v in member.setting.items() if k not in OF_COMPARE}
+            members.append(member_in_words(member.model, member.weight, setting, member.epochs))
+        settings = {k: v for k, v in row.setting.items() if k not in OF_COMPARE}
         if self.mode == "progressive":
-            for name, value in entry.stream_params.items():
-                options += ["--set", f"{name}={value}"]
+            settings |= entry.stream_params
         two, fixed = len(self.classes + self.rare_classes) == 2, isinstance(self.threshold, float)
         guessed = self.positive_by == "guess"
         # train reads the name as well, and needs no guess for a metric of both classes
@@ -201,31 +287,40 @@ class Comparison(Ranking, PlotMixin):
         named = two and needed and self.positive_by not in ("name", "majority")
         # train places the threshold for its metric, too; its default is f1 where a class is named
         default = default_metric("given" if named else self.positive_by, self.class_rows)
+        scoring: dict[str, Any] = {}
         if entry.trained_for_metric or (two and self.metric != default):
-            options += ["--metric", self.metric]
+            scoring["metric"] = self.metric
         if named:
-            options += ["--positive", str(self.positive)]
+            scoring["positive"] = self.positive
         if two and row.members and not math.isnan(row.threshold):
-            options += ["--threshold", f"{row.threshold:.4g}"]
+            scoring["threshold"] = float(f"{row.threshold:.4g}")
         elif two and self.threshold != "tuned":
-            options += ["--threshold", f"{self.threshold:g}" if fixed else "none"]
+            scoring["threshold"] = self.threshold if fixed else None
         bins = [one.get("bins") for one in (row.setting, *(m.setting for m in row.members))]
-        if known := [one for one in bins if one]:
-            options += ["--bins", str(known[0])]
-        elif self.tries_bins and entry.is_binned(row.setting):  # train would have some
-            options += ["--bins", "0"]
-        passes = row.setting.get("epochs", row.epochs)
-        return [*options, *(["--epochs", str(passes)] if passes > 1 else [])]
+        known = [one for one in bins if one]
+        if not known and self.tries_bins and entry.is_binned(row.setting):  # train would have some
+            known = [0]
+        return _Recipe(
+            members=members,
+            settings=settings,
+            in_order=self.mode == "progressive" or self.in_order,
+            scoring=scoring,
+            bins=known[0] if known else None,
+            epochs=row.setting.get("epochs", row.epochs),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""
-        content = asdict(self) | {
+        held = replace(self, encoders={}, given={})
+        content = asdict(held) | {
             "format": FORMAT,
             "recommended": self.recommended.model,
             "verdict": self.verdict,
             "unlabeled_benefit": self.unlabeled_benefit,
             "train_options": self.train_options,
         }
+        for name in OF_MEMORY:
+            del content[name]
         return _json(content)
 
     @classmethod
@@ -251,7 +346,7 @@ class Comparison(Ranking, PlotMixin):
             raise InputError("holds no comparison; write one with crossview compare --json FILE")
         if content.get("format") != FORMAT:
             raise InputError("holds a comparison of another version of crossview; make it again")
-        return _of_json(cls, {"diagnostics": None, **content})
+        return _of_json(cls, {"diagnostics": None, **content, **{name: {} for name in OF_MEMORY}})
 
     @property
     def notes(self) -> list[str]:
@@ -262,6 +357,15 @@ class Comparison(Ranking, PlotMixin):
     def verdict(self) -> list[str]:
         """The result in plain words: sentences, of which the first one names a model."""
         return verdict(self)
+
+    @property
+    def how_to_train(self) -> list[str]:
+        """A line with the Python that trains the recommended row; none if `train` does not."""
+        if self.entry(self.recommended) is None:
+            return []
+        return [
+            f"train(X, y, **answer.train_arguments) trains {self.recommended.model} on all rows"
+        ]
 
     @property
     def unlabeled_benefit(self) -> str | None:
@@ -277,7 +381,9 @@ class Comparison(Ranking, PlotMixin):
         ]
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
         first = [self.metric_words, *self.notes] if self.classes else []
-        return "\n".join([*first, *self.warnings, *lines, *self.verdict, *benefit])
+        return "\n".join(
+            [*first, *self.warnings, *lines, *self.verdict, *benefit, *self.how_to_train]
+        )
 
     __repr__ = __str__
 

@@ -20,6 +20,8 @@ from crossview.data.labeled import LabeledSource
 # of the learners that are compared unless some are named: linear ones, and a stack, which may know
 # by its interactions what deviations say
 MOST_EFFORT, STACK = 4, "experts"
+# of the column of users; the views of the first name the answer
+ROLES = ("per", "category", "without")
 
 
 def compare_users(
@@ -39,7 +41,7 @@ def compare_users(
     rope: differences up to this are none.
     Returns: the answer, with `Comparison.gains`.
     """
-    sources = {user: open_as(user) for user in ("per", "category", "without")}
+    sources = {user: open_as(user) for user in ROLES}
     streams: dict[str, Stream] = {}
     names = _learners(run, sources["per"], sources["without"].layout.n_views, models)
     for user, source in sources.items():

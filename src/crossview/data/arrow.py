@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError, argument, cannot_import
+from crossview.labels import has_label
 from crossview.views import flat_columns
 
 
@@ -127,10 +128,10 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
     columns = names if columns is None else list(columns)
     if isinstance(frame, pa.Table | pa.RecordBatch):
         return frame if columns == names else frame.select(columns)
+    if isinstance(frame, np.ndarray):
+        arrays = {c: _array_of(c, frame[:, names.index(c)]) for c in columns}
+        return pa.table(arrays)
     try:
-        if isinstance(frame, np.ndarray):
-            arrays = [pa.array(frame[:, names.index(c)], from_pandas=True) for c in columns]
-            return pa.table(dict(zip(columns, arrays, strict=True)))
         table, wanted = _eager(frame), set(columns)
         # by position: polars reads a name such as * or ^a$ as a pattern
         table = table[:, [c for c, name in enumerate(table.columns) if str(name) in wanted]]
@@ -140,7 +141,30 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
             arrow = table.to_arrow()
         return arrow.select(columns)
     except (pa.ArrowException, TypeError) as error:  # Arrow's TypeError is of sparse columns
+        native = table.to_native()
+        for k, name in enumerate(table.columns):  # which one it is
+            _array_of(str(name), native.iloc[:, k])
         raise InputError(f"cannot read the data frame: {first_line(error)}") from None
+
+
+def _array_of(name: str, values: Any) -> Any:
+    """Return a column of pandas or NumPy as an Arrow array; `InputError` if it has no one type."""
+    pa = pyarrow()
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError):
+        what = f"holds {values.dtype}, which cannot be read; convert it to numbers, text or dates"
+        if str(values.dtype).startswith("Sparse"):
+            what = f"holds {values.dtype}; .sparse.to_dense() in pandas makes numbers of it"
+        objects = np.asarray(values, dtype=object)
+        found = {type(v): v for v in objects[has_label(objects)].tolist()}
+        if len(found) > 1:
+            kinds = ", ".join(f"{kind.__name__} {v!r:.30}" for kind, v in found.items())
+            what = (
+                f"holds values of several types ({kinds}); give it one, such as text by "
+                ".astype(str) in pandas"
+            )
+        raise InputError(what, column=name) from None
 
 
 def _eager(frame: Any) -> Any:

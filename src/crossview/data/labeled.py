@@ -542,16 +542,18 @@ class LabeledSource:
         first: int = 0,
         done: int = 0,
         see: Callable[[LabeledBatch], None] | None = None,
+        see_done: Callable[[LabeledBatch], None] | None = None,
     ) -> Iterator[tuple[MultiView, np.ndarray, np.ndarray | None]]:
         """Yield the rows as views, with their labels and weights.
 
         The encoder may be fitted, or begin as ``clone(source.encoder)`` and ``learn`` each row just
         before it encodes it.  In order, the first batch has ``first`` rows (0: as the others);
-        ``done`` batches, encoded before, are only checked; ``see`` is given each of the others.
+        ``done`` batches, encoded before, are only checked, and ``see_done`` is given each of them;
+        ``see`` is given each of the others.
         """
         batches = prefetch(self._shuffled or regroup(self.read(), self.batch_rows, first))
         for number, batch in enumerate(batches):
-            for look in (self.check, see if number >= done else None):
+            for look in (self.check, see if number >= done else see_done):
                 if look is not None:
                     look(batch)
             if number >= done:

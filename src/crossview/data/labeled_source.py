@@ -15,7 +15,7 @@ from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
 from crossview.data.source import Source, open_source
 from crossview.data.table_columns import RECOGNIZED, check_label
-from crossview.errors import InputError, argument, type_of
+from crossview.errors import InputError, argument, check_kind, type_of
 from crossview.views import MultiView, check_rows
 
 # parameters of an encoder that files of rows with views take
@@ -81,6 +81,7 @@ def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
     if encoder is not None and not isinstance(encoder, ViewEncoder):
         raise InputError(f"encoder= is {type_of(encoder)}; give a ViewEncoder")
     own = ViewEncoder() if encoder is None else clone(encoder)
+    check_kind("a mapping of names or None", views=views if views is not None else own.views)
     if views is not None and own.views is not None:
         raise InputError(f"{argument('views')} and encoder= both name views; leave one of them out")
     return own if views is None else own.set_params(views=views)
@@ -100,10 +101,16 @@ def encoder_of_users(encoder: ViewEncoder, use: str, names: Sequence[str]) -> Vi
     categorical = [name for name in _listed(own.categorical) if name != column]
     own.set_params(per=None, max_users=None, categorical=categorical)
     if use == "without":
-        return own.set_params(ignore=[*_listed(own.ignore), column])
+        return encoder_without(own, [column])
     own.set_params(categorical=[*categorical, column])
     added = view_for(own.views, names, column)
     return own.set_params(views={**(own.views or {}), **added}) if added else own
+
+
+def encoder_without(encoder: ViewEncoder, names: Sequence[str]) -> ViewEncoder:
+    """Return a new encoder that has learned nothing, with these columns in no view as well."""
+    own = clone(encoder)
+    return own.set_params(ignore=[*_listed(own.ignore), *names]) if names else own
 
 
 def _listed(names: str | Sequence[str]) -> list[str]:

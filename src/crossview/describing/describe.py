@@ -42,7 +42,7 @@ from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks
 from crossview.data.summaries.table import TableSummary
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.describing.views import ViewDescription, describe_views
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, check_kind
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -282,6 +282,7 @@ def describe(
     >>> print(answer.warnings[0])
     ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
     """
+    check_kind("a mapping of names or None", views=views)
     options: dict[str, Any] = {"task": task, "time": time, "weight": weight}
     if encoder is not None:
         from crossview.data.labeled_source import encoder_with_views, recognizes

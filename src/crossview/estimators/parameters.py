@@ -82,8 +82,9 @@ ONLINE: dict[str, ParameterDoc] = {
     "class_weight": (
         'dict, "balanced" or None',
         """
-        Weight of each class, which multiplies the sample weight.  "balanced": inversely
-        proportional to the frequency of the class (`fit` only).
+        Weight of each class, 0 or more, which multiplies the sample weight; 1 for those that the
+        dict does not name.  "balanced": inversely proportional to the frequency of the class (`fit`
+        only).
         """,
     ),
     "calibration": CALIBRATION,

@@ -161,12 +161,24 @@ def _check_length(y: np.ndarray, n_rows: int) -> None:
         )
 
 
-def several_classes(labels: np.ndarray) -> np.ndarray:
-    """Return the sorted classes of labels; `InputError` for fewer than two."""
+def several_classes(labels: np.ndarray, class_weight: Any = None) -> np.ndarray:
+    """Return the sorted classes of all labels; `InputError` for fewer than two.
+
+    As in scikit-learn, a weight of no class is an error if a class has none: it is misspelled, or
+    of another type.
+    """
     classes = np.unique(labels)
     if len(classes) < 2:
         seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
         raise InputError(f"y has {seen}; a classifier needs two or more classes")
+    if isinstance(class_weight, Mapping):
+        known = classes.tolist()
+        other = [label for label in class_weight if label not in known]
+        if other and not all(label in class_weight for label in known):
+            raise InputError(
+                f"class_weight names {other[0]!r}, which is no class; "
+                f"the classes are {known!r:.200}"
+            )
     return classes
 
 
@@ -213,6 +225,15 @@ def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             row=row,
         )
     return weight
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Raise `InputError` where the weight of a class is not from 0 to 1e12."""
+    for label, value in class_weight.items() if isinstance(class_weight, Mapping) else ():
+        if not (isinstance(value, int | float | np.number) and 0.0 <= value <= MAX_WEIGHT):
+            raise InputError(
+                f"class_weight of {label!r} is {value!r}; give a number from 0 to {MAX_WEIGHT:g}"
+            )
 
 
 def class_weights(

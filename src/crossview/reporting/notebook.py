@@ -24,7 +24,7 @@ def notebook_html(result: Any) -> str:
     """Return a result as a part of a page."""
     if isinstance(result, Comparison):
         whole = comparison_table(result, WIDE)
-        said = [*comparison_head(result), *result.verdict]
+        said = [*comparison_head(result), *result.verdict, *result.how_to_train]
     elif isinstance(result, Evaluation):
         said = [result.summary, *result.notes, *result.warnings]
         whole = metrics_table(result)

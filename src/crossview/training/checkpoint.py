@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from crossview.data.row_sketch import RowSketch
 from crossview.data.rows_read import RowsRead
 from crossview.errors import InputError, argument
 from crossview.saving.files import check_writable
 from crossview.saving.model_files import load, load_progress, save
-from crossview.saving.pipelines import steps
-from crossview.saving.schema import Array, check_header, check_state
+from crossview.saving.schema import check_header
 from crossview.training.job import FINISHED
-from crossview.views import MultiView, ViewLayout
 
 # characters of what differs, and of what is the same before it
 SHOWN, SHOWN_BEFORE = 60, 20
@@ -58,7 +55,6 @@ class Kept:
     fitted: the encoder and the learner.
     position: how far the run has come.
     counts: of the first pass.
-    tail: the last rows that were learned.
     windows: counts of the window of the log that is not complete; empty without a log.
     sketch: of the rows that were learned.
     read: what was read of the source, as from `RowsRead.get_state`; of a checkpoint that was read.
@@ -67,7 +63,6 @@ class Kept:
     fitted: Any
     position: Position
     counts: dict[str, np.ndarray] = field(default_factory=dict)
-    tail: MultiView | None = None
     windows: dict[str, np.ndarray] = field(default_factory=dict)
     sketch: RowSketch = field(default_factory=RowSketch)
     read: dict[str, np.ndarray] = field(default_factory=dict)
@@ -142,8 +137,6 @@ class CheckpointFile:
         if self.rows_read is not None:
             read = self.rows_read.get_state()
             state |= {f"read/{name}": array for name, array in read.items()}
-        if kept.tail is not None:
-            state |= {f"tail/{name}": array for name, array in _rows_as_arrays(kept.tail).items()}
         save(kept.fitted, self.path, progress=(header, state))
 
     def read(self) -> Kept | None:
@@ -177,7 +170,7 @@ class CheckpointFile:
         position = Position(**header["position"])
         if not (position.number >= 1 and all(0 <= n < 2**53 for n in position.counts())):
             raise ValueError("its position")
-        names = ("counts", "tail", "windows", "read")
+        names = ("counts", "windows", "read")
         parts: dict[str, dict[str, np.ndarray]] = {name: {} for name in names}
         for name, array in state.items():
             part, _, rest = name.partition("/")
@@ -185,40 +178,9 @@ class CheckpointFile:
         if self.rows_read is not None:
             self.rows_read.check(parts["read"])
         fitted = load(self.path)
-        layout = steps(fitted)[1].layout_
-        tail = _rows_of_arrays(parts["tail"], layout) if parts["tail"] else None
         sketch = RowSketch.from_json(header["row_sketch"])
         counts, windows, read = parts["counts"], parts["windows"], parts["read"]
-        return Kept(fitted, position, counts, tail, windows, sketch, read)
-
-
-def _rows_as_arrays(X: MultiView) -> dict[str, np.ndarray]:
-    matrix = X.matrix
-    arrays = {"present": X.present} if X.present is not None else {}
-    if not sp.issparse(matrix):
-        return arrays | {"rows": np.ascontiguousarray(matrix)}
-    places = {name: getattr(matrix, name).astype(np.int64) for name in ("indices", "indptr")}
-    return arrays | {"data": matrix.data} | places
-
-
-def _rows_of_arrays(arrays: dict[str, np.ndarray], layout: ViewLayout) -> MultiView:
-    d = layout.n_columns
-    schema = {"rows": Array("f8", ("n", d))}
-    if "rows" not in arrays:
-        schema = {
-            "data": Array("f8", ("nonzero",)),
-            "indices": Array("i8", ("nonzero",), 0, d - 1),
-            "indptr": Array("i8", ("n+1",), 0, cuts="nonzero"),
-        }
-    if "present" in arrays:
-        schema["present"] = Array("b1", ("n", layout.n_views))
-    check_state(arrays, schema, "the last rows")
-    matrix: Any = arrays.get("rows")
-    if matrix is None:
-        indices, indptr = (arrays[name].astype(np.int32) for name in ("indices", "indptr"))
-        shape = len(indptr) - 1, layout.n_columns
-        matrix = sp.csr_array((arrays["data"], indices, indptr), shape=shape)
-    return MultiView.from_matrix(matrix, layout, present=arrays.get("present"))
+        return Kept(fitted, position, counts, windows, sketch, read)
 
 
 def shown_apart(was: Any, here: Any) -> tuple[str, str]:

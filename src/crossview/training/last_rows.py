@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learner import Learner
-from crossview.data.labeled import LabeledBatch, LabeledSource, stack_rows
+from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.labels import has_label, places_of
 from crossview.scoring.collector import (
     DiagnosticsCollector,
@@ -34,13 +34,16 @@ FEWEST_ROWS = 250
 
 
 class LastRows:
-    """The last 1,000 rows that were learned.
+    """The last 1,000 rows that were learned, in the last pass over them.
 
-    X: those to begin with.
+    An encoder changes as it learns, and later rows meet the one of the end: of a view with a few
+    values, such as categories, the norms in the pass are spread where those of later rows are not.
+
+    X: the rows, encoded.
     read: the same rows before they were encoded.
     only_labeled: whether rows without a label are not learned.
-    X: the rows; None before there are any.
-    read: the last of the same rows, before they were encoded; None where nobody asks for them.
+    X: the rows as the encoder at the end has them; None before it does (`encode`).
+    read: the rows before they were encoded; None before there are any, or where nobody needs them.
     """
 
     def __init__(
@@ -56,12 +59,10 @@ class LastRows:
         if read is not None:
             self.see(read)
 
-    def add(self, X: MultiView) -> None:
-        """Keep rows that were learned."""
-        last = X[-N_ROWS:]
-        if self.X is not None and len(last) < N_ROWS:
-            last = stack_rows([self.X[len(last) - N_ROWS :], last])
-        self.X = last
+    def encode(self, encoder: Any) -> None:
+        """Encode the rows by an encoder that learns no more; None: they are views already."""
+        if self.read is not None:
+            self.X = self.read.X if encoder is None else encoder.transform(self.read.X)
 
     def see(self, batch: LabeledBatch) -> None:
         """Keep a copy of the last rows of a batch that is not encoded yet, and not the batch."""

@@ -164,6 +164,7 @@ class Passes:
             rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         name, last = self.about["name"], self.last_rows
+        last.encode(self.encoder)
         kept = diagnose(self.source, self.task, self.learner, self.encoder, last, name, self.scored)
         counts, threshold = self.scored.get_state(), self.task.fixed_threshold
         if self.scored.threshold is not None:
@@ -213,7 +214,7 @@ class Passes:
             if calibration is not None:  # a later pass has none
                 self.learner.calibration = calibration
             self.scored.model = self.learner
-            self.last_rows.X, self.position = kept.tail, kept.position
+            self.position = kept.position
             self.sketch = kept.sketch
             self.order.state = kept.position.order
             self.scored.set_state(kept.counts)
@@ -236,13 +237,12 @@ class Passes:
         fitted, windows = pipeline(encoder, self.learner), self.scored.windows
         state = {} if windows is None else windows.get_state()
         counts = self.scored.get_state()
-        tail = self.last_rows.X
-        self.checkpoint.write(Kept(fitted, self.position, counts, tail, state, self.sketch))
+        self.checkpoint.write(Kept(fitted, self.position, counts, state, self.sketch))
 
     def _batches(self) -> Iterator[tuple]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
         here, carried = self.position, list[np.ndarray]()
-        for X, y, weight, hashes, encoder in prefetch(self._encoded()):
+        for X, y, weight, batch, hashes, encoder in prefetch(self._encoded()):
             labeled = has_label(y)
             n_missing = int((~labeled).sum()) if here.number == 1 else 0
             known: tuple | None = X, y, weight
@@ -254,7 +254,7 @@ class Passes:
                 hashes = hashes[labeled] if len(hashes) else hashes
             if known is not None:
                 yield known
-                self.last_rows.add(known[0])
+                self.last_rows.see(batch)
             self.sketch = self.sketch.with_rows(hashes)
             here.batches += 1
             self.observer.add_rows(len(y))
@@ -263,27 +263,29 @@ class Passes:
 
     def _encoded(
         self,
-    ) -> Iterator[tuple[MultiView, np.ndarray, Any, np.ndarray, list[Any] | None]]:
-        """The batches that are left, with the hashes of their rows in the first pass.
+    ) -> Iterator[tuple[MultiView, np.ndarray, Any, LabeledBatch, np.ndarray, list[Any] | None]]:
+        """The batches that are left, as they were read, too, with hashes in the first pass.
 
         With those that are to be kept comes the encoder after them.
         """
         here, encoder = self.position, self.encoder
-        learn, read = here.number == 1, list[LabeledBatch]()
+        learn, read, last = here.number == 1, list[LabeledBatch](), self.last_rows
+        last.read = None
 
         def see(batch: LabeledBatch) -> None:
             read[:] = [batch]
             with with_row_location(batch):
                 scaled_targets(batch.y, getattr(self.learner, "target_scale", "linear"))
-            if self.observer.history:
-                self.last_rows.see(batch)
 
-        for X, y, weight in self.source.encoded(encoder, learn=learn, done=here.batches, see=see):
+        encoded = self.source.encoded(
+            encoder, learn=learn, done=here.batches, see=see, see_done=last.see
+        )
+        for X, y, weight in encoded:
             hashes = hash_rows(read[0].X, encoder) if learn else np.empty(0, dtype=np.uint64)
             if self.checkpoint is None or not self.checkpoint.is_due():
-                yield X, y, weight, hashes, None
+                yield X, y, weight, read[0], hashes, None
             else:  # in a moment, the encoder learns the next batch, in this thread
-                yield X, y, weight, hashes, [copy.deepcopy(encoder) if learn else encoder]
+                yield X, y, weight, read[0], hashes, [copy.deepcopy(encoder) if learn else encoder]
 
 
 def _kept_before(checkpoint: CheckpointFile, source: LabeledSource) -> Kept | None:

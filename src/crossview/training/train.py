@@ -14,7 +14,7 @@ from crossview.data.labeled_source import encoder_with_views, given_parameters
 from crossview.data.row_columns import check_seed
 from crossview.data.source import input_files
 from crossview.data.summaries.leaks import LeakCheck
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, check_kind
 from crossview.estimators.documentation import document_parameters
 from crossview.saving.files import LOG, MODEL, alone, check_writable
 from crossview.saving.model_files import checksum, save_steps
@@ -152,6 +152,8 @@ def train(
     ['malignant', 'malignant']
     """
     # 1. check the arguments before a row is read
+    check_kind("a whole number", epochs=epochs, seed=seed)
+    check_kind("a mapping of names or None", settings=settings)
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     if not isinstance(checkpoint, Checkpoint | None):
         checkpoint = Checkpoint(checkpoint)

@@ -218,7 +218,7 @@ def _answer(
     mine = comparison.rows(cv)
     if not mine:
         errors = (f"{one.model} failed: {one.what}" for one in comparison.planner.left_out)
-        raise InputError(f"no model is left to compare: {'; '.join(errors)}")
+        raise InputError(f"no model is left to compare: {'; '.join(errors) or 'none is named'}")
     if comparison.blends and not any(row.members for row in mine):
         known["warnings"] = [*known["warnings"], NO_ENSEMBLE]
     names = {row.model for row in mine}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 USER = "user"
 # beyond this, squares and differences overflow
 LARGEST = 1e100
+NOT_MISSING = "NaN is not a missing value: write null (fill_nan(None) in polars), or an empty field"
 # values of a column whose slots, or dates whose numbers, single rows keep
 MOST_KEPT = 1 << 16
 
@@ -213,7 +214,7 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
     if len(sound) - np.count_nonzero(sound) != array.null_count:
         row = int(np.flatnonzero(~sound & ~_is_null(array))[0])
         what = (
-            "NaN is not a missing value: write null, or an empty field"
+            NOT_MISSING
             if np.isnan(numbers[row])
             else f"{numbers[row]} is too large: write null, or a number up to {LARGEST:g}"
         )
@@ -276,7 +277,7 @@ def _whole_as_integers(column: Column, array: Any) -> pa.Array:
     if np.isnan(values).any():
         row = array.indices.index(int(np.flatnonzero(np.isnan(values))[0])).as_py()
         raise InputError(
-            "NaN is not a missing value: write null, or an empty field",
+            NOT_MISSING,
             row=row,
             column=column.name,
         )

@@ -21,7 +21,7 @@ from crossview.data.encoding.columns import (
 from crossview.data.encoding.dates import PARTS, as_times, date_numbers
 from crossview.data.encoding.fill import Blocks
 from crossview.data.encoding.text import SHAPE, shape_numbers
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, argument, closest_names, some_names
 from crossview.views import ViewLayout
 
 
@@ -133,9 +133,13 @@ class Plan:
         """Return the columns as an Arrow table."""
         names = column_names(X)
         known = set(names)
-        for column in self.columns:
-            if column.name not in known:
-                raise InputError(f"no column {column.name!r}{closest_names(column.name, names)}")
+        missing = [*dict.fromkeys(c.name for c in self.columns if c.name not in known)]
+        if missing:
+            without = argument(missing_columns="null")
+            raise InputError(
+                f"no column {some_names([*map(repr, missing)], 5)}"
+                f"{closest_names(missing[0], names)}; crossview.predict predicts without: {without}"
+            )
         return to_arrow(X, list(dict.fromkeys(c.name for c in self.columns)))
 
     def decode(self, X: Any) -> Batch:

@@ -27,6 +27,7 @@ from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.base.state import LearnedState, Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
+from crossview.estimators.targets import check_class_weight
 from crossview.estimators.validation import available_if
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Model, Scorer
@@ -206,6 +207,8 @@ class ViewLearner(BaseEstimator):
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, int) and abs(value) > MAX_COUNT:
                 raise InputError(f"{name}={value}; give a whole number up to {MAX_COUNT:,}")
+            if name == "class_weight":
+                check_class_weight(value)
         self._check_combination()
 
     def set_params(self, **params: Any) -> Self:

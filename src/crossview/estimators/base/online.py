@@ -342,7 +342,7 @@ class OnlineClassifier(ViewClassifier):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the labels of `fit`; return the encoded targets and the weights."""
         y = self._labels(y, len(rows.indptr) - 1)
-        classes = several_classes(y)
+        classes = several_classes(y, self.class_weight)
         if not hasattr(self, "classes_"):
             self._set_classes(classes)
         return self._targets(y, sample_weight, self.class_weight)

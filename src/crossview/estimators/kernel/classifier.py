@@ -88,7 +88,8 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         y = self._labels(y, len(rows.indptr) - 1)
-        self._set_classes(several_classes(_plain(y[~self._unlabeled(y)])))
+        labels = _plain(y[~self._unlabeled(y)])
+        self._set_classes(several_classes(labels, self.class_weight))
         return self._targets(y, sample_weight, self.class_weight)
 
     def _targets_of_codes(self, codes: np.ndarray) -> np.ndarray:

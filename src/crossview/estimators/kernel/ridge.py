@@ -453,11 +453,13 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
         labels = self._labels(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
         used = np.flatnonzero(weight)
-        self._set_classes(several_classes(labels[used]))
+        self._set_classes(several_classes(labels[used], self.class_weight))
         labels, weight = labels[used], weight[used]
         codes, h = class_codes(labels, self.classes_), weight
         if self.class_weight is not None:
             h = weight * class_weights(self.class_weight, self.classes_, labels)[codes]
+            if not h.all():
+                raise InputError("a class has the class_weight 0; leave its rows out")
         targets = 2.0 * (codes[:, None] == np.arange(len(self.classes_))) - 1.0
         targets = targets[:, 1:] if len(self.classes_) == 2 else targets
         scores = self._learn(rows_at(rows, used), targets, h)

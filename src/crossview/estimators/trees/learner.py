@@ -410,7 +410,7 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
         labels = self._labels(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
         used = np.flatnonzero(weight)
-        self.classes_ = classes = several_classes(labels[used])
+        self.classes_ = classes = several_classes(labels[used], self.class_weight)
         codes, weight = class_codes(labels[used], classes), weight[used]
         if self.class_weight is not None:
             weight = weight * class_weights(self.class_weight, classes, labels[used])[codes]
