@@ -159,6 +159,17 @@ def test_a_date_that_decides_nothing_is_named():
     assert find(table.sort_values("label"), "label").sorted_by_label
 
 
+def test_rows_that_come_twice_are_named_unless_by_chance():
+    table = make_order(400).sample(frac=1.0, random_state=0)
+    assert find(table, "label").copies == 0
+    twice = pd.concat([table, table[:40]])
+    assert find(twice, "label").copies == 40
+    assert find(twice, "label").lines()[0].startswith("40 rows are equal to an earlier one, with")
+    rng = np.random.default_rng(0)
+    few = pd.DataFrame({f"a__{j}": rng.integers(3, size=400).astype(str) for j in range(3)})
+    assert find(few.assign(label=rng.integers(2, size=400)), "label").copies == 0
+
+
 def test_the_number_of_the_row_is_no_sign_of_an_order():
     table = make_order().sample(frac=1.0, random_state=0)
     table["a__number"] = np.arange(len(table))

@@ -30,6 +30,7 @@ from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_sco
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words
+from crossview.views import MultiView
 
 # rows and cells that are read, and rows that the quick models learn and score
 MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
@@ -46,6 +47,9 @@ REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
+# rows that are equal to another one are said from this share on, and where there are so many times
+# more of them than of columns that know nothing of each other
+SHARE_OF_COPIES, MORE_THAN_CHANCE = 0.01, 10.0
 # a quick model: trees, the columns of a view that they see, and classes
 TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
@@ -97,6 +101,7 @@ class SplitFinding:
     order_alarm: whether the labels or the columns follow the order of the rows.
     sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
     date: a column of dates in the views.
+    copies: how many rows are equal to an earlier one, with its label, and not by chance.
     out_of_time: columns that there was no time to test.
     rows: of which rows it was found out, if not of all.
     """
@@ -105,6 +110,7 @@ class SplitFinding:
     order_alarm: bool = False
     sorted_by_label: bool = False
     date: str | None = None
+    copies: int = 0
     out_of_time: list[str] | None = None
     rows: str = ""
 
@@ -133,6 +139,11 @@ class SplitFinding:
                 if problem:
                     did = f", but the folds are random: {problem}"
             lines.append(one.words + self.rows + did)
+        if self.copies:
+            lines.append(
+                f"{self.copies:,} rows are equal to an earlier one, with its label{self.rows}: "
+                "folds learn rows that they score; a query with SELECT DISTINCT drops them"
+            )
         if self.sorted_by_label:
             lines.append(
                 f"the rows are sorted by label{self.rows}: whether they also have an order of "
@@ -184,6 +195,7 @@ def _find_split(
     if len(known) < FEWEST_ROWS:
         return finding
     rows = rows.take(known)
+    finding.copies = _copies(rows)
     n_columns = sum(map(len, source.columns.values())) or rows.X.layout.n_columns
     most = max(LEAST_OF_TEST, min(ROWS_OF_TEST, CELLS_OF_TEST // n_columns))
     in_blocks, z = _order_of_labels(rows.y, problem)
@@ -236,6 +248,38 @@ def _read(source: LabeledSource) -> tuple[LabeledBatch, bool]:
     if not parts:
         raise InputError("there are no rows to learn from", file=source.file)
     return LabeledBatch.join(parts), whole
+
+
+def _copies(rows: LabeledBatch) -> int:
+    """Return how many rows of columns are equal to an earlier one; 0 where chance explains it.
+
+    By chance as many pairs of rows are equal as if columns knew nothing of each other: those of few
+    categories are.
+    """
+    if isinstance(rows.X, MultiView):
+        return 0
+    n = len(rows)
+    _, kinds, counts = np.unique(rows.y.astype(str), return_inverse=True, return_counts=True)
+    by_chance = _pairs(counts)
+    for column in rows.X.columns:
+        if len(counts) == n:
+            return 0
+        if hasattr(column, "combine_chunks"):
+            column = column.combine_chunks()
+        if hasattr(column, "dictionary_decode"):
+            column = column.dictionary_decode()
+        codes = numbers_of(column.dictionary_encode(null_encoding="encode").indices)
+        by_chance *= _pairs(np.bincount(codes)) / _pairs(np.array([n]))
+        pairs = kinds * (codes.max() + 1) + codes
+        _, kinds, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+    copies = n - len(counts)
+    enough = copies >= SHARE_OF_COPIES * n and _pairs(counts) > MORE_THAN_CHANCE * by_chance
+    return copies if enough else 0
+
+
+def _pairs(counts: np.ndarray) -> float:
+    """Return how many pairs of equal ones there are, of this many of each."""
+    return float((counts * (counts - 1.0)).sum() / 2.0)
 
 
 def _blocks(n: int, most: int, size: int = 100) -> np.ndarray:
