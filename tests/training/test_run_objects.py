@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import f1_score
 
+import crossview
 from crossview import (
     InputError,
     MultiView,
@@ -114,6 +115,13 @@ def test_an_estimator_is_no_name_of_a_model(table):
     ):
         with pytest.raises(InputError, match=r"a model is given by its name, .* a Perceptron;"):
             call()
+
+
+def test_what_train_returned_is_saved_as_train_saves_it(table, tmp_path):
+    trained = train(table, "y", model="arow", output=tmp_path / "by train")
+    crossview.save(trained, tmp_path / "saved")
+    assert (tmp_path / "saved").read_bytes() == (tmp_path / "by train").read_bytes()
+    assert crossview.weights(trained).equals(crossview.weights(tmp_path / "saved"))
 
 
 def test_scoring_is_checked_where_it_is_made():

@@ -161,13 +161,6 @@ def choose_learners(
     # some are in the catalog
     found = list({entry.name: entry for entry in [*found, *measures]}.values())
     found = [learner.for_metric(metric, run.problem.positive_label) for learner in found]
-    tuned = sorted({name for one in found for name in (*one.grid, *one.refined)})
-    # one grid may serve several comparisons, so only one of which nothing applies is refused
-    if found and run.grid and run.grid.keys().isdisjoint(tuned):
-        raise InputError(
-            f"{argument('grid')} names {', '.join(run.grid)}, and these models are tuned by "
-            f"{', '.join(tuned) or 'nothing'}"
-        )
     without = [one for one in found if run.weighted and not _takes_weights(one)]
     if without and models is not None:
         raise InputError(
@@ -175,6 +168,19 @@ def choose_learners(
             "no weights; leave the model out"
         )
     return [learner for learner in found if learner not in without]
+
+
+def check_grid(grid: Mapping[str, Any], learners: Sequence[Learner]) -> None:
+    """Raise an error for a grid by which none of the learners is tuned, though some are by others.
+
+    One grid may serve several comparisons, so it may name more than their parameters.
+    """
+    tuned = sorted({name for one in learners for name in (*one.grid, *one.refined)})
+    if tuned and grid and grid.keys().isdisjoint(tuned):
+        raise InputError(
+            f"{argument('grid')} names {', '.join(grid)}, and these models are tuned by "
+            f"{', '.join(tuned)}"
+        )
 
 
 def with_target_scale(

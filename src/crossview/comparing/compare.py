@@ -14,7 +14,7 @@ from sklearn.base import clone
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
 from crossview.comparing.budget.clock import Clock
-from crossview.comparing.candidates import choose_learners
+from crossview.comparing.candidates import check_grid, choose_learners
 from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
 from crossview.comparing.folds.jobs import Jobs
@@ -376,6 +376,7 @@ def compare(
         run.learners = choose_learners(
             run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
         )
+        check_grid(run.grid, run.learners)
         answer = compare_stream(run, source, rope, observer)
         answer.given, answer.encoders = for_train, {"": given_encoder}
         return answer

@@ -87,8 +87,9 @@ def save(
 
     Parameters
     ----------
-    model : learner or Pipeline
-        A fitted Crossview estimator, or a scikit-learn Pipeline of them.
+    model : learner, Pipeline or Trained
+        A fitted Crossview estimator, a scikit-learn Pipeline of them, or what `train` returned,
+        whose file is that of ``train(output=)``: it also knows its label, metric and training rows.
     path : path-like
         The file to write, usually ``*.safetensors``.  An existing model file is replaced
         atomically, once the new one is complete; any other file stays.
@@ -112,6 +113,9 @@ def save(
     >>> bool((crossview.load(path).coef_ == model.coef_).all())
     True
     """
+    if hasattr(model, "fitted"):  # what `train` returned
+        info, progress = model.info | (info or {}), progress or model.progress
+        model = model.fitted
     save_steps(steps_of(model), path, pipeline=is_pipeline(model), info=info, progress=progress)
 
 

@@ -32,8 +32,8 @@ def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Tabl
 
     Parameters
     ----------
-    model : path-like, Pipeline or learner
-        A model file, or a fitted model such as ``train(...).fitted``.
+    model : path-like, Trained, Pipeline or learner
+        A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
     output : path-like, default=None
         The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  None: the table is returned.
 
@@ -151,7 +151,7 @@ class WeightTable:
 
     def __init__(self, model: Any) -> None:
         fitted = load(model) if isinstance(model, str | os.PathLike) else model
-        encoder, learner = steps(fitted)
+        encoder, learner = steps(getattr(fitted, "fitted", fitted))
         if not hasattr(learner, "column_weights"):
             raise InputError(f"{type(learner).__name__} has no weights; give a fitted model")
         self._learners = [(None, learner)]

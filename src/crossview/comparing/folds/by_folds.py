@@ -18,7 +18,7 @@ from crossview.comparing.answer import (
     fold_difference,
     make_answer,
 )
-from crossview.comparing.candidates import choose_learners, with_target_scale
+from crossview.comparing.candidates import check_grid, choose_learners, with_target_scale
 from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
@@ -103,6 +103,8 @@ def _compare_folds(
         "unlabeled": source.some_unlabeled,
     }
     run.learners = choose_learners(run, source.layout, None, **given)
+    if options.extend is None:  # which has the grid of the models before
+        check_grid(run.grid, run.learners)
     some_learn = any(one.learns_unlabeled for one in run.learners)
     data.with_unlabeled = len(data.unlabeled) > 0 and some_learn
     data.sampled, data.blended = sample_rows(run, len(data.y), source.layout.n_views)
