@@ -10,10 +10,25 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from benchmarks.exported_models import cases, difference, encoder, expected, make_rows
-from crossview import FactorizationMachineClassifier, InputError, Pipeline, export
+from benchmarks.exported_models import (
+    Case,
+    cases,
+    difference,
+    encoder,
+    expected,
+    make_rows,
+    targets,
+)
+from crossview import (
+    FactorizationMachineClassifier,
+    InputError,
+    MultiViewKernelRidgeRegressor,
+    Pipeline,
+    export,
+)
 from crossview.data.encoding.text import characters_of, word_analyzer
 from crossview.estimators.base import ViewLearner
 from crossview.exporting.checking import as_program
@@ -56,6 +71,19 @@ def test_javascript(all_cases, tmp_path):
     found = in_node(tmp_path, jobs)
     for (case, _, there), answers in zip(all_cases, found, strict=True):
         check(answers, case, there)
+
+
+def test_far_rows_of_a_kernel(tmp_path):
+    """Its predictions have limits, which some of these rows reach."""
+    rows, own = make_rows(80, 0, whole=True), encoder()
+    X, y = own.fit_transform(pa.Table.from_pylist(rows)), targets(rows, "regression", 0)
+    fitted = MultiViewKernelRidgeRegressor(random_state=0).fit(X, y)
+    far = [row | {"age": 10.0 * k, "dim_0": k - 15.0} for k, row in enumerate(rows[:30])]
+    case = Case("kernel-ridge", Pipeline([("encoder", own), ("model", fitted)]), far)
+    there, plan = expected(case), make_plan(case.fitted)
+    assert max(there[1]) == pytest.approx(y.max() + 0.1 * (y.max() - y.min()))
+    check([as_program(plan).answer(row) for row in far], case, there)
+    check(in_node(tmp_path, [{"description": plan.to_dict(), "rows": far}])[0], case, there)
 
 
 def test_the_python_file_needs_nothing(all_cases, tmp_path):

@@ -380,7 +380,8 @@ def _gaussians(node: Any, rows: _Rows) -> np.ndarray:
         parts.append(z * rows.present[:, [v]])
     z = np.hstack(parts)
     away = (z * z).sum(axis=1)[:, None] + (node.centers**2).sum(axis=1) - 2.0 * z @ node.centers.T
-    return np.asarray(np.exp(-np.maximum(away, 0.0)) @ node.weights)
+    sums = np.asarray(np.exp(-np.maximum(away, 0.0)) @ node.weights)
+    return sums if node.limits is None else np.clip(sums, *node.limits)
 
 
 def _cosines(cosines: Any, views: list[sp.csr_array]) -> np.ndarray:

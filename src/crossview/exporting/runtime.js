@@ -440,10 +440,12 @@ function addCosines(node, views, out) {
 function addGaussians(node, views, out) {
   const z = node.views.flatMap((v, i) => node.columns[i].map((c, j) => (
     views[v] ? ((views[v].get(c) ?? 0) - node.means[i][j]) * node.factors[i][j] : 0)));
+  const sums = zeros(out.length), [low, high] = node.limits ?? [-Infinity, Infinity];
   node.centers.forEach((center, j) => {
     const value = Math.exp(-sum(center.map((a, i) => (z[i] - a) ** 2)));
-    node.weights[j].forEach((w, k) => (out[k] += w * value));
+    node.weights[j].forEach((w, k) => (sums[k] += w * value));
   });
+  sums.forEach((s, k) => (out[k] += Math.min(Math.max(s, low), high)));
 }
 
 function addSupports(node, x, out) {

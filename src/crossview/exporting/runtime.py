@@ -526,10 +526,14 @@ def _add_gaussians(node, views, out):
         x = views[v]
         for c, mean, factor in zip(columns, means, factors):
             z.append(0.0 if x is None else (x.get(c, 0.0) - mean) * factor)
+    sums = [0.0] * len(out)
     for center, weights in zip(node["centers"], node["weights"]):
         value = math.exp(-sum((a - b) ** 2 for a, b in zip(z, center)))
         for k, w in enumerate(weights):
-            out[k] += w * value
+            sums[k] += w * value
+    low, high = node.get("limits", (-math.inf, math.inf))
+    for k, value in enumerate(sums):
+        out[k] += min(max(value, low), high)
 
 
 def _add_supports(node, x, out):

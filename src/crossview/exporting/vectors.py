@@ -596,7 +596,8 @@ class _Lowering:
         squares = ops.add(dots, ops.constant(norms), ops.total(ops.mul(z, z)))
         squares = ops.binary("max", squares, self.zero)
         found = ops.keep(ops.unary("exp", ops.sub(self.zero, squares)))
-        return ops.matmul(found, node.weights)
+        sums = ops.matmul(found, node.weights)
+        return sums if node.limits is None else ops.clip(ops.keep(sums), *node.limits)
 
     def _supports(self, node: Supports, x: _View) -> Vector:
         ops, n = self.ops, len(node.weights)

@@ -74,7 +74,8 @@ class Supports:
 class Gaussians:
     """``sum_j weights[j] exp(-|z - centers[j]|²)`` of coordinates z of some views, in their order.
 
-    Those of a view are ``(x - means) * factors`` of its columns, and 0 where it is missing.
+    Those of a view are ``(x - means) * factors`` of its columns, and 0 where it is missing.  The
+    sum is at least ``limits[0]``, and at most ``limits[1]``.
     """
 
     views: list[int]  # that it reads
@@ -83,6 +84,7 @@ class Gaussians:
     factors: list[np.ndarray]
     centers: np.ndarray  # (n, all columns)
     weights: np.ndarray  # (n, K)
+    limits: list[float] | None = None  # of one output
 
 
 @dataclass

@@ -207,10 +207,8 @@ def _about_left_out(c: Comparison) -> list[str]:
             models.setdefault(one.what, []).append(one.model)
         what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
         seconds = sum(one.seconds for one in saved)
-        notes.append(
-            f"left out to keep within the budget, about {duration(seconds)} of one core "
-            f"(--thorough): {what}"
-        )
+        about = f", about {duration(seconds)} of one core" if seconds >= 1.0 else ""
+        notes.append(f"left out to keep within the budget{about} (--thorough): {what}")
     return notes
 
 

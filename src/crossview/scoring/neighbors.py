@@ -191,11 +191,10 @@ def _find_split(
     y = rows.y
     known = np.flatnonzero(problem.is_known(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
-    finding.date = next(iter(source.dates), None)
     if len(known) < FEWEST_ROWS:
         return finding
     rows = rows.take(known)
-    finding.copies = _copies(rows)
+    finding.copies, finding.date = _copies(rows), next(iter(source.dates), None)
     n_columns = sum(map(len, source.columns.values())) or rows.X.layout.n_columns
     most = max(LEAST_OF_TEST, min(ROWS_OF_TEST, CELLS_OF_TEST // n_columns))
     in_blocks, z = _order_of_labels(rows.y, problem)

@@ -138,3 +138,19 @@ def test_constant_columns_and_targets():
     X = np.arange(30.0).reshape(10, 3)
     np.testing.assert_allclose(MultiViewKernelRidgeRegressor().fit(X, y * 0 + 2).predict(X), 2.0)
     assert MultiViewKernelRidgeRegressor().fit(X[:1], y[:1]).predict(X).tolist() == [0.0] * 10
+
+
+def test_predictions_stay_near_the_learned_targets():
+    """A courier is alike in all of its rows, so that a new one is far from all of them."""
+    rng = np.random.default_rng(0)
+    courier = np.repeat(rng.normal(size=(40, 3)), 10, axis=0)
+    trip = rng.gamma(2.0, 1.0, size=(400, 2))
+    y = np.exp(trip[:, 0] + np.repeat(rng.normal(size=40), 10) + 0.1 * rng.normal(size=400))
+    model = MultiViewKernelRidgeRegressor([3, 2], target_scale="log", random_state=0)
+    model.fit(np.hstack([courier, trip]), y)
+    far = np.hstack([rng.normal(size=(2000, 3)), rng.uniform(-10, 20, size=(2000, 2))])
+    low, high = np.log(y).min(), np.log(y).max()
+    found = np.log(model.predict(far))
+    beyond = 0.1 * (high - low)
+    assert found.min() == pytest.approx(low - beyond)
+    assert found.max() == pytest.approx(high + beyond)

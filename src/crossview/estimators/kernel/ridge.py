@@ -64,16 +64,18 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
 
 # columns with a value, of which landmarks are dense rows
 MOST_COLUMNS = 5000
+# how far beyond the learned targets a prediction may be, by their range
+BEYOND = 0.1
 # rows and landmarks on which the widths are chosen
 ROWS_OF_WIDTHS, LANDMARKS_OF_WIDTHS = 1500, 300
 
 
 class _Landmarks(StatePart):
-    """Coordinates of a row, those of the landmarks, and their coefficients."""
+    """Coordinates of a row, those of the landmarks, their coefficients, and limits of f - b."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
+    def __init__(self, state: State, layout: ViewLayout, n_scores: int, limited: bool) -> None:
         super().__init__(state)
-        self.layout, self.n_scores = layout, n_scores
+        self.layout, self.n_scores, self.limited = layout, n_scores, limited
 
     def start(self) -> None:
         """Add nothing: `fit` has the landmarks."""
@@ -81,7 +83,8 @@ class _Landmarks(StatePart):
     def schema(self) -> Schema:
         """Return what the arrays look like."""
         last = max(self.layout.n_columns - 1, 0)
-        return {
+        limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
+        return limits | {
             "columns": Array("i8", ("columns",), 0, last),
             "center": Array("f8", ("columns",)),
             "factor": Array("f8", ("columns",), low=0.0),
@@ -104,6 +107,8 @@ class KernelRidge(ViewLearner):
     views: Any = field(default=None, kw_only=False)
     n_landmarks: int = 300
     random_state: Any = None
+    # between its rows the function may be far from all targets: a number is bounded, a score is not
+    _limited: ClassVar[bool] = False
 
     # --- learning ----------------------------------------------------------------
 
@@ -143,6 +148,10 @@ class KernelRidge(ViewLearner):
         order = check_random_state(self.random_state).permutation(n)
         state["b"] = np.average(y, axis=0, weights=h)
         scale = float(np.sqrt(np.average((y - state["b"]) ** 2, axis=0, weights=h).mean())) or 1.0
+        if self._limited:
+            low, high = float((y - state["b"]).min()), float((y - state["b"]).max())
+            beyond = BEYOND * (high - low)
+            state["limits"] = np.array([low - beyond, high + beyond])
         y = (y - state["b"]) / scale
         some = order[:ROWS_OF_WIDTHS]
         state["gamma"] = self._widths(rows_at(rows, some), y[some], h[some])
@@ -225,7 +234,8 @@ class KernelRidge(ViewLearner):
     # --- scores ------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [_Landmarks(state, self._slots, self._n_scores()), *super()._parts(state)]
+        own = _Landmarks(state, self._slots, self._n_scores(), self._limited)
+        return [own, *super()._parts(state)]
 
     def _view_of_columns(self) -> np.ndarray:
         return np.searchsorted(self._slots.ptr, self._state["columns"], side="right") - 1
@@ -257,6 +267,8 @@ class KernelRidge(ViewLearner):
         for at in self._blocks(len(scores)):
             z = self._coordinates(rows_at(rows, at))
             score_rows(read_only(z), landmarks, beta, scores[at[0] : at[-1] + 1])
+        if self._limited:
+            np.clip(scores, *(state["b"] + state["limits"]), out=scores)
         return scores
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
@@ -283,6 +295,7 @@ class KernelRidge(ViewLearner):
             [state["factor"][view == v] for v in used],
             state["landmarks"],
             state["beta"],
+            state["limits"].tolist() if self._limited else None,
         )
         return found
 
@@ -354,7 +367,11 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
     nonzero values.  A missing view is at the mean of its columns.
 
     Equal rows count as one, with their mean target: otherwise one would tell of the other that is
-    left out.
+    left out.  Rows that are alike in one view only, as those of one courier, do: γ and λ are then
+    for couriers that have been learned.
+
+    No prediction is beyond the learned targets by more than a tenth of their range: between rows
+    the function may be far from all of them, and its exponential farther.
 
     γ is chosen on at most 1,500 rows and 300 landmarks: one for all views, then tried as 0, and
     from a tenth to ten times as much, for each view, twice.  `contributions` scores each row again
@@ -379,6 +396,8 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
     >>> bool(model.score(X[500:], y[500:]) > 0.98), model.gamma_["noise"]
     (True, 0.0)
     """
+
+    _limited: ClassVar[bool] = True
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
