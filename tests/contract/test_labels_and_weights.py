@@ -1,13 +1,12 @@
 """What a row's weight and a class's weight mean for every learner."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from contract.instances import assert_same_state, learn, make_rows, scores_of, targets
-from crossview import (
-    InputError,
-)
+from crossview import AROWClassifier, InputError
 
 
 def test_a_row_of_weight_zero_is_not_learned(stream_learner, table):
@@ -35,6 +34,18 @@ def test_learn_one_and_partial_fit_weigh_a_row_alike(stream_learner_of_loop, tab
     with pytest.raises(InputError, match=r"row 1: sample_weight 1e\+13 is too large"):
         ones.partial_fit(X[:2], numbers[:2], sample_weight=[1.0, 1e13])
     assert_same_state(batch, ones)
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "Int64", "bool[pyarrow]", "uint8[pyarrow]"])
+def test_nullable_labels_without_gaps_keep_their_type(dtype):
+    X, y = make_rows()
+    labels = pd.Series(y == "ant").astype(dtype)
+    learner = AROWClassifier().fit(X, labels)
+    kind = bool if "bool" in dtype else int
+    assert [type(one) for one in learner.classes_.tolist()] == [kind, kind]
+    assert learner.score(X, labels) == (learner.predict(X) == (y == "ant")).mean()
+    with pytest.raises(InputError, match="row 1: the label is missing"):
+        learner.fit(X, labels.where(labels.index != 1))
 
 
 def test_a_weight_of_no_class_or_out_of_range_is_refused(classifier_of_loop):

@@ -222,6 +222,8 @@ def test_a_result_says_what_would_give_a_picture():
         LearningCurveDisplay.from_result(answer)
     with pytest.raises(InputError, match="no picture 'rok'; did you mean 'roc'"):
         answer.plot("rok")
+    with pytest.raises(InputError, match="of what evaluate returns, not of a Comparison"):
+        answer.plot("time")
     answer.diagnostics = Diagnostics("pam")
     with pytest.raises(InputError, match="stacking"):
         answer.plot("experts")

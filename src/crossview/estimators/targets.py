@@ -148,6 +148,9 @@ def one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
     if y is None:
         raise InputError(f"{learner} requires y to be passed, but the target y is None")
     if type(y) is not np.ndarray or y.ndim != 1:  # looking for data frames loads pandas
+        dtype: Any = getattr(y, "dtype", None)
+        if hasattr(dtype, "numpy_dtype") and dtype.kind in "biu" and not y.isna().any():
+            y = y.to_numpy(dtype=dtype.numpy_dtype)  # scikit-learn would make floats of them
         y = column_or_1d(y, warn=True)
     if n_rows is not None:
         _check_length(y, n_rows)

@@ -68,6 +68,8 @@ class ComparisonDisplay(Display):
     'f1'
     """
 
+    shows = ("rope", "compare")
+
     def __init__(
         self,
         models: Sequence[str],

@@ -44,6 +44,7 @@ class LearningCurveDisplay(Display):
     'f1'
     """
 
+    shows = ("curve", "compare")
     size = (WIDTH, 2.9)
 
     def __init__(self, rows: Any, values: Any, std: Any, metric: str, *, title: str = "") -> None:
@@ -107,6 +108,7 @@ class MetricOverTimeDisplay(Display):
     'f1'
     """
 
+    shows = ("windows", "evaluate")
     size = (WIDTH, 3.0)
 
     def __init__(self, windows: Sequence[Window], metric: str) -> None:

@@ -11,11 +11,11 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, type_of
 
 INK, MUTED, LINE = "#1f2328", "#59636f", "#d1d9e1"
 COLORS = ("#0072b2", "#b04a00", "#00734f", "#93447a", "#7a5c00", "#4b5fa8")
@@ -76,6 +76,8 @@ class Display:
     alt: the picture in words, for who does not see it.
     """
 
+    # of the results of one verb: what is shown, and the verb
+    shows: ClassVar[tuple[str, str] | None] = None
     title = ""
     alt = ""
     # width and height in inches
@@ -104,6 +106,9 @@ class Display:
         InputError
             The result has not what is shown; the message names the option that measures it.
         """
+        if cls.shows is not None and not hasattr(result, cls.shows[0]):
+            verb = cls.shows[1]
+            raise InputError(f"the picture is of what {verb} returns, not of {type_of(result)}")
         return cls._of_result(result)
 
     @classmethod
