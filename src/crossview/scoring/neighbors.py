@@ -47,9 +47,9 @@ REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
-# rows that are equal to another one are said from this share on, and where there are so many times
-# more of them than of columns that know nothing of each other
-SHARE_OF_COPIES, MORE_THAN_CHANCE = 0.01, 10.0
+# rows that are equal to another one are said from this share on, where some column has values of
+# its own in so many rows
+SHARE_OF_COPIES, SHARE_OF_VALUES = 0.01, 0.4
 # a quick model: trees, the columns of a view that they see, and classes
 TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
@@ -101,7 +101,7 @@ class SplitFinding:
     order_alarm: whether the labels or the columns follow the order of the rows.
     sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
     date: a column of dates in the views.
-    copies: how many rows are equal to an earlier one, with its label, and not by chance.
+    copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
     rows: of which rows it was found out, if not of all.
     """
@@ -142,7 +142,8 @@ class SplitFinding:
         if self.copies:
             lines.append(
                 f"{self.copies:,} rows are equal to an earlier one, with its label{self.rows}: "
-                "folds learn rows that they score; a query with SELECT DISTINCT drops them"
+                "if they were read twice, folds learn rows that they score, and a query with "
+                "SELECT DISTINCT drops them"
             )
         if self.sorted_by_label:
             lines.append(
@@ -250,16 +251,15 @@ def _read(source: LabeledSource) -> tuple[LabeledBatch, bool]:
 
 
 def _copies(rows: LabeledBatch) -> int:
-    """Return how many rows of columns are equal to an earlier one; 0 where chance explains it.
+    """Return how many rows of columns are equal to an earlier one; 0 where others look alike, too.
 
-    By chance as many pairs of rows are equal as if columns knew nothing of each other: those of few
-    categories are.
+    Two persons may have the same few categories; rows are copies where some column tells most of
+    them apart.
     """
     if isinstance(rows.X, MultiView):
         return 0
-    n = len(rows)
+    n, most_values = len(rows), 0
     _, kinds, counts = np.unique(rows.y.astype(str), return_inverse=True, return_counts=True)
-    by_chance = _pairs(counts)
     for column in rows.X.columns:
         if len(counts) == n:
             return 0
@@ -268,17 +268,14 @@ def _copies(rows: LabeledBatch) -> int:
         if hasattr(column, "dictionary_decode"):
             column = column.dictionary_decode()
         codes = numbers_of(column.dictionary_encode(null_encoding="encode").indices)
-        by_chance *= _pairs(np.bincount(codes)) / _pairs(np.array([n]))
-        pairs = kinds * (codes.max() + 1) + codes
-        _, kinds, counts = np.unique(pairs, return_inverse=True, return_counts=True)
+        n_values = int(codes.max()) + 1
+        most_values = max(most_values, n_values)
+        _, kinds, counts = np.unique(
+            kinds * n_values + codes, return_inverse=True, return_counts=True
+        )
     copies = n - len(counts)
-    enough = copies >= SHARE_OF_COPIES * n and _pairs(counts) > MORE_THAN_CHANCE * by_chance
+    enough = copies >= SHARE_OF_COPIES * n and most_values >= SHARE_OF_VALUES * n
     return copies if enough else 0
-
-
-def _pairs(counts: np.ndarray) -> float:
-    """Return how many pairs of equal ones there are, of this many of each."""
-    return float((counts * (counts - 1.0)).sum() / 2.0)
 
 
 def _blocks(n: int, most: int, size: int = 100) -> np.ndarray:
