@@ -227,9 +227,9 @@ def test_labels_that_are_numbers_but_for_a_word_are_named(task):
 
 
 def test_an_identifier_by_its_name_unless_it_is_declared():
-    ids = np.random.default_rng(7).integers(50, size=N)
+    ids, paid = (np.random.default_rng(n).integers(n, size=N) for n in (50, 900))
     # a column in no view is not learned
-    table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": ids, "id": ids, "y": Y})
+    table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": paid, "id": ids, "y": Y})
     unused, *lines = describe(table, "y").warnings
     assert unused.startswith("not used, as columns called view__column are: id; views= names")
     assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
