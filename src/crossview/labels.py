@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -165,3 +165,26 @@ def _is_positive(name: str, other: str) -> bool:
 def rows_per_class(classes: np.ndarray, counts: Mapping[Any, int]) -> np.ndarray:
     """Return the number of rows of each class, given those of each label."""
     return np.array([counts[label] for label in classes.tolist()], dtype=np.int64)
+
+
+# the probability above which the second of two classes is predicted; of more one per class
+Threshold = float | list[float]
+
+
+def decide(
+    scores: np.ndarray,
+    probabilities: np.ndarray | None = None,
+    threshold: float | Sequence[float] | None = None,
+) -> np.ndarray:
+    """Return the codes of the predicted classes, as every learner predicts.
+
+    Without a threshold a score above 0 is class 1 of two, and 0 is not; of scores of shape
+    (n_samples, n_classes) the highest decides.  With one, of the probabilities, (n_samples,
+    n_classes), that of class 1 above it; with one per class the highest multiple of its threshold,
+    which for two classes is the same where the thresholds are 1 - t and t.
+    """
+    if threshold is not None and probabilities is not None:
+        if isinstance(threshold, float):
+            return (probabilities[:, 1] > threshold).astype(np.intp)
+        return (probabilities / np.asarray(threshold)).argmax(axis=1)
+    return scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(np.intp)

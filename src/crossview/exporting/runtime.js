@@ -22,8 +22,11 @@ export function load(description) {
   const decide = (scores) => {
     if (!classes) return asTarget(model, inUnits(scores[0]));
     if (classes.length === 1) return classes[0];
-    if (scores.length > 1) return classes[scores.indexOf(Math.max(...scores))];
     const {threshold} = model;
+    if (scores.length > 1) {
+      if (threshold !== undefined) scores = proba(scores).map((p, k) => p / threshold[k]);
+      return classes[scores.indexOf(Math.max(...scores))];
+    }
     return classes[+(threshold === undefined ? scores[0] > 0 : proba(scores)[1] > threshold)];
   };
   const scoresOfViews = (views) => {

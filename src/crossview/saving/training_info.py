@@ -24,7 +24,7 @@ SCHEMA: dict[str, Any] = {
     "metric": {"name": str, "value": (float, None)},
     "positive": (str, int, float, bool, None),
     "positive_by": (str, None),
-    "threshold": (float, None),
+    "threshold": (float, [float], None),
     "threshold_for": (str, None),
     "view_shares": (dict, None),
     "rows_of_view_shares": int,
@@ -75,7 +75,8 @@ def _check(info: dict[str, Any], learner: Any) -> None:
         classes is None or info["positive"] not in classes.tolist()
     ):
         raise InputError("its positive class is none of its classes")
-    if not 0 <= (info["threshold"] or 0) <= 1:
+    given = info["threshold"] or 0
+    if not all(0 <= one <= 1 for one in (given if isinstance(given, list) else [given])):
         raise InputError("its threshold is no probability")
     shares = info["view_shares"]
     if shares is not None:
