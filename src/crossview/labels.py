@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 
 # beside a row of this weight, one of weight 1 is still seen by sums in double precision
 MAX_WEIGHT = 1e12
@@ -188,3 +188,27 @@ def decide(
             return (probabilities[:, 1] > threshold).astype(np.intp)
         return (probabilities / np.asarray(threshold)).argmax(axis=1)
     return scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(np.intp)
+
+
+def read_threshold(threshold: Any, n_classes: int) -> Threshold | None:
+    """Return a threshold of two classes, or one per class; raise an error for another."""
+    if threshold is None:
+        return None
+    t = np.asarray(threshold, dtype=np.float64)
+    two = n_classes == 2
+    if t.shape != (() if two else (n_classes,)) or n_classes < 2:
+        wanted = "one number" if two else "one number per class, in their order"
+        raise InputError(
+            f"{argument(threshold=threshold)}, and there are {n_classes} classes; give {wanted}"
+        )
+    if not ((t >= 0.0) & (t <= 1.0) & (two | (t > 0.0))).all():
+        above = "between 0 and 1" if two else "above 0 and at most 1"
+        raise InputError(f"{argument(threshold=threshold)}; give probabilities {above}")
+    return float(t) if two else list(t.tolist())
+
+
+def mean_threshold(thresholds: Sequence[Any], shares: Sequence[float]) -> Any:
+    """Return the mean of thresholds; None where one is not known."""
+    if any(one is None for one in thresholds):
+        return None
+    return np.dot(shares, np.asarray(thresholds)).tolist()

@@ -105,9 +105,7 @@ def training_code(
     if data.n_classes > 2 and threshold is not None:
         threshold = None
         if not isinstance(model.steps[-1][1], DummyClassifier):
-            lines.append(
-                "# compare gave each class a threshold; this predicts the most probable"
-            )
+            lines.append("# compare gave each class a threshold; this predicts the most probable")
     if weight is None:
         text, comments = _with_threshold(writer, model, metric, positive, threshold)
         lines += [*comments, f"model = {text}", "model.fit(X, y)"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from crossview.errors import InputError, argument
+from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
-from crossview.labels import MAX_WEIGHT, Threshold, has_label, places_of
+from crossview.labels import MAX_WEIGHT, has_label, places_of
 
 # spare bytes of a label in a model file
 MAX_LABEL_BYTES = 2**16
@@ -269,27 +269,3 @@ def classes_from_json(dtype: str, values: list[Any]) -> np.ndarray:
         if len(classes) and np.array_equal(classes, np.unique(classes)):
             return classes
     raise InputError("the classes are not different labels in ascending order")
-
-
-def read_threshold(threshold: Any, n_classes: int) -> Threshold | None:
-    """Return a threshold of two classes, or one per class; raise an error for another."""
-    if threshold is None:
-        return None
-    t = np.asarray(threshold, dtype=np.float64)
-    two = n_classes == 2
-    if t.shape != (() if two else (n_classes,)) or n_classes < 2:
-        wanted = "one number" if two else "one number per class"
-        raise InputError(
-            f"{argument(threshold=threshold)}, and there are {n_classes} classes; give {wanted}"
-        )
-    if not ((t >= 0.0) & (t <= 1.0) & (two | (t > 0.0))).all():
-        above = "between 0 and 1" if two else "above 0 and at most 1"
-        raise InputError(f"{argument(threshold=threshold)}; give probabilities {above}")
-    return float(t) if two else list(t.tolist())
-
-
-def mean_threshold(thresholds: Sequence[Any], shares: Sequence[float]) -> Any:
-    """Return the mean of thresholds; None where one is not known."""
-    if any(one is None for one in thresholds):
-        return None
-    return np.dot(shares, np.asarray(thresholds)).tolist()

@@ -17,6 +17,7 @@ from crossview.labels import (
     has_label,
     known_labels,
     places_of,
+    read_threshold,
 )
 from crossview.scoring.metrics import (
     BlockTally,
@@ -513,13 +514,7 @@ def _check_threshold(threshold: Any, n_classes: int) -> Threshold | str | None:
     if threshold is None or isinstance(threshold, str):
         return threshold
     check_threshold(threshold)
-    n, two = np.size(threshold), n_classes == 2
-    if two != (np.ndim(threshold) == 0) or (not two and n != n_classes):
-        wanted = "one number" if two else "one number per class, in their order"
-        raise InputError(
-            f"{argument(threshold=threshold)}: there are {n_classes} classes; give {wanted}"
-        )
-    return float(threshold) if two else [float(one) for one in threshold]
+    return read_threshold(threshold, n_classes)
 
 
 def _or_a_number(labels: np.ndarray) -> str:

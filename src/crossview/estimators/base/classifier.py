@@ -23,13 +23,11 @@ from crossview.estimators.targets import (
     class_weights,
     classes_from_json,
     classes_to_json,
-    mean_threshold,
     read_labels,
-    read_threshold,
     row_weights,
 )
 from crossview.estimators.validation import available_if
-from crossview.labels import Threshold, decide, known_labels
+from crossview.labels import Threshold, decide, known_labels, mean_threshold, read_threshold
 from crossview.portable.scoring import Calibration
 from crossview.views import check_rows
 

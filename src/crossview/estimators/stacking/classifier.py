@@ -19,8 +19,7 @@ from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 from crossview.estimators.stacking.state import MemoryState
-from crossview.estimators.targets import mean_threshold, read_threshold
-from crossview.labels import Threshold
+from crossview.labels import Threshold, mean_threshold, read_threshold
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)

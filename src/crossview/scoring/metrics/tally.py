@@ -107,7 +107,7 @@ def _like(value: Any, array: np.ndarray) -> Any:
         return array.copy()
     if isinstance(value, dict):
         return dict(zip(value, array.tolist(), strict=True))
-    return array.item()
+    return array.item() if array.size == 1 else array.tolist()
 
 
 # of the histograms of the scores

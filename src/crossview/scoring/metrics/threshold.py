@@ -293,8 +293,6 @@ class RunningThresholds(Resumable):
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from counts that `get_state` of an equal object returned."""
         super().set_state(state)
-        if self.threshold is not None:
-            self.threshold = np.ravel(self.threshold).tolist()
         is_code = self.kept[:, -1] == np.floor(self.kept[:, -1])
         if len(self.kept) != -(-self.n_rows // self.step) or not is_code.all():
             raise InputError("the rows that were kept for the thresholds are others")
