@@ -296,7 +296,9 @@ class Comparison(Ranking, PlotMixin):
         if named:
             scoring["positive"] = self.positive
         if row.class_thresholds:
-            scoring["threshold"] = [float(f"{one:.4g}") for one in row.class_thresholds]
+            differ = len(set(row.class_thresholds)) > 1
+            rounded = [float(f"{one:.4g}") for one in row.class_thresholds]
+            scoring["threshold"] = rounded if differ else None  # its scores are log probabilities
         elif two and row.members and not math.isnan(row.threshold):
             scoring["threshold"] = float(f"{row.threshold:.4g}")
         elif two and self.threshold != "tuned":

@@ -73,10 +73,10 @@ def predict(
     With two classes the second of the sorted classes is predicted by the threshold of the model, or
     by a score above 0 if it has none.  With more there is one score per class; the class is
     predicted whose probability is the highest multiple of its threshold, or without thresholds the
-    one with the highest score, and the score of a view is that for the predicted class.  There is one column
-    ``probability_<label>`` per class, unless the model has no probabilities.  A regressor has
-    no joint score, and the score of a view is the prediction from that view alone.  A view that is
-    missing in a row has no score.
+    one with the highest score, and the score of a view is that for the predicted class.  There is
+    one column ``probability_<label>`` per class, unless the model has no probabilities.  A
+    regressor has no joint score, and the score of a view is the prediction from that view alone.
+    A view that is missing in a row has no score.
 
     Parameters
     ----------

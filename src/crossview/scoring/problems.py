@@ -212,9 +212,9 @@ class Classification:
         value = self.measure(self.metric, y, scored._replace(predicted=predicted))
         return threshold, signed_score(self.metric, value)
 
-    def expected_threshold(self, probabilities: np.ndarray) -> Threshold:
+    def expected_threshold(self, codes: np.ndarray, probabilities: np.ndarray) -> Threshold:
         """Return the best threshold for rows whose probabilities are right."""
-        return self._best_threshold(None, probabilities)
+        return self._best_threshold(codes if len(self.classes) > 2 else None, probabilities)
 
     def _best_threshold(self, codes: np.ndarray | None, p: np.ndarray) -> Threshold:
         assert self.tuned_for is not None

@@ -120,12 +120,26 @@ def decision_words(
     best = "" if threshold_for is None else f", the best for {threshold_for}"
     if not isinstance(threshold, list):
         return f"predicts {positive!r} above probability {threshold:.3g}{best}"
-    shown = [f"{one!r} {t:.2g}" for one, t in zip(classes, threshold, strict=True)]
-    more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
+    if len(set(threshold)) == 1:
+        return f"predicts the most probable class{best}"
     return (
         "predicts the class whose probability is the highest multiple of its threshold: "
-        f"{', '.join(shown[:MOST_SHOWN])}{more}{best}"
+        f"{thresholds_in_words(threshold, classes)}{best}"
     )
+
+
+def thresholds_in_words(threshold: Threshold | None, classes: Sequence[Any]) -> Any:
+    """Return the thresholds of more than two classes in words, and other ones as they are.
+
+    >>> from crossview.scoring.results import thresholds_in_words
+    >>> thresholds_in_words([0.2, 0.5, 0.3], ["a", "b", "c"])
+    "'a' 0.2, 'b' 0.5, 'c' 0.3"
+    """
+    if not isinstance(threshold, list):
+        return threshold
+    shown = [f"{one!r} {t:.2g}" for one, t in zip(classes, threshold, strict=True)]
+    more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
+    return ", ".join(shown[:MOST_SHOWN]) + more
 
 
 def memory_note(learner: Any, metric: str = "", without: float | None = None) -> list[str]:

@@ -131,7 +131,7 @@ class _Blending:
             return blend, self.problem.fixed_threshold
         p = self._scored(blend, predicted).probabilities
         assert p is not None
-        return blend, self.problem.expected_threshold(p)
+        return blend, self.problem.expected_threshold(codes, p)
 
     def _blend(self, predicted: np.ndarray, codes: np.ndarray, pool: np.ndarray) -> Blend:
         """Return the blend of some of the models."""

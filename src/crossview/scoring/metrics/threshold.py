@@ -40,8 +40,10 @@ GRID, ROUNDS = np.linspace(-3.0, 3.0, 61), 5
 LEAST_GAIN = 1e-4
 # rows of which a stream keeps the probabilities of more than two classes
 MOST_KEPT = 4096
+# gain for labels that thresholds of several classes must have
+WORTH = 0.01
 # with more classes each has too few rows for a threshold of its own
-MOST_CLASSES = 100
+MOST_CLASSES = 30
 # a threshold is placed again once the rows have grown by this factor
 GROWTH_NUMERATOR, GROWTH_DENOMINATOR = 21, 20
 
@@ -101,9 +103,9 @@ def best_thresholds(name: str, codes: np.ndarray | None, probabilities: np.ndarr
 
     Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
-    codes, equal thresholds are taken where they are better for these classes.  The sum is 1; all
-    are equal where no others gain anything, and where there are more than 100 classes.  Precision
-    and recall have trivial optima, so theirs are those of f1.
+    codes, they are equal unless others gain more than a point for these classes: they cost
+    accuracy, and less is noise.  The sum is 1.  They are equal where there are more than 30
+    classes, too.  Precision and recall have trivial optima, so theirs are those of f1.
 
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
@@ -148,7 +150,7 @@ def best_thresholds(name: str, codes: np.ndarray | None, probabilities: np.ndarr
             sign * value_of_confusion(placed_for, confusion_matrix(codes, predicted, K), 1)
             for predicted in ((probabilities / own).argmax(axis=1) for own in (equal, t))
         )
-        t = t if of_t > of_equal else equal
+        t = t if of_t > of_equal + WORTH else equal
     return list(t.tolist())
 
 
@@ -262,7 +264,7 @@ class RunningThresholds(Resumable):
     """The thresholds of more than two classes by the rows so far, as `RunningThreshold`.
 
     Of rows 0, s, 2 s, ... probabilities and class are kept, at most 4,096; s doubles when that
-    many are there.  The thresholds are placed again when the rows have grown by half.
+    many are there.  The thresholds are placed again when the rows have doubled.
 
     >>> import numpy as np
     >>> running = RunningThresholds("f1", 3)
@@ -327,14 +329,11 @@ class RunningThresholds(Resumable):
 
     def place(self) -> list[float] | None:
         """Place the thresholds by the rows so far, and return them; None with a single class."""
-        self._next_position = max(self.n_rows + 1, self.n_rows * 3 // 2)
+        self._next_position = max(self.n_rows + 1, 2 * self.n_rows)
         codes = self.kept[:, -1].astype(np.intp)
         if len(np.unique(codes)) > 1:
             self.threshold = best_thresholds(self.name, codes, self.kept[:, :-1])
         return self.threshold
-
-    def predicted_rows(self) -> None:
-        """Return None: most rows are not kept."""
 
     def __add__(self, other: RunningThresholds) -> RunningThresholds:
         if (self.name, self.n_classes) != (other.name, other.n_classes):
