@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from comparisons import ONE, make_few, make_frame, make_noisy, make_views, thorough, train
 from crossview import (
     InputError,
+    MultiView,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
     Scoring,
@@ -360,8 +361,11 @@ def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
 
 
 def test_each_of_three_classes_has_a_threshold():
-    X, y = make_views(300)
-    y = np.where(np.arange(300) % 4 == 0, "maybe", y)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(900, 2))
+    z = rng.gumbel(size=(900, 3)) + np.column_stack([x, np.full(900, 2.0)])
+    y = np.array(["maybe", "no", "yes"])[z.argmax(axis=1)]
+    X = MultiView({"a": x[:, :1], "b": x[:, 1:]})
     trained = train(X, y, model="arow")
     model, t = trained.fitted, trained.threshold
     assert sum(t) == pytest.approx(1.0)
@@ -370,6 +374,15 @@ def test_each_of_three_classes_has_a_threshold():
     p = model.predict_proba(X)
     assert (model.predict(X) == model.classes_[(p / t).argmax(axis=1)]).all()
     assert [model.answer_one(X[i : i + 1])[0] for i in range(9)] == model.predict(X[:9]).tolist()
+    explained = model.contributions(X).sum(axis=1)  # of the predicted class
+    codes, s = (p / t).argmax(axis=1), model.decision_function(X)
+    assert (codes != p.argmax(axis=1)).mean() > 0.05
+    slack = s[np.arange(900), codes] - explained  # its intercept
+    assert all(np.ptp(slack[codes == k]) < 1e-9 for k in range(3))
+    table = predict(model, X)
+    each = model.view_scores(X)
+    own = each[np.arange(900), :, codes] - each.mean(axis=2)
+    np.testing.assert_allclose(np.column_stack([table["view_a"], table["view_b"]]), own)
     given = [0.001, 0.5, 0.499]  # whatever is nearly never said before
     assert (np.asarray(predict(model, X, threshold=given)["prediction"]) == "maybe").mean() > 0.9
     by_score = model.classes_[model.decision_function(X).argmax(axis=1)]

@@ -188,3 +188,11 @@ def test_thresholds_of_a_stream_depend_on_no_batches_and_go_on_from_their_state(
         RunningThresholds("f1", 3).set_state(state)
     both = whole + parts
     assert (both.n_rows, both.step, len(both.kept)) == (18000, 8, 2250)
+
+
+def test_scores_decide_where_they_are_much_better():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([4.0, 1.0, 0.4], 400)
+    codes = rng.choice(3, 400)
+    assert best_thresholds("f1", codes, p, codes) is None
+    assert best_thresholds("f1", p.argmax(axis=1), p, codes) == [1 / 3] * 3

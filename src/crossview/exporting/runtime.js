@@ -55,11 +55,11 @@ export function load(description) {
       const views = encoder.encode(row);
       return {...answer(views), viewScores: scoresOfViews(views)};
     },
-    /** What the score, of several classes that of the highest, loses without each view, column
+    /** What the score, of several classes that of the predicted one, loses without each view, column
         and term; of numbers in their units. */
     explain: (row) => {
       const traces = [], views = encoder.encode(row, traces), found = answer(views);
-      const k = found.scores.indexOf(Math.max(...found.scores));
+      const k = found.scores.length > 1 ? classes.indexOf(found.prediction) : 0;
       const lost = (v, columns) => {
         const less = new Map(views[v]);
         for (const c of columns) if (less.has(c)) less.set(c, 0);  // it stays in the view

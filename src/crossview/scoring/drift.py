@@ -167,7 +167,7 @@ def scores_of_views(learner: Any, X: MultiView, scores: np.ndarray | None = None
         return each
     if scores is None:
         scores = learner.decision_function(X)
-    predicted = each[np.arange(len(X)), :, scores.argmax(axis=1)]
+    predicted = each[np.arange(len(X)), :, learner._predicted_codes(scores)]
     return np.asarray(predicted - each.mean(axis=2))
 
 

@@ -204,22 +204,25 @@ class Classification:
         predicted = decide(scores, probabilities, self.fixed_threshold)
         return Scored(scores, probabilities, predicted)
 
-    def tune(self, y: np.ndarray, scored: Scored) -> tuple[Threshold, float]:
+    def tune(self, y: np.ndarray, scored: Scored) -> tuple[Threshold | None, float]:
         """Return the best threshold for these rows, and the metric there; higher is better."""
         assert scored.probabilities is not None
-        threshold = self._best_threshold(self.encode(y), scored.probabilities)
+        by_score = decide(scored.scores)
+        threshold = self._best_threshold(self.encode(y), scored.probabilities, by_score)
         predicted = decide(scored.scores, scored.probabilities, threshold)
         value = self.measure(self.metric, y, scored._replace(predicted=predicted))
         return threshold, signed_score(self.metric, value)
 
-    def expected_threshold(self, codes: np.ndarray, probabilities: np.ndarray) -> Threshold:
+    def expected_threshold(self, codes: np.ndarray, probabilities: np.ndarray) -> Threshold | None:
         """Return the best threshold for rows whose probabilities are right."""
         return self._best_threshold(codes if len(self.classes) > 2 else None, probabilities)
 
-    def _best_threshold(self, codes: np.ndarray | None, p: np.ndarray) -> Threshold:
+    def _best_threshold(
+        self, codes: np.ndarray | None, p: np.ndarray, by_score: np.ndarray | None = None
+    ) -> Threshold | None:
         assert self.tuned_for is not None
         if p.shape[1] > 2:
-            return best_thresholds(self.tuned_for, codes, p)
+            return best_thresholds(self.tuned_for, codes, p, by_score)
         return best_threshold(self.tuned_for, codes, p[:, 1], positive=self.positive)[0]
 
     def running_threshold(self) -> RunningThreshold | RunningThresholds | None:

@@ -186,10 +186,14 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         y : ndarray of shape (n_samples,)
             Members of ``classes_``.
         """
+        return self.classes_[self._predicted_codes(scores)]
+
+    def _predicted_codes(self, scores: np.ndarray) -> np.ndarray:
+        """Return the positions of the predicted classes; scores are as for `decide`."""
         if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(scores))
+            return np.zeros(len(scores), dtype=np.intp)
         p = None if self.threshold_in_use is None else self.probabilities(scores)
-        return self.classes_[decide(scores, p, self.threshold_in_use)]
+        return decide(scores, p, self.threshold_in_use)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions.

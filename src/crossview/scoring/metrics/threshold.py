@@ -98,14 +98,20 @@ def _best(
     return float(thresholds[best]), value_of_confusion(name, confusion[best], positive)
 
 
-def best_thresholds(name: str, codes: np.ndarray | None, probabilities: np.ndarray) -> list[float]:
+def best_thresholds(
+    name: str,
+    codes: np.ndarray | None,
+    probabilities: np.ndarray,
+    by_score: np.ndarray | None = None,
+) -> list[float] | None:
     """Return the threshold of each class that is best for a metric of the predicted classes.
 
     Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
     codes, they are equal unless others gain more than a point for these classes: they cost
     accuracy, and less is noise.  The sum is 1.  They are equal where there are more than 30
-    classes, too.  Precision and recall have trivial optima, so theirs are those of f1.
+    classes, too.  There are none where ``by_score``, the codes with the highest score, are better
+    by more than a point.  Precision and recall have trivial optima, so theirs are those of f1.
 
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
@@ -146,11 +152,15 @@ def best_thresholds(name: str, codes: np.ndarray | None, probabilities: np.ndarr
             break
     t, equal = np.exp(-d) / np.exp(-d).sum(), np.full(K, 1.0 / K)
     if codes is not None:
-        of_equal, of_t = (
-            sign * value_of_confusion(placed_for, confusion_matrix(codes, predicted, K), 1)
-            for predicted in ((probabilities / own).argmax(axis=1) for own in (equal, t))
+        said = [(probabilities / own).argmax(axis=1) for own in (equal, t)]
+        said += [] if by_score is None else [by_score]
+        of_equal, of_t, *of_scores = (
+            sign * value_of_confusion(placed_for, confusion_matrix(codes, one, K), 1)
+            for one in said
         )
-        t = t if of_t > of_equal + WORTH else equal
+        t, of_t = (t, of_t) if of_t > of_equal + WORTH else (equal, of_equal)
+        if any(value > of_t + WORTH for value in of_scores):
+            return None
     return list(t.tolist())
 
 
@@ -277,7 +287,7 @@ class RunningThresholds(Resumable):
 
     def __init__(self, name: str, n_classes: int) -> None:
         self.name, self.n_classes = name, n_classes
-        self.kept = np.empty((0, n_classes + 1))  # probabilities, and the code
+        self.kept = np.empty((0, n_classes + 2))  # probabilities, and codes: by score, and true
         self.n_rows, self.step = 0, 1
         self.threshold: list[float] | None = None
         self._next_position = 1
@@ -285,7 +295,9 @@ class RunningThresholds(Resumable):
     def _state_schema(self) -> dict[str, Array]:
         K = self.n_classes
         return {
-            "kept": Array("f8", ("kept", K + 1), low=[0.0] * (K + 1), high=[1.0] * K + [K - 1.0]),
+            "kept": Array(
+                "f8", ("kept", K + 2), low=[0.0] * (K + 2), high=[1.0] * K + 2 * [K - 1.0]
+            ),
             "n_rows": COUNT,
             "step": Array("i8", (1,), 1, np.iinfo(np.int64).max),
             "threshold": Array("f8", (K,), 0.0, 1.0),
@@ -295,7 +307,7 @@ class RunningThresholds(Resumable):
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Go on from counts that `get_state` of an equal object returned."""
         super().set_state(state)
-        is_code = self.kept[:, -1] == np.floor(self.kept[:, -1])
+        is_code = self.kept[:, -2:] == np.floor(self.kept[:, -2:])
         if len(self.kept) != -(-self.n_rows // self.step) or not is_code.all():
             raise InputError("the rows that were kept for the thresholds are others")
         if self._next_position <= self.n_rows:
@@ -309,7 +321,7 @@ class RunningThresholds(Resumable):
         Scores and probabilities, (n_samples, n_classes), are those before the row was learned.
         """
         predicted, done = np.empty(len(codes), dtype=np.intp), 0
-        rows = np.column_stack([probabilities, codes])
+        rows = np.column_stack([probabilities, decide(scores), codes])
         while done < len(codes):
             part = slice(done, done + self._next_position - self.n_rows)
             predicted[part] = decide(scores[part], probabilities[part], self.threshold)
@@ -330,9 +342,9 @@ class RunningThresholds(Resumable):
     def place(self) -> list[float] | None:
         """Place the thresholds by the rows so far, and return them; None with a single class."""
         self._next_position = max(self.n_rows + 1, 2 * self.n_rows)
-        codes = self.kept[:, -1].astype(np.intp)
+        by_score, codes = self.kept[:, -2:].T.astype(np.intp)
         if len(np.unique(codes)) > 1:
-            self.threshold = best_thresholds(self.name, codes, self.kept[:, :-1])
+            self.threshold = best_thresholds(self.name, codes, self.kept[:, :-2], by_score)
         return self.threshold
 
     def __add__(self, other: RunningThresholds) -> RunningThresholds:
