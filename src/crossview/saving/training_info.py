@@ -8,6 +8,7 @@ from typing import Any
 from crossview.catalog.metrics import check_metric
 from crossview.catalog.names import TASKS
 from crossview.errors import InputError
+from crossview.labels import read_threshold
 from crossview.saving.model_files import read_info
 from crossview.saving.schema import MAX_COUNT, check_header
 
@@ -75,9 +76,7 @@ def _check(info: dict[str, Any], learner: Any) -> None:
         classes is None or info["positive"] not in classes.tolist()
     ):
         raise InputError("its positive class is none of its classes")
-    given = info["threshold"] or 0
-    if not all(0 <= one <= 1 for one in (given if isinstance(given, list) else [given])):
-        raise InputError("its threshold is no probability")
+    read_threshold(info["threshold"], 2 if classes is None else len(classes))
     shares = info["view_shares"]
     if shares is not None:
         check_header(shares, dict.fromkeys(learner.layout_.names, float), "the shares of the views")

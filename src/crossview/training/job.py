@@ -21,7 +21,7 @@ from crossview.data.labeled_source import open_labeled, open_more
 from crossview.data.row_sketch import RowSketch
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scale_of_skewed
-from crossview.labels import Threshold, about_constant, has_label
+from crossview.labels import Threshold, about_constant, has_label, read_threshold
 from crossview.saving.model_files import load, load_progress
 from crossview.saving.pipelines import steps
 from crossview.saving.schema import MAX_COUNT, check_header
@@ -99,6 +99,8 @@ class Start:
             raise InputError("its counts are not of the rows that it has learned")
         if not (0 <= self.unlabeled <= MAX_COUNT and 0 <= self.skipped <= MAX_COUNT):
             raise InputError("its rows without a label are no number")
+        if not isinstance(self.threshold, str):
+            read_threshold(self.threshold, len(getattr(steps(self.fitted)[1], "classes_", ())))
 
     @staticmethod
     def progress(

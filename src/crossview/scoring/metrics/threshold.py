@@ -40,7 +40,7 @@ GRID, ROUNDS = np.linspace(-3.0, 3.0, 61), 5
 LEAST_GAIN = 1e-4
 # rows of which a stream keeps the probabilities of more than two classes
 MOST_KEPT = 4096
-# gain for labels that thresholds of several classes must have
+# least gain for labels that thresholds of several classes must have
 WORTH = 0.01
 # with more classes each has too few rows for a threshold of its own
 MOST_CLASSES = 30
@@ -108,8 +108,8 @@ def best_thresholds(
 
     Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
-    codes, they are equal unless others gain more than a point for these classes: they cost
-    accuracy, and less is noise.  The sum is 1.  They are equal where there are more than 30
+    codes, they are equal unless others gain more than a point, and than 1/√n_samples, for these
+    classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there are more than 30
     classes, too.  There are none where ``by_score``, the codes with the highest score, are better
     by more than a point.  Precision and recall have trivial optima, so theirs are those of f1.
 
@@ -158,8 +158,9 @@ def best_thresholds(
             sign * value_of_confusion(placed_for, confusion_matrix(codes, one, K), 1)
             for one in said
         )
-        t, of_t = (t, of_t) if of_t > of_equal + WORTH else (equal, of_equal)
-        if any(value > of_t + WORTH for value in of_scores):
+        worth = max(WORTH, n**-0.5)  # of few rows a gain is noise
+        t, of_t = (t, of_t) if of_t > of_equal + worth else (equal, of_equal)
+        if any(value > of_t + worth for value in of_scores):
             return None
     return list(t.tolist())
 
