@@ -109,9 +109,9 @@ def best_thresholds(
     Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
     codes, they are equal unless others gain more than a point, and than 1/√n_samples, for these
-    classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there are more than 30
-    classes, too.  There are none where ``by_score``, the codes with the highest score, are better
-    by more than a point.  Precision and recall have trivial optima, so theirs are those of f1.
+    classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there are
+    more than 30 classes, too.  There are none where ``by_score``, the codes with the highest score,
+    gain as much.  Precision and recall have trivial optima, so theirs are those of f1.
 
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
