@@ -137,6 +137,8 @@ def thresholds_in_words(threshold: Threshold | None, classes: Sequence[Any]) -> 
     """
     if not isinstance(threshold, list):
         return threshold
+    if len(set(threshold)) == 1:
+        return "the same for all classes"
     shown = [f"{one!r} {t:.2g}" for one, t in zip(classes, threshold, strict=True)]
     more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
     return ", ".join(shown[:MOST_SHOWN]) + more

@@ -108,9 +108,9 @@ def best_thresholds(
 
     Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
-    codes, they are equal unless others gain more than a point, and than 1/√n_samples, for these
-    classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there are
-    more than 30 classes, too.  There are none where ``by_score``, the codes with the highest score,
+    codes, they are equal unless others gain more than a point, and than 0.5 / √n_samples, for
+    these classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there
+    are more than 30 classes, too.  There are none where ``by_score``, the codes of highest score,
     gain as much.  Precision and recall have trivial optima, so theirs are those of f1.
 
     >>> import numpy as np
@@ -158,7 +158,7 @@ def best_thresholds(
             sign * value_of_confusion(placed_for, confusion_matrix(codes, one, K), 1)
             for one in said
         )
-        worth = max(WORTH, n**-0.5)  # of few rows a gain is noise
+        worth = max(WORTH, 0.5 * n**-0.5)  # of few rows a gain is noise
         t, of_t = (t, of_t) if of_t > of_equal + worth else (equal, of_equal)
         if any(value > of_t + worth for value in of_scores):
             return None
