@@ -110,8 +110,8 @@ def best_thresholds(
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
     codes, they are equal unless others gain more than a point, and than 0.5 / √n_samples, for
     these classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there
-    are more than 30 classes, too.  There are none where ``by_score``, the codes of highest score,
-    gain as much.  Precision and recall have trivial optima, so theirs are those of f1.
+    are more than 30 classes, too.  There are none unless they gain as much over ``by_score``, the
+    codes of the highest scores.  Precision and recall have trivial optima, so theirs are those of f1.
 
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
@@ -160,7 +160,7 @@ def best_thresholds(
         )
         worth = max(WORTH, 0.5 * n**-0.5)  # of few rows a gain is noise
         t, of_t = (t, of_t) if of_t > of_equal + worth else (equal, of_equal)
-        if any(value > of_t + worth for value in of_scores):
+        if any(of_t <= value + worth for value in of_scores):
             return None
     return list(t.tolist())
 
