@@ -111,7 +111,7 @@ def best_thresholds(
     codes, they are equal unless others gain more than a point, and than 0.5 / √n_samples, for
     these classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there
     are more than 30 classes, too.  There are none unless they gain as much over ``by_score``, the
-    codes of the highest scores.  Precision and recall have trivial optima, so theirs are those of f1.
+    codes of the highest scores.  Precision and recall have trivial optima, so theirs are of f1.
 
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
