@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "compiling": set(),
     "_jit": set(),
     "catalog": {"errors"},
-    "saving": {"errors", "catalog", "pipeline"},
+    "saving": {"errors", "labels", "catalog", "pipeline"},
     "views": {"errors"},
     "kernels": {"_jit"},
     "algorithms": {"_jit", "kernels"},
@@ -43,7 +43,7 @@ MAY_IMPORT = {
         *("batch", "estimators", "data"),
     },
     "baselines": {
-        *("errors", "catalog", "saving", "views", "portable"),
+        *("errors", "labels", "catalog", "saving", "views", "portable"),
         *("kernels", "batch", "estimators", "data"),
     },
     **dict.fromkeys(VERBS, BELOW_VERBS),  # a verb imports no other: what two share goes down

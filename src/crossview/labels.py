@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 
 # beside a row of this weight, one of weight 1 is still seen by sums in double precision
 MAX_WEIGHT = 1e12
@@ -165,3 +165,50 @@ def _is_positive(name: str, other: str) -> bool:
 def rows_per_class(classes: np.ndarray, counts: Mapping[Any, int]) -> np.ndarray:
     """Return the number of rows of each class, given those of each label."""
     return np.array([counts[label] for label in classes.tolist()], dtype=np.int64)
+
+
+# the probability above which the second of two classes is predicted; of more one per class
+Threshold = float | list[float]
+
+
+def decide(
+    scores: np.ndarray,
+    probabilities: np.ndarray | None = None,
+    threshold: float | Sequence[float] | None = None,
+) -> np.ndarray:
+    """Return the codes of the predicted classes, as every learner predicts.
+
+    Without a threshold a score above 0 is class 1 of two, and 0 is not; of scores of shape
+    (n_samples, n_classes) the highest decides.  With one, of the probabilities, (n_samples,
+    n_classes), that of class 1 above it; with one per class the highest multiple of its threshold,
+    which for two classes is the same where the thresholds are 1 - t and t.
+    """
+    if threshold is not None and probabilities is not None:
+        if isinstance(threshold, float):
+            return (probabilities[:, 1] > threshold).astype(np.intp)
+        return (probabilities / np.asarray(threshold)).argmax(axis=1)
+    return scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(np.intp)
+
+
+def read_threshold(threshold: Any, n_classes: int) -> Threshold | None:
+    """Return a threshold of two classes, or one per class; raise an error for another."""
+    if threshold is None:
+        return None
+    t = np.asarray(threshold, dtype=np.float64)
+    two = n_classes == 2
+    if t.shape != (() if two else (n_classes,)) or n_classes < 2:
+        wanted = "one number" if two else "one number per class, in their order"
+        raise InputError(
+            f"{argument(threshold=threshold)}, and there are {n_classes} classes; give {wanted}"
+        )
+    if not ((t >= 0.0) & (t <= 1.0) & (two | (t > 0.0))).all():
+        above = "between 0 and 1" if two else "above 0 and at most 1"
+        raise InputError(f"{argument(threshold=threshold)}; give probabilities {above}")
+    return float(t) if two else list(t.tolist())
+
+
+def mean_threshold(thresholds: Sequence[Any], shares: Sequence[float]) -> Any:
+    """Return the mean of thresholds; None where one is not known."""
+    if any(one is None for one in thresholds):
+        return None
+    return np.dot(shares, np.asarray(thresholds)).tolist()

@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from comparisons import ONE, make_few, make_frame, make_noisy, make_views, thorough, train
 from crossview import (
     InputError,
+    MultiView,
     MultiViewSVMPerf,
     PassiveAggressiveClassifier,
     Scoring,
@@ -314,7 +315,7 @@ def test_what_is_predicted_has_a_column_per_class():
     frame = make_frame(90)
     frame["answer"] = rng.choice(["ant", "bee", "cat"], 90)
     trained = train(frame, "answer", model="pa:squared")
-    assert trained.threshold is None
+    assert trained.threshold == trained.learner.threshold_
     answer = predict(trained.fitted, frame)
     names = [f"probability_{name}" for name in ("ant", "bee", "cat")]
     assert answer.column_names[1:7] == ["score_ant", "score_bee", "score_cat", *names]
@@ -333,7 +334,7 @@ def test_what_is_predicted_has_a_column_per_class():
     [
         (
             {"scoring": {"threshold": 2}},
-            "threshold=2; give a probability between 0 and 1, or none",
+            "threshold=2; give a probability between 0 and 1 ",
         ),
         ({"scoring": {"threshold": "0.3"}}, "threshold='0.3'; give a probability"),
         ({"scoring": {"threshold": True}}, "threshold=True; give"),
@@ -359,20 +360,57 @@ def test_what_cannot_be_a_threshold_or_a_cost_is_refused(change, message):
             call(X, y, **given, **change | {"scoring": Scoring(**change["scoring"])})
 
 
-@pytest.mark.parametrize(
-    "change", [{"scoring": Scoring(threshold=0.3)}, {"scoring": Scoring(cost={"fp": 1, "fn": 2})}]
-)
-def test_three_classes_have_no_threshold(change):
+def test_each_of_three_classes_has_a_threshold():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(900, 2))
+    z = rng.gumbel(size=(900, 3)) + np.column_stack([x, np.full(900, 2.0)])
+    y = np.array(["maybe", "no", "yes"])[z.argmax(axis=1)]
+    X = MultiView({"a": x[:, :1], "b": x[:, 1:]})
+    trained = train(X, y, model="arow")
+    model, t = trained.fitted, trained.threshold
+    assert sum(t) == pytest.approx(1.0)
+    assert trained.threshold_for == "f1"
+    assert f"'maybe' {t[0]:.2g}" in trained.notes[-1]
+    p = model.predict_proba(X)
+    assert (model.predict(X) == model.classes_[(p / t).argmax(axis=1)]).all()
+    assert [model.answer_one(X[i : i + 1])[0] for i in range(9)] == model.predict(X[:9]).tolist()
+    explained = model.contributions(X).sum(axis=1)  # of the predicted class
+    codes, s = (p / t).argmax(axis=1), model.decision_function(X)
+    assert (codes != p.argmax(axis=1)).mean() > 0.05
+    slack = s[np.arange(900), codes] - explained  # its intercept
+    assert all(np.ptp(slack[codes == k]) < 1e-9 for k in range(3))
+    table = predict(model, X)
+    each = model.view_scores(X)
+    own = each[np.arange(900), :, codes] - each.mean(axis=2)
+    np.testing.assert_allclose(np.column_stack([table["view_a"], table["view_b"]]), own)
+    given = [0.001, 0.5, 0.499]  # whatever is nearly never said before
+    assert (np.asarray(predict(model, X, threshold=given)["prediction"]) == "maybe").mean() > 0.9
+    by_score = model.classes_[model.decision_function(X).argmax(axis=1)]
+    assert (np.asarray(predict(model, X, threshold=None)["prediction"]) == by_score).all()
+    given = [0.3, 0.4, 0.3]
+    fixed = train(X, y, model="arow", scoring=Scoring(threshold=given))
+    assert (fixed.threshold, fixed.threshold_for) == (given, None)
+
+
+@pytest.mark.parametrize("threshold", [0.3, [0.3, 0.7], [0.5, 0.5, 0.0]])
+def test_what_is_not_one_threshold_per_class_is_refused(threshold):
     X, y = make_views(60)
     y = np.where(np.arange(60) % 3 == 0, "maybe", y)
-    for call, given in ((thorough, {"models": ["pa:squared", "arow"]}), (train, {"model": "arow"})):
-        with pytest.raises(InputError, match="is for two classes, and there are 3"):
-            call(X, y, **given, **change)
-    fitted = train(X, y, model="arow").fitted
+    for call, given in ((thorough, {"models": ["arow"]}), (train, {"model": "arow"})):
+        with pytest.raises(InputError, match=r"give (a probability|one number)"):
+            call(X, y, **given, scoring=Scoring(threshold=threshold))
+    model = train(X, y, model="arow").fitted
+    before = model.threshold_
+    for call in (lambda t: predict(model, X, threshold=t), model.set_threshold):
+        with pytest.raises(InputError, match=r"give (a probability|probabilities|one number)"):
+            call(threshold)
+    assert model.threshold_ == before
+
+
+def test_costs_are_of_two_classes():
+    X, y = make_views(60)
+    y = np.where(np.arange(60) % 3 == 0, "maybe", y)
     with pytest.raises(InputError, match="is for two classes, and there are 3"):
-        predict(fitted, X, threshold=0.3)
-    with pytest.raises(InputError, match="is for two classes, and there are 3"):
-        fitted.set_threshold(0.3)
-    assert fitted.threshold_ is None
-    with pytest.raises(InputError, match=r"threshold=1\.5; give a probability"):
+        train(X, y, model="arow", scoring=Scoring(cost={"fp": 1, "fn": 2}))
+    with pytest.raises(InputError, match=r"threshold=1\.5; give prob"):
         train(*make_views(60), model="arow").fitted.set_threshold(1.5)

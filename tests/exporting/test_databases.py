@@ -14,7 +14,7 @@ import pytest
 import crossview
 from benchmarks.exported_models import learners, make_rows, targets
 from command_line import run
-from crossview import InputError, Pipeline, ViewEncoder, export, predict, train
+from crossview import InputError, Pipeline, Scoring, ViewEncoder, export, predict, train
 from crossview.exporting.plan import make_plan
 from crossview.exporting.running import onnx_inputs
 
@@ -318,7 +318,7 @@ def test_wide_views_and_many_classes_make_no_deep_query():
     wide = wide.append_column("y", pa.array(np.where(counts[:, 0] > 0, "yes", "no")))
     many = pa.table({"v__x": rng.normal(size=120), "y": [f"class {i % 40}" for i in range(120)]})
     for table, model in ((wide, "logistic-regression"), (many, "linear")):
-        fitted = train(table, "y", model=model).fitted
+        fitted = train(table, "y", model=model, scoring=Scoring(threshold=None)).fitted
         for dialect, run_query in (("duckdb", run_duckdb), ("sqlite", run_sqlite)):
             query = sql_query(make_plan(fitted), dialect=dialect)
             assert len(query) < 250_000

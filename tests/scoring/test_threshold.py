@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crossview import InputError
-from crossview.scoring.metrics import RunningThreshold, best_threshold, measure
+from crossview.scoring.metrics import (
+    RunningThreshold,
+    RunningThresholds,
+    best_threshold,
+    best_thresholds,
+    measure,
+)
 from reference import threshold as reference
 
 METRICS = ["f1", "f0.5", "f2", "accuracy", "balanced_accuracy", "g_mean", "cost:fp=1,fn=7"]
@@ -131,3 +137,62 @@ def test_probabilities_of_0_and_1_are_counted():
     running = RunningThreshold("accuracy")
     running.decide(np.array([0, 1]), np.zeros(2), np.array([0.0, 1.0]))
     assert running.place() == pytest.approx(0.5, abs=0.01)
+
+
+def expected_f1(p, t):
+    """The mean F1 of the classes if each row is of each class with its probability."""
+    said = (p / t).argmax(axis=1)
+    parts = [(said == c, p[:, c]) for c in range(p.shape[1])]
+    return np.mean([2 * own[is_c].sum() / (is_c.sum() + own.sum()) for is_c, own in parts])
+
+
+def test_thresholds_of_classes_are_nearly_the_best_of_all():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([4.0, 1.0, 0.4], 400)
+    found = expected_f1(p, best_thresholds("f1", None, p))
+    a, b = np.meshgrid(np.exp(np.linspace(-4, 1, 26)), np.exp(np.linspace(-4, 1, 26)))
+    best = max(expected_f1(p, [1.0, *pair]) for pair in zip(a.ravel(), b.ravel(), strict=True))
+    assert found > best - 0.002
+    assert found > expected_f1(p, [1, 1, 1]) + 0.05
+    assert sum(best_thresholds("f1", None, p)) == pytest.approx(1.0)
+
+
+def test_thresholds_that_are_no_better_for_the_labels_are_not_taken():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([4.0, 1.0, 0.4], 400)
+    assert best_thresholds("f1", p.argmax(axis=1), p) == [1 / 3] * 3
+    assert best_thresholds("accuracy", None, p) == [1 / 3] * 3
+    many = rng.dirichlet(np.ones(31), 50)
+    assert best_thresholds("f1", None, many) == [1 / 31] * 31
+
+
+def test_thresholds_of_a_stream_depend_on_no_batches_and_go_on_from_their_state():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([4.0, 1.0, 0.4], 9000)
+    codes = np.array([rng.choice(3, p=row) for row in p])
+    whole, parts = RunningThresholds("f1", 3), RunningThresholds("f1", 3)
+    expected = whole.decide(codes, np.log(p), p)
+    found = []
+    for start in range(0, 9000, 777):
+        part = slice(start, start + 777)
+        found.append(parts.decide(codes[part], np.log(p[part]), p[part]))
+        state, parts = parts.get_state(), RunningThresholds("f1", 3)
+        parts.set_state(state)
+    assert (np.concatenate(found) == expected).all()
+    assert (parts.threshold, parts.step, len(parts.kept)) == (whole.threshold, 4, 2250)
+    assert (whole.kept[:, :3] == p[::4]).all()
+    f1 = [measure("f1", codes, np.log(p), predicted=said) for said in (expected, p.argmax(axis=1))]
+    assert f1[0] > f1[1] + 0.02
+    state["kept"] = state["kept"][1:]
+    with pytest.raises(InputError, match="kept for the thresholds"):
+        RunningThresholds("f1", 3).set_state(state)
+    both = whole + parts
+    assert (both.n_rows, both.step, len(both.kept)) == (18000, 8, 2250)
+
+
+def test_scores_decide_where_they_are_much_better():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([4.0, 1.0, 0.4], 400)
+    codes = rng.choice(3, 400)
+    assert best_thresholds("f1", codes, p, codes) is None
+    assert best_thresholds("f1", p.argmax(axis=1), p, codes) == [1 / 3] * 3

@@ -28,6 +28,7 @@ from crossview.data.joining.join import join_sources
 from crossview.data.readers.find import find_reader
 from crossview.data.source import open_table
 from crossview.errors import InputError
+from crossview.labels import Threshold
 
 WIDTH = 88
 # scikit-learn's functions, and whether they take the positive class
@@ -55,7 +56,7 @@ def training_code(
     encoding: Mapping[str, Any] | None = None,
     metric: str | None = None,
     positive: Any = None,
-    threshold: float | str | None = None,
+    threshold: Threshold | str | None = None,
     seed: int = 0,
 ) -> str:
     """Return the Python that trains a baseline on all rows.
@@ -101,6 +102,10 @@ def training_code(
         more += "" if weight is None else f", named=[{weight!r}]"
         table = f"{writer.name(join_sources)}({table}, {more})"
     lines = _rows(writer, table, (label, weight), ignored, encoding is not None)
+    if data.n_classes > 2 and threshold is not None:
+        threshold = None
+        if not isinstance(model.steps[-1][1], DummyClassifier):
+            lines.append("# compare gave each class a threshold; this predicts the most probable")
     if weight is None:
         text, comments = _with_threshold(writer, model, metric, positive, threshold)
         lines += [*comments, f"model = {text}", "model.fit(X, y)"]

@@ -231,12 +231,11 @@ def compare(
 
     Each model gets the threshold that is best for the metric on the rows held out by the inner
     validation, all of them together.  That is the protocol of scikit-learn's
-    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  Of two
-    classes the log loss chooses the settings, unless a metric is asked for; then a setting is
-    judged by it, at its best threshold.  The table is about the rows of the outer folds.
-    Progressive
-    validation decides each row by the best threshold for the rows before it.
-    `ComparisonRow.untuned` is the metric without a threshold.
+    `TunedThresholdClassifierCV`, over all thresholds and without its additional fits.  The log
+    loss chooses the settings, unless a metric is asked for; then a setting is judged by it, at its
+    best threshold.  More than two classes have a threshold each, see `Scoring`.  The table is about
+    the rows of the outer folds.  Progressive validation decides each row by the best threshold for
+    the rows before it.  `ComparisonRow.untuned` is the metric without a threshold.
 
     Online learners calibrate themselves; the SVMs, KeCo and Pegasos are calibrated by the held-out
     rows of the inner validation.

@@ -28,6 +28,7 @@ from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import given_parameters
 from crossview.errors import InputError
+from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.results import PlotMixin
 from crossview.scoring.specification import Scoring
@@ -89,7 +90,7 @@ class Comparison(Ranking, PlotMixin):
         What is predicted.
     unlabeled : int
         Number of unlabeled rows.
-    threshold : float, "tuned" or None
+    threshold : float, list of float, "tuned" or None
         What was asked for.
     threshold_for : str or None
         The metric for which each model got its own threshold, the best on rows that it did not
@@ -162,7 +163,7 @@ class Comparison(Ranking, PlotMixin):
     rope: float
     test_share: float = math.nan
     task: str = "classification"
-    threshold: float | str | None = "tuned"
+    threshold: Threshold | str | None = "tuned"
     threshold_for: str | None = None
     positive_by: str | None = None
     class_rows: list[int] | None = None
@@ -210,8 +211,10 @@ class Comparison(Ranking, PlotMixin):
             options += ["--set", f"{name}={word}"]
         options += ["--in-order"] if recipe.in_order else []
         for name, value in recipe.scoring.items():
-            word = f"{value:g}" if name == "threshold" and value is not None else str(value)
-            options += [f"--{name}", "none" if value is None else word]
+            word = "none" if value is None else str(value)
+            if name == "threshold" and value is not None:
+                word = ",".join(f"{one:g}" for one in np.ravel(value))
+            options += [f"--{name}", word]
         options += [] if recipe.bins is None else ["--bins", str(recipe.bins)]
         return [*options, *(["--epochs", str(recipe.epochs)] if recipe.epochs > 1 else [])]
 
@@ -292,7 +295,11 @@ class Comparison(Ranking, PlotMixin):
             scoring["metric"] = self.metric
         if named:
             scoring["positive"] = self.positive
-        if two and row.members and not math.isnan(row.threshold):
+        if row.class_thresholds:
+            differ = len(set(row.class_thresholds)) > 1
+            rounded = [float(f"{one:.4g}") for one in row.class_thresholds]
+            scoring["threshold"] = rounded if differ else None  # its scores are log probabilities
+        elif two and row.members and not math.isnan(row.threshold):
             scoring["threshold"] = float(f"{row.threshold:.4g}")
         elif two and self.threshold != "tuned":
             scoring["threshold"] = self.threshold if fixed else None

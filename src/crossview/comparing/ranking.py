@@ -66,6 +66,8 @@ class ComparisonRow:
         With two classes: the probability of the positive class above which it is predicted, the
         median over the folds.  Progressive: the one after the last row.  NaN where a score above 0
         decides.
+    class_thresholds : list of float
+        Of the ensemble with more than two classes: the threshold of each.
     untuned : float
         The metric where a score above 0 decides, if ``threshold`` was tuned; otherwise NaN.
     setting : dict
@@ -126,6 +128,7 @@ class ComparisonRow:
     rows_per_second: float = math.nan
     predicted_per_second: float = math.nan
     threshold: float = math.nan
+    class_thresholds: list[float] = field(default_factory=list)
     untuned: float = math.nan
     setting: dict[str, Any] = field(default_factory=dict)
     epochs: int = 1

@@ -290,7 +290,7 @@ class _StreamedModel:
         threshold = problem.fixed_threshold if running is None else running.threshold
         scored = problem.scores(self.model, end.X, probabilities=threshold is not None)
         if threshold is not None and scored.probabilities is not None:
-            p = scored.probabilities[:, 1]
+            p = scored.probabilities
             scored = scored._replace(predicted=decide(scored.scores, p, threshold))
         self.last = make_scored(
             np.arange(len(end.y)),
@@ -316,7 +316,7 @@ class _StreamedModel:
             **{name: self.tally.value(name) for name in problem.shown},
             rows_per_second=self.n_timed / self.seconds if self.seconds else math.nan,
             setting=self.setting,
-            threshold=math.nan if last is None else problem.of_other_side(last),
+            threshold=problem.of_other_side(last) if isinstance(last, float) else math.nan,
             untuned=self.untuned.value(metric) if tuned else math.nan,
             chosen=[self.setting],
             confusion=self.tally.confusion.tolist() if counted else None,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.drift import Drift, drift_warnings
 from crossview.scoring.results import (
@@ -120,9 +121,9 @@ class Evaluation(SaysMetric, PlotMixin):
         With two classes: the one that the metric is about.
     positive_by : {"given", "name", "majority", "rarer", "guess"} or None
         What chose it, here or in training.
-    threshold : float or None
-        The probability of the positive class above which it is predicted; None: a score above 0
-        predicts the second class.
+    threshold : float, list of float, or None
+        The probability of the positive class above which it is predicted; of more than two classes
+        one per class, see `Scoring`.  None: the scores decide.
     metric : str
         The metric that decides: the one of views, slices and windows.
     n_rows : int
@@ -168,7 +169,7 @@ class Evaluation(SaysMetric, PlotMixin):
     label: str | None
     classes: list[Any]
     positive: Any
-    threshold: float | None
+    threshold: Threshold | None
     metric: str
     n_rows: int
     skipped: int
@@ -209,7 +210,7 @@ class Evaluation(SaysMetric, PlotMixin):
         # some of the metrics are about one class, whichever decides
         lines = positive_note("f1", self.classes, self.positive, self.positive_by)
         if self.threshold is not None:
-            lines.append(decision_words(self.positive, self.threshold, None))
+            lines.append(decision_words(self.positive, self.threshold, None, self.classes))
         return lines
 
     @property

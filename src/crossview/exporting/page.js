@@ -96,7 +96,7 @@ function show() {
     return;
   }
   const {classes} = model, several = found.scores.length > 1;
-  const top = several ? classes[found.scores.indexOf(Math.max(...found.scores))] : classes?.[classes.length - 1];
+  const top = several ? found.prediction : classes?.[classes.length - 1];
   const parts = [
     make("div", {className: "muted"}, "prediction"),
     make("p", {className: "prediction"}, classes ? String(found.prediction) : short(found.prediction)),

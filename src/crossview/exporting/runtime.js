@@ -22,8 +22,11 @@ export function load(description) {
   const decide = (scores) => {
     if (!classes) return asTarget(model, inUnits(scores[0]));
     if (classes.length === 1) return classes[0];
-    if (scores.length > 1) return classes[scores.indexOf(Math.max(...scores))];
     const {threshold} = model;
+    if (scores.length > 1) {
+      if (threshold !== undefined) scores = proba(scores).map((p, k) => p / threshold[k]);
+      return classes[scores.indexOf(Math.max(...scores))];
+    }
     return classes[+(threshold === undefined ? scores[0] > 0 : proba(scores)[1] > threshold)];
   };
   const scoresOfViews = (views) => {
@@ -52,11 +55,11 @@ export function load(description) {
       const views = encoder.encode(row);
       return {...answer(views), viewScores: scoresOfViews(views)};
     },
-    /** What the score, of several classes that of the highest, loses without each view, column
+    /** What the score, of several classes that of the predicted one, loses without each view, column
         and term; of numbers in their units. */
     explain: (row) => {
       const traces = [], views = encoder.encode(row, traces), found = answer(views);
-      const k = found.scores.indexOf(Math.max(...found.scores));
+      const k = found.scores.length > 1 ? classes.indexOf(found.prediction) : 0;
       const lost = (v, columns) => {
         const less = new Map(views[v]);
         for (const c of columns) if (less.has(c)) less.set(c, 0);  // it stays in the view

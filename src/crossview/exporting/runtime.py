@@ -90,9 +90,11 @@ class Model:
             return _as_target(self._model, self._in_units(scores[0]))
         if len(self.classes) == 1:
             return self.classes[0]
-        if len(scores) > 1:
-            return self.classes[scores.index(max(scores))]
         threshold = self._model.get("threshold")
+        if len(scores) > 1:
+            if threshold is not None:
+                scores = [p / t for p, t in zip(self._probabilities(scores), threshold)]
+            return self.classes[scores.index(max(scores))]
         if threshold is not None:
             return self.classes[self._probabilities(scores)[1] > threshold]
         return self.classes[scores[0] > 0.0]

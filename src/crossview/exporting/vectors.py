@@ -226,9 +226,11 @@ class _Lowering:
         index, p = self._index(scores), None
         if model.calibration is not None:
             p = ops.keep(self._probabilities(scores, model.calibration, len(model.classes)))
-            if model.threshold is not None and len(model.classes) == 2:
+            if isinstance(model.threshold, float):
                 above = ops.binary("less", ops.constant([model.threshold]), ops.take(p, [1]))
                 index = ops.where(above, self.one, self.zero)
+            elif model.threshold is not None:
+                index = self._index(ops.keep(ops.div(p, ops.constant(model.threshold))))
         if model.n_scores > 1:
             own = [self._above_mean(one, index) for one in own]
         label = ops.label(index, model.classes)
@@ -239,7 +241,7 @@ class _Lowering:
         return self.ops.join([self.ops.where(x.present, s, self.nothing) for x, s in pairs])
 
     def _index(self, scores: Vector) -> Vector:
-        """Return the position of the predicted class, without a threshold."""
+        """Return the position of the predicted class by its scores."""
         ops = self.ops
         if len(self.plan.model.classes or []) == 1:
             return self.zero

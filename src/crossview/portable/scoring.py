@@ -324,7 +324,8 @@ class Model:
     """A fitted learner: scores of the columns of its views, and what they say.
 
     A classifier predicts ``classes[1]`` of two if ``s > 0``, or if its probability is above the
-    threshold where there is one; of more the first class with the highest score.  A regressor
+    threshold where there is one; of more the first class with the highest score, or where there
+    are thresholds the one whose probability is the highest multiple of its own.  A regressor
     predicts ``units[0] + units[1] s``, or as ``target_scale`` of a `Member` says.
     """
 
@@ -335,6 +336,6 @@ class Model:
     scorer: Scorer
     classes: list[Any] | None = None
     calibration: Calibration | None = None  # None of a classifier: it has no probabilities
-    threshold: float | None = None
+    threshold: float | list[float] | None = None
     units: np.ndarray | None = None
     target_scale: str | None = None

@@ -16,6 +16,7 @@ from crossview.data.row_columns import with_row_location
 from crossview.data.source import Source, input_files
 from crossview.data.writers.tables import check_table, writing
 from crossview.errors import InputError, argument
+from crossview.labels import Threshold
 from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
 from crossview.scoring.fitted_model import FittedModel
 from crossview.scoring.problems import gives_probabilities
@@ -38,7 +39,7 @@ def predict(
     output: None = None,
     *,
     keep: Sequence[str] = (),
-    threshold: float | str | None = "trained",
+    threshold: Threshold | str | None = "trained",
     positive: Any = None,
     missing_columns: str = "error",
     explain: int | None = None,
@@ -50,7 +51,7 @@ def predict(
     output: str | os.PathLike[str],
     *,
     keep: Sequence[str] = (),
-    threshold: float | str | None = "trained",
+    threshold: Threshold | str | None = "trained",
     positive: Any = None,
     missing_columns: str = "error",
     explain: int | None = None,
@@ -62,7 +63,7 @@ def predict(
     *,
     on: str | Sequence[str] | None = None,
     keep: Sequence[str] = (),
-    threshold: float | str | None = "trained",
+    threshold: Threshold | str | None = "trained",
     positive: Any = None,
     missing_columns: str = "error",
     explain: int | None = None,
@@ -70,11 +71,12 @@ def predict(
     """Return or write the prediction, score, probabilities and one score per view for each row.
 
     With two classes the second of the sorted classes is predicted by the threshold of the model, or
-    by a score above 0 if it has none.  With more there is one score per class, the highest one
-    predicts, and the score of a view is that for the predicted class.  There is one column
-    ``probability_<label>`` per class, unless the model has no probabilities.  A regressor has
-    no joint score, and the score of a view is the prediction from that view alone.  A view that is
-    missing in a row has no score.
+    by a score above 0 if it has none.  With more there is one score per class; the class is
+    predicted whose probability is the highest multiple of its threshold, or without thresholds the
+    one with the highest score, and the score of a view is that for the predicted class.  There is
+    one column ``probability_<label>`` per class, unless the model has no probabilities.  A
+    regressor has no joint score, and the score of a view is the prediction from that view alone.
+    A view that is missing in a row has no score.
 
     Parameters
     ----------
@@ -91,9 +93,9 @@ def predict(
         belong together.  None: frames have the same rows, in one order or by their pandas index.
     keep : sequence of str, default=()
         Columns of ``X`` to copy, such as an id.
-    threshold : float, "trained" or None, default="trained"
-        With two classes: the probability of the positive class above which it is predicted.
-        "trained": as the model was trained.  None: a score above 0 predicts the second class.
+    threshold : float, list of float, "trained" or None, default="trained"
+        With two classes: the probability of the positive class above which it is predicted; with
+        more one per class, sorted.  "trained": as the model was trained.  None: the scores decide.
     positive : label, default=None
         The class that ``threshold`` is about.  None: the one that the model was trained for; of a
         model that does not know it, the one that is called yes or the like, or else the second.
@@ -194,7 +196,7 @@ class Predictions:
         X: Any,
         *,
         keep: Sequence[str] = (),
-        threshold: float | str | None = "trained",
+        threshold: Threshold | str | None = "trained",
         positive: Any = None,
         missing_columns: str = "error",
         explain: int | None = None,

@@ -209,7 +209,8 @@ def _what(fitted: FittedModel) -> Iterator[str]:
         )
         threshold = info.get("threshold")
         if threshold is not None:
-            words = decision_words(info["positive"], threshold, info.get("threshold_for"))
+            about = info["positive"], threshold, info.get("threshold_for")
+            words = decision_words(*about, fitted.classes)
             yield f"It {_text(words)}."
     yield ""
     name = info.get("model")

@@ -12,6 +12,7 @@ from crossview.errors import some_names
 from crossview.reporting.fitting_table import FittingTable
 from crossview.scoring.collector import strong_interactions
 from crossview.scoring.diagnostics import StrongInteraction
+from crossview.scoring.results import thresholds_in_words
 from crossview.scoring.trained import training_summary
 from crossview.scoring.weights import ColumnNames
 
@@ -35,7 +36,7 @@ def model_tables(
     classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
     if classes:
         names = some_names(classes)
-        above = f" ({_decision(learner, info)})" if len(classes) == 2 else ""
+        above = f" ({_decision(learner, info)})" if len(classes) > 1 else ""
         yield f"classes: {names}{above}"
     if dialect := getattr(encoder, "dialect", None):
         yield f"reads CSV files with {_dialect_in_words(dialect)}, if no option says otherwise"
@@ -66,8 +67,15 @@ def _dialect_in_words(dialect: Mapping[str, Any]) -> str:
 
 
 def _decision(learner: Any, info: Mapping[str, Any]) -> str:
-    """Return the decision rule for two classes, in words."""
-    second, threshold = learner.classes_.tolist()[1], learner.threshold_
+    """Return the decision rule in words."""
+    classes, threshold = learner.classes_.tolist(), learner.threshold_
+    if isinstance(threshold, list) and len(set(threshold)) == 1:
+        return "the most probable one"
+    if isinstance(threshold, list):
+        return f"highest multiple of the threshold: {thresholds_in_words(threshold, classes)}"
+    if len(classes) != 2:
+        return "highest score"
+    second = classes[1]
     if threshold is None:
         return f"a score above 0: {second}"
     if info.get("threshold") is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from crossview.catalog.metrics import check_metric
 from crossview.catalog.names import TASKS
 from crossview.errors import InputError
+from crossview.labels import read_threshold
 from crossview.saving.model_files import read_info
 from crossview.saving.schema import MAX_COUNT, check_header
 
@@ -24,7 +25,7 @@ SCHEMA: dict[str, Any] = {
     "metric": {"name": str, "value": (float, None)},
     "positive": (str, int, float, bool, None),
     "positive_by": (str, None),
-    "threshold": (float, None),
+    "threshold": (float, [float], None),
     "threshold_for": (str, None),
     "view_shares": (dict, None),
     "rows_of_view_shares": int,
@@ -75,8 +76,7 @@ def _check(info: dict[str, Any], learner: Any) -> None:
         classes is None or info["positive"] not in classes.tolist()
     ):
         raise InputError("its positive class is none of its classes")
-    if not 0 <= (info["threshold"] or 0) <= 1:
-        raise InputError("its threshold is no probability")
+    read_threshold(info["threshold"], 2 if classes is None else len(classes))
     shares = info["view_shares"]
     if shares is not None:
         check_header(shares, dict.fromkeys(learner.layout_.names, float), "the shares of the views")

@@ -26,6 +26,7 @@ from scipy import special
 
 from crossview.batch import make_rows
 from crossview.errors import InputError
+from crossview.labels import places_of
 from crossview.views import MultiView
 
 # Siddiqi: from 0.1 on something has moved, from 0.25 on much has
@@ -167,7 +168,7 @@ def scores_of_views(learner: Any, X: MultiView, scores: np.ndarray | None = None
         return each
     if scores is None:
         scores = learner.decision_function(X)
-    predicted = each[np.arange(len(X)), :, scores.argmax(axis=1)]
+    predicted = each[np.arange(len(X)), :, places_of(learner.decide(scores), learner.classes_)]
     return np.asarray(predicted - each.mean(axis=2))
 
 

@@ -564,5 +564,5 @@ def _value(problem: Problem, metric: str, y: np.ndarray, predicted: np.ndarray) 
     made = problem.decide(scores, predicted)
     if problem.tunes:
         threshold, _ = problem.tune(y, made)
-        made = made._replace(predicted=decide(scores, predicted[:, 1], threshold))
+        made = made._replace(predicted=decide(scores, predicted, threshold))
     return problem.measure(metric, y, made)

@@ -10,13 +10,23 @@ import numpy as np
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import SYMMETRIC, TASKS, default_metric, unknown_name
 from crossview.errors import InputError, argument
-from crossview.labels import about_constant, choose_positive, has_label, known_labels, places_of
+from crossview.labels import (
+    Threshold,
+    about_constant,
+    choose_positive,
+    has_label,
+    known_labels,
+    places_of,
+    read_threshold,
+)
 from crossview.scoring.metrics import (
     BlockTally,
     ErrorTally,
     RunningThreshold,
+    RunningThresholds,
     Tally,
     best_threshold,
+    best_thresholds,
     confusion_matrix,
     decide,
     hinge_losses,
@@ -66,11 +76,13 @@ class Classification:
     for that many ``folds`` are no classes of the problem, and their rows no rows; ``left_out`` has
     both.  The threshold is the probability of the positive class above which it is predicted,
     "tuned" (where the metric is best, or macro_f1 where the metric does not depend on it), or None:
-    a score above 0 predicts the second class.
+    a score above 0 predicts the second class.  With more than two classes it is one per class, and
+    the class is predicted whose probability is the highest multiple of its threshold; None: the one
+    with the highest score.
 
     The attribute ``positive`` is the code of that class, 1 where there are more than two, and
-    ``positive_label`` its label.  Settings are ``chosen_by`` the metric, or of two classes by the
-    log loss where no metric is asked for.  If each model gets its own threshold (``tunes``),
+    ``positive_label`` its label.  Settings are ``chosen_by`` the metric, or by the log
+    loss where no metric is asked for.  If each model gets its own threshold (``tunes``),
     ``tuned_for`` is the metric for which.  Whether the metric depends on it is
     ``judged_by_threshold``, whether on the order of the scores only ``ranks``, and whether metric
     or threshold need the probabilities of the models ``needs_probabilities``.
@@ -118,7 +130,7 @@ class Classification:
         self.threshold = _check_threshold(threshold, len(classes))
         kind = metric_of(metric).kind
         self.tuned_for: str | None = None
-        if two and threshold == "tuned":
+        if threshold == "tuned":
             placed = metric_of(metric).threshold_for or metric
             self.tuned_for = placed if kind == "decision" else SYMMETRIC
         self.tunes = self.tuned_for is not None
@@ -127,17 +139,23 @@ class Classification:
         self.needs_probabilities = (
             self.tunes or self.fixed_threshold is not None or kind in ("probability", "calibration")
         )
-        by_log_loss = two and self.needs_probabilities and not is_asked_for
+        by_log_loss = self.needs_probabilities and not is_asked_for
         self.chosen_by = "log_loss" if by_log_loss else metric
 
     @property
-    def fixed_threshold(self) -> float | None:
-        """The given threshold, as a probability of the second class."""
-        return self.of_other_side(self.threshold) if isinstance(self.threshold, float) else None
+    def fixed_threshold(self) -> Threshold | None:
+        """The given threshold, as a probability of the second class; of more one per class."""
+        given = self.threshold
+        return None if given is None or isinstance(given, str) else self.of_other_side(given)
 
-    def of_other_side(self, threshold: float) -> float:
-        """Turn a probability of the positive class into one of the second class, or back."""
-        return threshold if self.positive == 1 else 1.0 - threshold
+    def of_other_side(self, threshold: Any) -> Any:
+        """Turn a probability of the positive class into one of the second class, or back.
+
+        Those of more than two classes stay as they are.
+        """
+        if self.positive == 1 or not isinstance(threshold, float):
+            return threshold
+        return 1.0 - threshold
 
     def scores(self, model: Any, X: Any, *, probabilities: bool = False) -> Scored:
         """Return what a fitted model says of the rows; a class that it has not seen comes last."""
@@ -183,40 +201,50 @@ class Classification:
 
     def decide(self, scores: np.ndarray, probabilities: np.ndarray) -> Scored:
         """Return the rows with what is predicted at a given threshold, or by the scores."""
-        predicted = decide(scores, probabilities[:, 1], self.fixed_threshold)
+        predicted = decide(scores, probabilities, self.fixed_threshold)
         return Scored(scores, probabilities, predicted)
 
-    def tune(self, y: np.ndarray, scored: Scored) -> tuple[float, float]:
+    def tune(self, y: np.ndarray, scored: Scored) -> tuple[Threshold | None, float]:
         """Return the best threshold for these rows, and the metric there; higher is better."""
         assert scored.probabilities is not None
-        assert self.tuned_for is not None
-        codes, p = self.encode(y), scored.probabilities[:, 1]
-        threshold, value = best_threshold(self.tuned_for, codes, p, positive=self.positive)
-        if self.metric != self.tuned_for:
-            predicted = decide(scored.scores, p, threshold)
-            value = self.measure(self.metric, y, scored._replace(predicted=predicted))
+        by_score = decide(scored.scores)
+        threshold = self._best_threshold(self.encode(y), scored.probabilities, by_score)
+        predicted = decide(scored.scores, scored.probabilities, threshold)
+        value = self.measure(self.metric, y, scored._replace(predicted=predicted))
         return threshold, signed_score(self.metric, value)
 
-    def expected_threshold(self, probabilities: np.ndarray) -> float:
-        """Return the best threshold for rows whose probabilities, (n_samples, 2), are right."""
-        assert self.tuned_for is not None
-        p, positive = probabilities[:, 1], self.positive
-        return best_threshold(self.tuned_for, None, p, positive=positive)[0]
+    def expected_threshold(self, codes: np.ndarray, probabilities: np.ndarray) -> Threshold | None:
+        """Return the best threshold for rows whose probabilities are right."""
+        return self._best_threshold(codes if len(self.classes) > 2 else None, probabilities)
 
-    def running_threshold(self) -> RunningThreshold | None:
+    def _best_threshold(
+        self, codes: np.ndarray | None, p: np.ndarray, by_score: np.ndarray | None = None
+    ) -> Threshold | None:
+        assert self.tuned_for is not None
+        if p.shape[1] > 2:
+            return best_thresholds(self.tuned_for, codes, p, by_score)
+        return best_threshold(self.tuned_for, codes, p[:, 1], positive=self.positive)[0]
+
+    def running_threshold(self) -> RunningThreshold | RunningThresholds | None:
         """Return a threshold that follows a stream; None if it is not to be tuned."""
         if self.tuned_for is None:
             return None
+        if len(self.classes) > 2:
+            return RunningThresholds(self.tuned_for, len(self.classes))
         return RunningThreshold(self.tuned_for, positive=self.positive)
 
     def decide_by(
-        self, threshold: RunningThreshold | None, y: np.ndarray, scored: Scored
+        self,
+        threshold: RunningThreshold | RunningThresholds | None,
+        y: np.ndarray,
+        scored: Scored,
     ) -> Scored:
         """Return the rows, each predicted by the threshold for the rows before it; count them."""
         if threshold is None or scored.probabilities is None:
             return scored
-        p = scored.probabilities[:, 1]
-        return scored._replace(predicted=threshold.decide(self.encode(y), scored.scores, p))
+        p, codes = scored.probabilities, self.encode(y)
+        p = p[:, 1] if isinstance(threshold, RunningThreshold) else p
+        return scored._replace(predicted=threshold.decide(codes, scored.scores, p))
 
     def for_model(self, model: Any) -> Classification:
         """Return the task for this model: without probabilities it has no tuned threshold."""
@@ -368,7 +396,7 @@ class Regression:
         """Return the task, which is the same for every model."""
         return self
 
-    def of_other_side(self, threshold: float) -> float:
+    def of_other_side(self, threshold: Any) -> Any:
         """Return the threshold."""
         return threshold
 
@@ -484,17 +512,12 @@ def gives_probabilities(model: Any) -> bool:
     return hasattr(model, "predict_proba")
 
 
-def _check_threshold(threshold: Any, n_classes: int) -> float | str | None:
-    """Return a threshold that the data can have; of more than two classes there is none."""
-    if threshold is None or threshold == "tuned":
-        return threshold if n_classes == 2 else None
+def _check_threshold(threshold: Any, n_classes: int) -> Threshold | str | None:
+    """Return a threshold that the data can have."""
+    if threshold is None or isinstance(threshold, str):
+        return threshold
     check_threshold(threshold)
-    if n_classes != 2:
-        raise InputError(
-            f"{argument(threshold=threshold)} is for two classes, and there are "
-            f"{n_classes}; leave it out, and the class with the highest score is predicted"
-        )
-    return float(threshold)
+    return read_threshold(threshold, n_classes)
 
 
 def _or_a_number(labels: np.ndarray) -> str:

@@ -17,9 +17,13 @@ from crossview.catalog.names import (
     unknown_name,
 )
 from crossview.errors import argument, arguments_of
+from crossview.labels import Threshold
 
 # with fewer rows of the other classes, none that is predicted as one of them means little
 FEWEST_OTHERS, LARGEST_SHARE_OF_OTHERS = 5, 0.1
+
+# classes whose thresholds are named
+MOST_SHOWN = 6
 
 
 def in_digits(value: float, digits: int = 4) -> str:
@@ -109,10 +113,35 @@ def _takes(positive: Any) -> str:
     return arguments_of("scoring=Scoring", argument(positive=str(positive)))
 
 
-def decision_words(positive: Any, threshold: float, threshold_for: str | None) -> str:
-    """Return how two classes are told apart: by the best threshold for a metric, or a given one."""
+def decision_words(
+    positive: Any, threshold: Threshold, threshold_for: str | None, classes: Sequence[Any]
+) -> str:
+    """Return how classes are told apart: by the best thresholds for a metric, or given ones."""
     best = "" if threshold_for is None else f", the best for {threshold_for}"
-    return f"predicts {positive!r} above probability {threshold:.3g}{best}"
+    if not isinstance(threshold, list):
+        return f"predicts {positive!r} above probability {threshold:.3g}{best}"
+    if len(set(threshold)) == 1:
+        return f"predicts the most probable class{best}"
+    return (
+        "predicts the class whose probability is the highest multiple of its threshold: "
+        f"{thresholds_in_words(threshold, classes)}{best}"
+    )
+
+
+def thresholds_in_words(threshold: Threshold | None, classes: Sequence[Any]) -> Any:
+    """Return the thresholds of more than two classes in words, and other ones as they are.
+
+    >>> from crossview.scoring.results import thresholds_in_words
+    >>> thresholds_in_words([0.2, 0.5, 0.3], ["a", "b", "c"])
+    "'a' 0.2, 'b' 0.5, 'c' 0.3"
+    """
+    if not isinstance(threshold, list):
+        return threshold
+    if len(set(threshold)) == 1:
+        return "the same for all classes"
+    shown = [f"{one!r} {t:.2g}" for one, t in zip(classes, threshold, strict=True)]
+    more = f" and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""
+    return ", ".join(shown[:MOST_SHOWN]) + more
 
 
 def memory_note(learner: Any, metric: str = "", without: float | None = None) -> list[str]:

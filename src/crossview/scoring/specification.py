@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse_metric
 from crossview.catalog.names import unknown_name
@@ -42,12 +44,16 @@ class Scoring:
         neither says it, the metric is macro_f1, in which both classes count the same; a metric of
         one class, or a threshold, is then about the second of the sorted classes, and the result
         says that this is a guess.
-    threshold : float, "tuned", "auto" or None, default="auto"
-        With two classes: the probability of the positive class above which it is predicted.
+    threshold : float, list of float, "tuned", "auto" or None, default="auto"
+        With two classes: the probability of the positive class above which it is predicted.  With
+        more: one above 0 for each, in the order of the sorted classes; the one is predicted whose
+        probability is the highest multiple of its threshold, so a higher threshold predicts its
+        class in fewer rows.
         "tuned": the best one for the metric on rows that were not learned; precision and recall,
         whose optima are trivial, take that for f1, and metrics that do not depend on a threshold,
-        such as roc_auc, that for macro_f1.  None: a score above 0 predicts the second class.
-        "auto": that of a fitted model; a new one is tuned.  More classes have no threshold.
+        such as roc_auc, that for macro_f1.  None: a score above 0 predicts the second of two
+        classes, the highest score one of more.
+        "auto": that of a fitted model; a new one is tuned.
 
     Raises
     ------
@@ -68,14 +74,14 @@ class Scoring:
     k: int | float | None = None
     cost: Mapping[str, float] | str | None = None
     positive: Any = None
-    threshold: float | str | None = "auto"
+    threshold: float | Sequence[float] | str | None = "auto"
 
     def __post_init__(self) -> None:
         family = None if self.metric is None else METRICS.get(parse_metric(self.metric)[0])
         if self.metric is not None and family is None:
             raise unknown_name("metric", self.metric, metric_names())
         self.metric_of("classification" if family is None else family.task)
-        if self.threshold not in ("auto", "tuned"):
+        if not isinstance(self.threshold, str) or self.threshold not in ("auto", "tuned"):
             check_threshold(self.threshold)
 
     @classmethod
@@ -150,13 +156,18 @@ class Scoring:
 
 
 def check_threshold(threshold: Any) -> None:
-    """Raise an error for what is neither a probability nor None."""
-    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
-    if threshold is not None and not (number and 0.0 <= float(threshold) <= 1.0):
-        raise InputError(
-            f"{argument(threshold=threshold)}; give a probability between 0 and 1, or none (a "
-            "score of 0 decides)"
-        )
+    """Raise an error for what is neither a probability, nor one per class, nor None."""
+    if threshold is None:
+        return
+    several = isinstance(threshold, list | tuple | np.ndarray)
+    for one in threshold if several else [threshold]:
+        number = isinstance(one, Real) and not isinstance(one, bool)
+        # p / t of a threshold of 0 is no number
+        if not (number and 0.0 <= float(one) <= 1.0 and (float(one) or not several)):
+            raise InputError(
+                f"{argument(threshold=threshold)}; give a probability between 0 and 1 (of more "
+                "than two classes one above 0 for each), or none (the scores decide)"
+            )
 
 
 # parameters that `compare`, `train` and others share: type and description

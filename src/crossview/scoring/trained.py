@@ -13,6 +13,7 @@ from crossview import __version__
 from crossview.compiling import SECONDS_UNTOLD
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.errors import OneClassWarning, argument
+from crossview.labels import Threshold
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.progressive import Record
@@ -111,9 +112,9 @@ class Trained(SaysMetric, PlotMixin):
         With two classes: the one that metric and threshold are about.
     positive_by : {"given", "name", "majority", "rarer", "guess"} or None
         What chose it: ``positive=``, what it is called, its rows, or nothing; see `train`.
-    threshold : float or None
-        The probability of the positive class above which it is predicted; None: a score above 0
-        predicts the second class.
+    threshold : float, list of float, or None
+        The probability of the positive class above which it is predicted; of more than two classes
+        one per class, see `Scoring`.  None: the scores decide.
     threshold_for : str or None
         The metric for which the threshold is the best; None: it was given, or there is none.
     view_shares : dict of str to float or None
@@ -168,7 +169,7 @@ class Trained(SaysMetric, PlotMixin):
     metric: dict[str, Any]
     positive: Any
     positive_by: str | None
-    threshold: float | None
+    threshold: Threshold | None
     threshold_for: str | None
     view_shares: dict[str, float] | None
     rows_of_view_shares: int
@@ -199,7 +200,8 @@ class Trained(SaysMetric, PlotMixin):
         """Lines about the positive class, if nobody named it, the threshold, memory, and slots."""
         own = [*super().notes]
         if self.threshold is not None:
-            own.append(decision_words(self.positive, self.threshold, self.threshold_for))
+            rule = self.positive, self.threshold, self.threshold_for
+            own.append(decision_words(*rule, self.classes))
         about = self.metric["name"], self.metric_without_memory
         own += memory_note(self.learner, *about) if self.passes else []
         return own + crowding_notes(self.encoder, self.learner)

@@ -21,6 +21,7 @@ from crossview.data.row_columns import MAX_ABS_TARGET
 from crossview.data.server_log import FIRST_NAME, Event, Label, Labeled, Prediction
 from crossview.errors import GuessWarning, InputError, argument, type_of
 from crossview.estimators.targets import scale_of_skewed
+from crossview.labels import decide
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
@@ -591,10 +592,7 @@ class LiveModel:
             return [Answer(found, None) for found in learner.decide(scores).tolist()]
         threshold, classes = learner.threshold_in_use, learner.classes_.tolist()
         scores, p = learner.score_then_learn(X, labels, return_proba=True)
-        if threshold is None or len(classes) != 2:
-            decided = learner.decide(scores).tolist()
-        else:
-            decided = [classes[int(second > threshold)] for second in p[:, 1].tolist()]
+        decided = [classes[k] for k in decide(scores, p, threshold).tolist()]
         names = [class_name(label) for label in classes]
         return [
             Answer(found, dict(zip(names, own, strict=True)))

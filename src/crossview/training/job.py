@@ -21,7 +21,7 @@ from crossview.data.labeled_source import open_labeled, open_more
 from crossview.data.row_sketch import RowSketch
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scale_of_skewed
-from crossview.labels import about_constant, has_label
+from crossview.labels import Threshold, about_constant, has_label, read_threshold
 from crossview.saving.model_files import load, load_progress
 from crossview.saving.pipelines import steps
 from crossview.saving.schema import MAX_COUNT, check_header
@@ -32,7 +32,7 @@ from crossview.scoring.specification import Scoring
 # the part of the header of a finished model from which training goes on with other rows
 FINISHED = "finished"
 SCHEMA: dict[str, Any] = {
-    FINISHED: {"threshold": (float, str, None), "unlabeled": int, "skipped": int}
+    FINISHED: {"threshold": (float, [float], str, None), "unlabeled": int, "skipped": int}
 }
 
 
@@ -51,7 +51,7 @@ class Start:
     fitted: Any
     info: dict[str, Any]
     counts: dict[str, np.ndarray]
-    threshold: float | str | None
+    threshold: Threshold | str | None
     unlabeled: int
     skipped: int
     sketch: RowSketch = field(default_factory=RowSketch)
@@ -99,10 +99,15 @@ class Start:
             raise InputError("its counts are not of the rows that it has learned")
         if not (0 <= self.unlabeled <= MAX_COUNT and 0 <= self.skipped <= MAX_COUNT):
             raise InputError("its rows without a label are no number")
+        if not isinstance(self.threshold, str):
+            read_threshold(self.threshold, len(getattr(steps(self.fitted)[1], "classes_", ())))
 
     @staticmethod
     def progress(
-        counts: dict[str, np.ndarray], threshold: float | str | None, unlabeled: int, skipped: int
+        counts: dict[str, np.ndarray],
+        threshold: Threshold | str | None,
+        unlabeled: int,
+        skipped: int,
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return what a finished model keeps, so that training can go on from it."""
         rows = {"unlabeled": unlabeled, "skipped": skipped}

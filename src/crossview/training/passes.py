@@ -20,6 +20,7 @@ from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
+from crossview.scoring.metrics import RunningThreshold
 from crossview.scoring.problems import Classification
 from crossview.scoring.progressive import LabelOrder, ProgressiveValidation
 from crossview.scoring.trained import Trained, TrainingObserver
@@ -329,7 +330,7 @@ def _predicted_rows(run: Passes, tuned: np.ndarray | None) -> list[int] | None:
     if tuned is not None:
         return list(tuned.tolist())
     threshold = run.scored.threshold_without or run.scored.threshold
-    if threshold is not None:
+    if isinstance(threshold, RunningThreshold):
         return threshold.predicted_rows()
     return run.last_rows.predicted(run.learner)
 

@@ -41,8 +41,9 @@ def run(
 
     With two classes the threshold of the model predicts the second, sorted, or
     a score above 0 if it has none. With more there is one score per class, the
-    highest predicts, and a view's score is that for the predicted class. There
-    is one column probability_CLASS per class. A view that is missing in a row
+    highest multiple of its threshold predicts (a probability; without
+    thresholds the highest score), and a view's score is that for the predicted
+    class. There is one column probability_CLASS per class. A view that is missing in a row
     has no score. Where a number is predicted there is no score, and a view's is
     the prediction from that view alone.
     """

@@ -16,6 +16,7 @@ from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.work import FoldScore
 from crossview.comparing.ranking import ComparisonRow, Member
 from crossview.comparing.run import Run
+from crossview.labels import Threshold
 from crossview.scoring.diagnostics import make_scored
 from crossview.scoring.metrics import decide
 from crossview.scoring.problems import Classification, Scored
@@ -35,7 +36,7 @@ def blend_folds(
     scores: Mapping[str, Mapping[int, FoldScore]],
     folds: Sequence[int],
     cv: int,
-) -> tuple[list[FoldScore], Blend, float | None] | None:
+) -> tuple[list[FoldScore], Blend, Threshold | None] | None:
     """Return the scores of the ensemble fold by fold, and the blend of all folds.
 
     Members, weights and threshold are those of all folds but one, and are scored on that one, in
@@ -46,7 +47,8 @@ def blend_folds(
     folds: folds that all of them have finished.
     cv: folds of a repetition.
     Returns scores: of the ensemble; blend: of all folds; members are positions in ``scores``;
-      threshold: the best of all folds if the blended probabilities are right; of the second class.
+      threshold: the best of all folds if the blended probabilities are right; of the second class,
+      or one per class of more.
     """
     if len(scores) < FEWEST_MODELS or len(folds) < FEWEST_FOLDS:
         return None
@@ -66,13 +68,13 @@ def score_blend(
     scores: Mapping[str, Mapping[int, FoldScore]],
     f: int,
     blend: Blend,
-    threshold: float | None,
+    threshold: Threshold | None,
 ) -> FoldScore:
     """Return the scores of a blend of these models on a fold that it was not fitted to.
 
     run, data, scores: as for `blend_folds`.
     blend: weights of the models.
-    threshold: a probability of the second class.
+    threshold: a probability of the second class; of more than two classes one per class.
     """
     return _Blending(run, data, scores, [f]).score(f, blend, threshold)
 
@@ -117,7 +119,7 @@ class _Blending:
             }
         return {f: log_odds(p) for f, p in given.items()}
 
-    def fit(self, folds: Sequence[int]) -> tuple[Blend, float | None]:
+    def fit(self, folds: Sequence[int]) -> tuple[Blend, Threshold | None]:
         """Return the blend of some folds, and its threshold."""
         predicted = np.concatenate([self.predicted[f] for f in folds], axis=1)
         codes = np.concatenate([self.codes[f] for f in folds])
@@ -129,7 +131,7 @@ class _Blending:
             return blend, self.problem.fixed_threshold
         p = self._scored(blend, predicted).probabilities
         assert p is not None
-        return blend, self.problem.expected_threshold(p)
+        return blend, self.problem.expected_threshold(codes, p)
 
     def _blend(self, predicted: np.ndarray, codes: np.ndarray, pool: np.ndarray) -> Blend:
         """Return the blend of some of the models."""
@@ -152,13 +154,13 @@ class _Blending:
         log_p = log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1)
         return Scored(z[:, 0] if z.shape[1] == 1 else log_p, np.exp(log_p))
 
-    def score(self, f: int, blend: Blend, threshold: float | None) -> FoldScore:
+    def score(self, f: int, blend: Blend, threshold: Threshold | None) -> FoldScore:
         """Return the scores of the blend on a fold."""
         problem, y, rows = self.problem, self.y[f], self.rows[f]
         scored = self._scored(blend, self.predicted[f])
         if isinstance(problem, Classification):
             assert scored.probabilities is not None
-            predicted = decide(scored.scores, scored.probabilities[:, 1], threshold)
+            predicted = decide(scored.scores, scored.probabilities, threshold)
             scored = scored._replace(predicted=predicted)
         value = problem.measure(self.metric, y, scored)
         found = FoldScore(
@@ -167,7 +169,7 @@ class _Blending:
             setting={},
             others={name: problem.measure(name, y, scored) for name in problem.shown},
             confusion=problem.confusion(y, scored),
-            threshold=None if threshold is None else problem.of_other_side(threshold),
+            threshold=problem.of_other_side(threshold) if isinstance(threshold, float) else None,
             blended=rows,
             predictions=scored.scores if scored.probabilities is None else scored.probabilities,
             has_probabilities=scored.probabilities is not None,
@@ -189,7 +191,7 @@ def _wants_bins(scores: Mapping[int, FoldScore], folds: Sequence[int]) -> bool:
 
 
 def ensemble_row(
-    row: ComparisonRow, blend: Blend, threshold: float | None, rows: Sequence[ComparisonRow]
+    row: ComparisonRow, blend: Blend, threshold: Threshold | None, rows: Sequence[ComparisonRow]
 ) -> ComparisonRow:
     """Return the row of the ensemble with what it consists of.
 
@@ -208,7 +210,8 @@ def ensemble_row(
     return replace(
         row,
         members=sorted(members, key=lambda one: -one.weight),
-        threshold=np.nan if threshold is None else threshold,
+        threshold=threshold if isinstance(threshold, float) else np.nan,
+        class_thresholds=threshold if isinstance(threshold, list) else [],
         rows_per_second=1.0 / seconds,
         predicted_per_second=1.0 / sum(1.0 / rows[k].predicted_per_second for k in blend.members),
     )

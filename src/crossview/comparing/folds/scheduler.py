@@ -30,6 +30,7 @@ from crossview.comparing.folds.work import (
 )
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
+from crossview.labels import Threshold
 from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import in_digits
 
@@ -312,7 +313,7 @@ class FoldComparison:
         self,
         scores: list[FoldScore],
         blend: Blend,
-        threshold: float | None,
+        threshold: Threshold | None,
         rows: list[ComparisonRow],
     ) -> ComparisonRow:
         """Return the row of an ensemble of these rows, by its scores fold by fold."""

@@ -63,7 +63,6 @@ class Chosen:
 
     value: the metric that chooses, on the held-out rows; higher is better.
     order: position among the settings that were tried; the first of equals is chosen.
-    threshold: the best one on the held-out rows.
     held_out: scores of the held-out rows, where they calibrate the learner.
     y, weight: their labels and weights.
     """
@@ -71,7 +70,6 @@ class Chosen:
     setting: dict[str, Any]
     value: float = -math.inf
     order: int = 0
-    threshold: float | None = None
     held_out: Scored | None = None
     y: np.ndarray | None = None
     weight: np.ndarray | None = None
@@ -181,9 +179,10 @@ class Tuner:
         return chosen
 
     def settle(self, chosen: Chosen) -> Chosen:
-        """Return the setting with the threshold and the calibration of all rows that are learned.
+        """Return the setting with the held-out rows of all rows that are learned.
 
-        A share of them is enough to choose a setting, and not for these: scores grow with the rows.
+        They place the threshold and calibrate.  A share of the rows is enough to choose a setting,
+        and not for these: scores grow with the rows.
         """
         whole = self.tuning.learned
         if self.tuning.share == whole:
@@ -305,12 +304,12 @@ class Tuner:
                 )
             model.set_threshold(None).calibrate(together.scores, y, weight)
             together = run.problem.decide(together.scores, model.probabilities(together.scores))
-        threshold, best = run.problem.tune(y, together) if run.problem.tunes else (None, math.nan)
         if chosen_by != run.metric:
             value = signed_score(chosen_by, run.problem.measure(chosen_by, y, together))
         elif value is None:
-            value = best if run.problem.tunes else run.score(y, together)
-        return Chosen(setting, value, order, threshold, together, y, weight)
+            tunes = run.problem.tunes
+            value = run.problem.tune(y, together)[1] if tunes else run.score(y, together)
+        return Chosen(setting, value, order, together, y, weight)
 
     def _calibrates(self, setting: dict[str, Any]) -> bool:
         """Return whether the held-out rows calibrate the learner."""

@@ -44,7 +44,7 @@ class FoldScore:
       validation; higher is better.
     untuned: the metric where a score above 0 decides, if it depends on a threshold that was tuned;
       otherwise NaN.
-    threshold: of the positive class.
+    threshold: of the positive one of two classes.
     confusion: rows of each class predicted as each class.
     passes: passes over the training rows.
     learned: share of the training rows that the model learned from.
@@ -151,7 +151,7 @@ def score_model(
     )
     if problem.judged_by_threshold:
         score.untuned = problem.measure(run.metric, y, scored._replace(predicted=None))
-    if isinstance(problem, Classification) and model.threshold_ is not None:
+    if isinstance(problem, Classification) and isinstance(model.threshold_, float):
         score.threshold = problem.of_other_side(model.threshold_)
     if keep and fold.sampled is not None:
         score.kept = _keep(run, learner, model, fold, chosen, scored)
@@ -210,12 +210,14 @@ def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bo
 
 def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:
     """Calibrate the model unless its pass did, and set its threshold."""
-    if not run.problem.needs_probabilities:
+    if not (isinstance(run.problem, Classification) and run.problem.needs_probabilities):
         return
     if not calibrates_in_pass(run, learner, chosen.setting):
         if chosen.held_out is None:
             raise InputError(f"model {learner.name!r} has no held-out rows to be calibrated by")
         model.calibrate(chosen.held_out.scores, chosen.y, chosen.weight)
-    threshold = chosen.threshold if run.problem.tunes else run.problem.fixed_threshold
+    problem, threshold = run.problem, run.problem.fixed_threshold
+    if problem.tunes and chosen.held_out is not None and chosen.y is not None:
+        threshold = problem.tune(chosen.y, chosen.held_out)[0]
     if threshold is not None:
         model.set_threshold(threshold)

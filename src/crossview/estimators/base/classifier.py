@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.errors import InputError, argument
+from crossview.errors import InputError
 from crossview.estimators.base.calibration import (
     Calibrator,
     out_of_fold_scores,
@@ -27,7 +27,7 @@ from crossview.estimators.targets import (
     row_weights,
 )
 from crossview.estimators.validation import available_if
-from crossview.labels import known_labels
+from crossview.labels import Threshold, decide, known_labels, mean_threshold, read_threshold
 from crossview.portable.scoring import Calibration
 from crossview.views import check_rows
 
@@ -52,7 +52,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     # a subclass may make it a parameter
     calibration = "sigmoid"
-    threshold_: float | None = None
+    threshold_: Threshold | None = None
     # ends the error about a label that is of no class
     _advice_on_new_classes = ""
 
@@ -142,16 +142,17 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             else dict(zip(self.classes_.tolist(), scores, strict=True))
         )
 
-    def set_threshold(self, threshold: float | None) -> Self:
-        """Set the probability of ``classes_[1]`` above which it is predicted.
+    def set_threshold(self, threshold: float | Sequence[float] | None) -> Self:
+        """Set the probability of ``classes_[1]`` above which it is predicted, or one per class.
 
         It is part of the learned state: model files keep it, and `fit` from scratch forgets it.
 
         Parameters
         ----------
-        threshold : float or None
-            In [0, 1]; a higher value predicts ``classes_[1]`` in fewer rows.  None, as after
-            `fit`: a score above 0 predicts it.
+        threshold : float, list of float, or None
+            With two classes in [0, 1]; a higher value predicts ``classes_[1]`` in fewer rows.  With
+            more one per class, above 0 and at most 1: the class is predicted whose probability is
+            the highest multiple of its threshold.  None, as after `fit`: the scores decide.
 
         Returns
         -------
@@ -161,23 +162,14 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         Raises
         ------
         InputError
-            The threshold is no probability, or there are not two classes.
+            It is no probability, or not one per class.
         """
         check_is_fitted(self, "classes_")
-        if threshold is not None:
-            if not 0.0 <= threshold <= 1.0:
-                raise InputError(
-                    f"{argument(threshold=threshold)}; give a probability between 0 and 1"
-                )
-            if len(self.classes_) != 2:
-                raise InputError(
-                    f"a threshold is for two classes, and there are {len(self.classes_)}"
-                )
-        self.threshold_ = None if threshold is None else float(threshold)
+        self.threshold_ = read_threshold(threshold, len(self.classes_))
         return self
 
     @property
-    def threshold_in_use(self) -> float | None:
+    def threshold_in_use(self) -> Threshold | None:
         """The threshold by which `predict` decides now."""
         return self.threshold_
 
@@ -194,14 +186,14 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         y : ndarray of shape (n_samples,)
             Members of ``classes_``.
         """
-        if scores.ndim > 1:
-            return self.classes_[scores.argmax(axis=1)]
+        return self.classes_[self._predicted_codes(scores)]
+
+    def _predicted_codes(self, scores: np.ndarray) -> np.ndarray:
+        """Return the positions of the predicted classes; scores are as for `decide`."""
         if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(scores))
-        if self.threshold_in_use is not None:
-            above = self.probabilities(scores)[:, 1] > self.threshold_in_use
-            return self.classes_[above.astype(np.intp)]
-        return self.classes_[(scores > 0.0).astype(np.intp)]
+            return np.zeros(len(scores), dtype=np.intp)
+        p = None if self.threshold_in_use is None else self.probabilities(scores)
+        return decide(scores, p, self.threshold_in_use)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of the predictions.
@@ -424,10 +416,9 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     def _header_schema(self) -> dict[str, Any]:
         classes = {"dtype": str, "values": [(str, int, float, bool)]}
-        return {**super()._header_schema(), "classes": classes, "threshold": (None, float)}
+        return {**super()._header_schema(), "classes": classes, "threshold": (None, float, [float])}
 
     def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
         header = super()._merged_header(models, shares)
         thresholds: list[Any] = [model.threshold_ for model in models]
-        known = None not in thresholds
-        return {**header, "threshold": float(np.dot(thresholds, shares)) if known else None}
+        return {**header, "threshold": mean_threshold(thresholds, shares)}

@@ -675,8 +675,8 @@ class ViewLearner(BaseEstimator):
         Returns
         -------
         contributions : CSR array of shape (n_samples, n_features)
-            To the score of `decision_function`, with more than two classes to that of the class
-            with the highest score; of a regressor to the prediction.
+            To the score of `decision_function`, with more than two classes to that of the
+            predicted class; of a regressor to the prediction.
 
         Raises
         ------
@@ -695,7 +695,8 @@ class ViewLearner(BaseEstimator):
             end = at + len(found)
             chosen = np.zeros(len(found), dtype=np.intp)
             if found.shape[1] > 1:
-                chosen = self._joint_scores(part).argmax(axis=1)[row[at:end] - positions[0]]
+                predicted = self._predicted_codes(self._joint_scores(part))
+                chosen = predicted[row[at:end] - positions[0]]
             values[at:end] = found[np.arange(len(found)), chosen]
             at = end
         values *= self._score_scale()

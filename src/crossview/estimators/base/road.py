@@ -253,9 +253,12 @@ class ClassifierRoad(Road):
     def answer(self) -> tuple[Any, dict[Any, float]]:
         """Return the class and the probabilities of the row that was taken."""
         p = self.probabilities()
-        if self._threshold is not None:
+        if self._threshold is None:
+            return self._decide(), p
+        if isinstance(self._threshold, float):
             return self.labels[int(p[self.labels[1]] > self._threshold)], p
-        return self._decide(), p
+        parts = [own / t for own, t in zip(p.values(), self._threshold, strict=True)]
+        return self.labels[parts.index(max(parts))], p
 
     def _decide(self) -> Any:
         """Return the class of the row that was scored."""

@@ -19,6 +19,7 @@ from crossview.estimators.stacking import parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 from crossview.estimators.stacking.state import MemoryState
+from crossview.labels import Threshold, mean_threshold, read_threshold
 
 
 @document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
@@ -120,7 +121,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         "memory": ["boolean"],
     }
 
-    stream_threshold_ = cast("float | None", None)  # an annotation would make it a parameter
+    stream_threshold_ = cast("Threshold | None", None)  # an annotation would make it a parameter
     # of the rows that were learned last, in one batch
     _scores_without_memory = cast("np.ndarray | None", None)
 
@@ -142,16 +143,20 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         return MemoryState(state, self._slots.n_columns, self._n_inner_scores())
 
     def set_threshold(
-        self, threshold: float | None, *, stream_threshold: float | None = None
+        self,
+        threshold: float | Sequence[float] | None,
+        *,
+        stream_threshold: float | Sequence[float] | None = None,
     ) -> Self:
-        """Set the probability of ``classes_[1]`` above which it is predicted.
+        """Set the probability of ``classes_[1]`` above which it is predicted, or one per class.
 
         Parameters
         ----------
-        threshold : float or None
-            In [0, 1]; a higher value predicts ``classes_[1]`` in fewer rows.  None, as after
-            `fit`: a score above 0 predicts it.
-        stream_threshold : float, default=None
+        threshold : float, list of float, or None
+            With two classes in [0, 1]; a higher value predicts ``classes_[1]`` in fewer rows.  With
+            more one per class, above 0 and at most 1: the class is predicted whose probability is
+            the highest multiple of its threshold.  None, as after `fit`: the scores decide.
+        stream_threshold : float or list of float, default=None
             That of rows which follow the stream, see `follow_stream`: with ``memory`` their
             probabilities are farther from the frequencies of the classes.  None: ``threshold``.
 
@@ -163,21 +168,17 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         Raises
         ------
         InputError
-            A threshold is no probability, or there are not two classes.
+            A threshold is no probability, or not one per class.
         """
-        both = threshold, threshold if stream_threshold is None else stream_threshold
-        before = self.threshold_
-        super().set_threshold(both[1])
-        try:
-            super().set_threshold(both[0])
-        except InputError:
-            self.threshold_ = before
-            raise
-        self.stream_threshold_ = None if both[1] is None else float(both[1])
+        check_is_fitted(self, "classes_")
+        given = threshold if stream_threshold is None else stream_threshold
+        of_stream = read_threshold(given, len(self.classes_))
+        super().set_threshold(threshold)
+        self.stream_threshold_ = of_stream
         return self
 
     @property
-    def threshold_in_use(self) -> float | None:
+    def threshold_in_use(self) -> Threshold | None:
         """The threshold by which `predict` decides now."""
         return self.stream_threshold_ if self._follows else self.threshold_
 
@@ -249,13 +250,12 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         self.set_threshold(header["threshold"], stream_threshold=header["stream_threshold"])
 
     def _header_schema(self) -> dict[str, Any]:
-        return {**super()._header_schema(), "stream_threshold": (None, float)}
+        return {**super()._header_schema(), "stream_threshold": (None, float, [float])}
 
     def _merged_header(self, models: Sequence[Any], shares: Sequence[float]) -> dict[str, Any]:
         header = super()._merged_header(models, shares)
         thresholds: list[Any] = [model.stream_threshold_ for model in models]
-        known = None not in thresholds
-        return {**header, "stream_threshold": float(np.dot(thresholds, shares)) if known else None}
+        return {**header, "stream_threshold": mean_threshold(thresholds, shares)}
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_classifiers(self.layout_, len(self.classes_))

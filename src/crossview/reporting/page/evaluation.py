@@ -28,7 +28,7 @@ from crossview.reporting.page.sections import (
 )
 from crossview.reporting.page.training import model_section
 from crossview.reporting.tables import table_of_classes
-from crossview.scoring.results import metric_words
+from crossview.scoring.results import metric_words, thresholds_in_words
 
 # classes that are shown beside the metrics; more in the section of the predictions only
 MOST_CLASSES_BESIDE = 10
@@ -153,7 +153,7 @@ def _settings(e: Evaluation) -> dict[str, Any]:
         "label": e.label,
         "metric": e.metric,
         "positive class": e.positive,
-        "threshold": e.threshold,
+        "threshold": thresholds_in_words(e.threshold, e.classes),
         "loss": e.loss,
     }
     if e.trained is not None:

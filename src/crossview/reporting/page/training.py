@@ -21,7 +21,7 @@ from crossview.reporting.page.sections import (
 )
 from crossview.reporting.tables import duration
 from crossview.saving.pipelines import steps
-from crossview.scoring.results import in_digits
+from crossview.scoring.results import in_digits, thresholds_in_words
 from crossview.scoring.trained import Trained
 
 
@@ -98,7 +98,7 @@ def _settings(t: Trained) -> dict[str, Any]:
         "task": t.task,
         "label": t.label,
         "positive class": t.positive,
-        "threshold": t.threshold,
+        "threshold": thresholds_in_words(t.threshold, t.classes),
         "seed": t.seed,
     }
     return {name: value for name, value in shown.items() if value is not None}

@@ -5,17 +5,17 @@ returns depends on its kind: see `decision` for metrics of the predicted classes
 those of the order of the scores, `probability` for those of the probabilities, and `error` for
 those of predicted numbers.  `measure` applies a metric to rows in memory; `Tally` and `ErrorTally`
 apply it to a stream, and `BlockTally` to a stream without each block of its rows.  `threshold`
-places the threshold of two classes for a decision.
+places the thresholds of classes for a decision.
 
 Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and scores as
 `decision_function` gives them.  Where a number is predicted, the numbers and their predictions
 take their places.
 """
 
+from crossview.labels import decide
 from crossview.scoring.metrics.blocks import BlockTally
 from crossview.scoring.metrics.measure import (
     confusion_matrix,
-    decide,
     error_of_shares,
     hinge_losses,
     is_bounded,
@@ -26,14 +26,21 @@ from crossview.scoring.metrics.measure import (
     values_of_confusions,
 )
 from crossview.scoring.metrics.tally import ErrorTally, Tally
-from crossview.scoring.metrics.threshold import RunningThreshold, best_threshold
+from crossview.scoring.metrics.threshold import (
+    RunningThreshold,
+    RunningThresholds,
+    best_threshold,
+    best_thresholds,
+)
 
 __all__ = [
     "BlockTally",
     "ErrorTally",
     "RunningThreshold",
+    "RunningThresholds",
     "Tally",
     "best_threshold",
+    "best_thresholds",
     "confusion_matrix",
     "decide",
     "error_of_shares",

@@ -10,11 +10,8 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.errors import InputError
-from crossview.scoring.metrics.measure import (
-    decide,
-    mean_of_defined,
-    values_of_confusions,
-)
+from crossview.labels import decide
+from crossview.scoring.metrics.measure import mean_of_defined, values_of_confusions
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 # a full stream has 32 to 64: enough for Student's t, and long enough for errors that follow

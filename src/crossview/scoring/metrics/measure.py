@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.metrics import METRICS, check_metric, metric_of, parse_metric
+from crossview.labels import decide
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 
@@ -28,21 +29,6 @@ def signed_score(name: str, value: float) -> float:
 def is_bounded(name: str) -> bool:
     """Return whether the metric lies between 0 and 1, and a difference in it means the same."""
     return metric_of(name).kind in ("decision", "order") and metric_of(name).higher_is_better
-
-
-def decide(
-    scores: np.ndarray, probabilities: np.ndarray | None = None, threshold: float | None = None
-) -> np.ndarray:
-    """Return the codes of the predicted classes, as every learner predicts.
-
-    With two classes a score above 0 is class 1, and 0 is not, unless there is a threshold: then a
-    probability of class 1 above it.  Of scores of shape (n_samples, n_classes) the highest decides.
-    """
-    if scores.ndim > 1:
-        return scores.argmax(axis=1)
-    if threshold is None or probabilities is None:
-        return (scores > 0.0).astype(np.intp)
-    return (probabilities > threshold).astype(np.intp)
 
 
 def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -10,10 +10,10 @@ import numpy as np
 
 from crossview.catalog.metrics import METRICS, check_metric, metric_names, metric_of
 from crossview.errors import InputError
+from crossview.labels import decide
 from crossview.saving.schema import MAX_COUNT, Array, check_state
 from crossview.scoring.metrics.measure import (
     confusion_matrix,
-    decide,
     hinge_losses,
     mean_of_defined,
     running_sum,
@@ -83,10 +83,14 @@ class Resumable:
             setattr(self, name, None if name in unknown else _like(like, state[name]))
 
 
+def _is_histogram(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.size > LONG and value.dtype.kind == "i"
+
+
 def _as_array(value: Any) -> np.ndarray:
     if value is None:
         return np.empty(0)
-    if isinstance(value, np.ndarray) and value.size > LONG:
+    if _is_histogram(value):
         places = np.flatnonzero(value)
         return np.stack([places, value.reshape(-1)[places]])
     values = list(value.values()) if isinstance(value, dict) else value
@@ -94,7 +98,7 @@ def _as_array(value: Any) -> np.ndarray:
 
 
 def _like(value: Any, array: np.ndarray) -> Any:
-    if isinstance(value, np.ndarray) and value.size > LONG:
+    if _is_histogram(value):
         places, counts = array
         whole = np.zeros(value.size, dtype=value.dtype)
         whole[places] = counts
@@ -103,7 +107,7 @@ def _like(value: Any, array: np.ndarray) -> Any:
         return array.copy()
     if isinstance(value, dict):
         return dict(zip(value, array.tolist(), strict=True))
-    return array.item()
+    return array.item() if array.size == 1 else array.tolist()
 
 
 # of the histograms of the scores

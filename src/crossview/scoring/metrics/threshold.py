@@ -1,8 +1,12 @@
-"""The threshold of two classes: the probability above which the second of them is predicted.
+"""Thresholds: which probability predicts a class.
 
-It is placed where a metric of the predicted classes is best on rows that were not learned.  Rows
-with equal probabilities are predicted alike, so with m distinct probabilities there are m + 1 ways
-to predict; all are tried, from the counts of both classes below each threshold.
+Of two classes the second is predicted above a threshold t, placed where a metric of the predicted
+classes is best on rows that were not learned.  Rows with equal probabilities are predicted alike,
+so with m distinct probabilities there are m + 1 ways to predict; all are tried, from the counts of
+both classes below each threshold.
+
+Of more classes each has a threshold t_c, and argmax_c p_c / t_c is predicted; of two that is the
+same with 1 - t and t.  They are found one after the other, on a grid of log t_c.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
+from crossview.labels import decide
 from crossview.saving.schema import Array
 from crossview.scoring.metrics.measure import (
-    decide,
+    confusion_matrix,
     value_of_confusion,
     values_of_confusions,
 )
@@ -25,8 +30,20 @@ from crossview.scoring.metrics.tally import COUNT, Resumable, counts_of_shape
 BINS = 1 << 12
 # rows that are counted one by one, which for more is slower than a histogram of them
 FEW = 256
+# least probability of a class
+TINY = 1e-12
 # two values that differ by less are equal
 ROUNDING = 1e-12
+# log t of a class, and how often all classes are gone through
+GRID, ROUNDS = np.linspace(-3.0, 3.0, 61), 5
+# a gain of less is none
+LEAST_GAIN = 1e-4
+# rows of which a stream keeps the probabilities of more than two classes
+MOST_KEPT = 4096
+# least gain for labels that thresholds of several classes must have
+WORTH = 0.01
+# with more classes each has too few rows for a threshold of its own
+MOST_CLASSES = 30
 # a threshold is placed again once the rows have grown by this factor
 GROWTH_NUMERATOR, GROWTH_DENOMINATOR = 21, 20
 
@@ -79,6 +96,73 @@ def _best(
     equals = np.flatnonzero(values >= highest - ROUNDING * max(1.0, abs(highest)))
     best = equals[np.abs(thresholds[equals] - 0.5).argmin()]
     return float(thresholds[best]), value_of_confusion(name, confusion[best], positive)
+
+
+def best_thresholds(
+    name: str,
+    codes: np.ndarray | None,
+    probabilities: np.ndarray,
+    by_score: np.ndarray | None = None,
+) -> list[float] | None:
+    """Return the threshold of each class that is best for a metric of the predicted classes.
+
+    Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
+    taken to be right: one threshold per class fits the noise of the classes of few rows.  With
+    codes, they are equal unless others gain more than a point, and than 0.5 / √n_samples, for
+    these classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there
+    are more than 30 classes, too.  There are none unless they gain as much over ``by_score``, the
+    codes of the highest scores.  Precision and recall have trivial optima, so theirs are of f1.
+
+    >>> import numpy as np
+    >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
+    >>> (p / best_thresholds("f1", None, p)).argmax(axis=1)[:3].tolist()
+    [0, 1, 2]
+    """
+    n, K = probabilities.shape
+    placed_for = metric_of(name).threshold_for or name
+    sign = 1.0 if metric_of(placed_for).higher_is_better else -1.0
+    log_p, d = np.log(np.maximum(probabilities, TINY)), np.zeros(K)  # d: -log t
+
+    def values(confusion: np.ndarray) -> np.ndarray:
+        return sign * values_of_confusions(placed_for, confusion, 1)
+
+    best = -np.inf
+    for _ in range(ROUNDS if K <= MOST_CLASSES else 0):
+        before = best
+        for c in range(K):
+            moved = log_p + d
+            moved[:, c] = -np.inf
+            other = moved.argmax(axis=1)
+            # of the grid, from where on the row is predicted as class c
+            lead = moved[np.arange(n), other] - log_p[:, c]
+            start = np.searchsorted(GRID, lead, side="right")
+            cells = start * K + other
+            size = (len(GRID) + 1) * K
+            lost = [np.bincount(cells, column, size) for column in probabilities.T]
+            by_start = np.stack(lost).reshape(K, len(GRID) + 1, K).transpose(1, 0, 2)
+            gone = by_start.cumsum(axis=0)[:-1]  # rows that class c has at each place of the grid
+            confusion = by_start.sum(axis=0) - gone
+            confusion[:, :, c] += gone.sum(axis=2)
+            found = values(confusion)
+            here = int(np.abs(GRID - d[c]).argmin())
+            best = max(best, found[here])
+            if found.max() > best + LEAST_GAIN:
+                d[c], best = GRID[found.argmax()], found.max()
+        if best <= before + LEAST_GAIN:
+            break
+    t, equal = np.exp(-d) / np.exp(-d).sum(), np.full(K, 1.0 / K)
+    if codes is not None:
+        said = [(probabilities / own).argmax(axis=1) for own in (equal, t)]
+        said += [] if by_score is None else [by_score]
+        of_equal, of_t, *of_scores = (
+            sign * value_of_confusion(placed_for, confusion_matrix(codes, one, K), 1)
+            for one in said
+        )
+        worth = max(WORTH, 0.5 * n**-0.5)  # of few rows a gain is noise
+        t, of_t = (t, of_t) if of_t > of_equal + worth else (equal, of_equal)
+        if any(of_t <= value + worth for value in of_scores):
+            return None
+    return list(t.tolist())
 
 
 class RunningThreshold(Resumable):
@@ -134,7 +218,10 @@ class RunningThreshold(Resumable):
         done = 0
         while done < len(codes):
             part = slice(done, done + self._next_position - self.n_rows)
-            predicted[part] = decide(scores[part], probabilities[part], self.threshold)
+            above = scores[part] > 0.0
+            if self.threshold is not None:
+                above = probabilities[part] > self.threshold
+            predicted[part] = above
             self._count(cells[part])
             self.n_rows += len(codes[part])
             done = part.stop
@@ -180,6 +267,96 @@ class RunningThreshold(Resumable):
         total = RunningThreshold(self.name, positive=self.positive)
         total.counts = self.counts + other.counts
         total.n_rows = self.n_rows + other.n_rows
+        total.place()
+        return total
+
+
+class RunningThresholds(Resumable):
+    """The thresholds of more than two classes by the rows so far, as `RunningThreshold`.
+
+    Of rows 0, s, 2 s, ... probabilities and class are kept, at most 4,096; s doubles when that
+    many are there.  The thresholds are placed again when the rows have doubled.
+
+    >>> import numpy as np
+    >>> running = RunningThresholds("f1", 3)
+    >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
+    >>> running.decide(np.tile([0, 1, 2], 5), np.log(p), p).tolist()[-3:]
+    [0, 1, 2]
+    """
+
+    OPTIONAL = ("threshold",)
+
+    def __init__(self, name: str, n_classes: int) -> None:
+        self.name, self.n_classes = name, n_classes
+        self.kept = np.empty((0, n_classes + 2))  # probabilities, and codes: by score, and true
+        self.n_rows, self.step = 0, 1
+        self.threshold: list[float] | None = None
+        self._next_position = 1
+
+    def _state_schema(self) -> dict[str, Array]:
+        K = self.n_classes
+        return {
+            "kept": Array(
+                "f8", ("kept", K + 2), low=[0.0] * (K + 2), high=[1.0] * K + 2 * [K - 1.0]
+            ),
+            "n_rows": COUNT,
+            "step": Array("i8", (1,), 1, np.iinfo(np.int64).max),
+            "threshold": Array("f8", (K,), 0.0, 1.0),
+            "_next_position": Array("i8", (1,), 1, np.iinfo(np.int64).max),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` of an equal object returned."""
+        super().set_state(state)
+        is_code = self.kept[:, -2:] == np.floor(self.kept[:, -2:])
+        if len(self.kept) != -(-self.n_rows // self.step) or not is_code.all():
+            raise InputError("the rows that were kept for the thresholds are others")
+        if self._next_position <= self.n_rows:
+            raise InputError("the threshold of the counts was not placed where it must have been")
+
+    def decide(
+        self, codes: np.ndarray, scores: np.ndarray, probabilities: np.ndarray
+    ) -> np.ndarray:
+        """Return the predicted class of each row by the rows before it, and count the rows.
+
+        Scores and probabilities, (n_samples, n_classes), are those before the row was learned.
+        """
+        predicted, done = np.empty(len(codes), dtype=np.intp), 0
+        rows = np.column_stack([probabilities, decide(scores), codes])
+        while done < len(codes):
+            part = slice(done, done + self._next_position - self.n_rows)
+            predicted[part] = decide(scores[part], probabilities[part], self.threshold)
+            self._keep(rows[part])
+            done = part.stop
+            if self.n_rows == self._next_position:
+                self.place()
+        return predicted
+
+    def _keep(self, rows: np.ndarray) -> None:
+        """Keep some of the next rows."""
+        at = np.arange(self.n_rows, self.n_rows + len(rows))
+        self.n_rows += len(rows)
+        self.kept = np.concatenate([self.kept, rows[at % self.step == 0]])
+        while len(self.kept) > MOST_KEPT:
+            self.kept, self.step = self.kept[::2], 2 * self.step
+
+    def place(self) -> list[float] | None:
+        """Place the thresholds by the rows so far, and return them; None with a single class."""
+        self._next_position = max(self.n_rows + 1, 2 * self.n_rows)
+        by_score, codes = self.kept[:, -2:].T.astype(np.intp)
+        if len(np.unique(codes)) > 1:
+            self.threshold = best_thresholds(self.name, codes, self.kept[:, :-2], by_score)
+        return self.threshold
+
+    def __add__(self, other: RunningThresholds) -> RunningThresholds:
+        if (self.name, self.n_classes) != (other.name, other.n_classes):
+            raise InputError("two thresholds for different metrics or classes do not add up")
+        total = RunningThresholds(self.name, self.n_classes)
+        total.step = max(self.step, other.step)
+        parts = [one.kept[:: total.step // one.step] for one in (self, other)]
+        total.kept, total.n_rows = np.concatenate(parts), self.n_rows + other.n_rows
+        while len(total.kept) > MOST_KEPT:
+            total.kept, total.step = total.kept[::2], 2 * total.step
         total.place()
         return total
 
