@@ -191,7 +191,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
         ({"cv": 1}, "cv=1; give 2 folds or more"),
         ({"y": ["a"] * 300}, "row 0: 'a' is not a number to predict"),
         ({"y": [1.0, np.inf] * 150}, "row 1: inf is not a number to predict"),
-        ({"y": np.ones((300, 2))}, "y has 2 dimensions; give one number per row"),
+        ({"y": np.ones((300, 2))}, "y= is a ndarray of 2 dimensions; give a name or one value per"),
         ({"y": [1.0]}, "1 labels for 300 rows"),
     ],
 )

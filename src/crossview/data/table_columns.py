@@ -21,7 +21,7 @@ from crossview.data.encoding.view_columns import (
     split_form,
 )
 from crossview.data.source import Source
-from crossview.errors import InputError, argument, closest_names
+from crossview.errors import InputError, argument, check_kind, closest_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -189,6 +189,7 @@ class ColumnsOfModel(NamedTuple):
 
 def check_missing_columns(missing_columns: str) -> None:
     """Raise an error for what is no way to take a missing column."""
+    check_kind("a name", missing_columns=missing_columns)
     if missing_columns not in ("error", "null"):
         raise InputError(f"{argument(missing_columns=missing_columns)}; give error or null")
 

@@ -15,7 +15,7 @@ from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.hashing import bytes_of, hash_strings
 from crossview.data.source import input_files
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, check_kind
 from crossview.exporting.checking import (
     Difference,
     answers,
@@ -146,6 +146,10 @@ def export(
     >>> tumors["predict"](row), exported.difference.largest < 1e-9
     ('malignant', True)
     """
+    check_kind("a path", path=path)
+    check_kind("a name or None", label=label, dialect=dialect, table=table)
+    check_kind("True or False", prune=prune)
+    check_kind("a list of names", keep=keep)
     target = target_of(path)
     options = _options(target, {"dialect": dialect, "table": table, "keep": keep})
     if categories is not None and target.answers is None:
