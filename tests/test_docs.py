@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shlex
 import warnings
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
 
 import crossview
+from command_line import run
 from crossview import datasets
+from shared_data import folder as shared
 
 ROOT = Path(__file__).parents[1]
 MODULES = ["crossview"] + [
@@ -171,3 +174,19 @@ def test_every_name_in_the_glossary_is_in_the_code():
     source = "\n".join(p.read_text() for p in (ROOT / "src" / "crossview").rglob("*.py"))
     known = set(re.findall(r"\w+", source))
     assert not names - known
+
+
+def test_the_commands_on_later_rows_print_what_the_guide_says(tmp_path, monkeypatch, capsys):
+    """After the command of docs/guide/numbers.md that makes their table."""
+    monkeypatch.setenv("CROSSVIEW_DATA", str(shared("movielens_100k").parent))
+    monkeypatch.chdir(tmp_path)
+    first = blocks("docs/guide/numbers.md", "console")[0].splitlines()[0]
+    (later,) = blocks("docs/guide/later-rows.md", "console")
+    lines = later.replace("\\\n", " ").splitlines()
+    for command in [first, *(line for line in lines if line.startswith("$ "))]:
+        name, *argv = shlex.split(command.removeprefix("$ "))
+        assert name == "crossview"
+        status, out, err = run(capsys, *argv)
+        assert status == 0, err
+    said = [line for line in lines if not line.startswith("$ ")]
+    assert " ".join(out).split() == " ".join(said).split()

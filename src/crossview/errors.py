@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -170,17 +171,31 @@ def cannot_import(what: str, package: str, error: ImportError) -> InputError:
     return InputError(f"{what} needs {package}, which is there and cannot be loaded ({error})")
 
 
+def _is_series(value: Any) -> bool:
+    """Return whether a value is a list, an array of one dimension or the like."""
+    is_one = isinstance(value, Iterable) and getattr(value, "ndim", 1) == 1
+    return is_one and not isinstance(value, Mapping | bytes)
+
+
 # kinds of arguments, as a message names them
 _KINDS: dict[str, Callable[[Any], bool]] = {
     "a whole number": lambda one: isinstance(one, Integral) and not isinstance(one, bool),
     "a number": lambda one: isinstance(one, Real) and not isinstance(one, bool),
-    "a list of names": lambda one: isinstance(one, Iterable) and not isinstance(one, str),
+    "a list of names": lambda one: _is_series(one) and not isinstance(one, str),
     "a mapping of names": lambda one: isinstance(one, Mapping),
+    "a name": lambda one: isinstance(one, str),
+    "a path": lambda one: isinstance(one, str | os.PathLike),
+    "one value per row": lambda one: _is_series(one) and not isinstance(one, str),
+    "True": lambda one: type(one).__name__ in ("bool", "bool_"),
+    "None": lambda one: one is None,
 }
+_KINDS["False"] = _KINDS["True"]
 
 
 def check_kind(kind: str, **given: Any) -> None:
     """Raise an error for an argument that is not of a kind, such as "a number or None".
+
+    Kinds are those of `_KINDS` and names of classes, such as "a path or a Checkpoint".
 
     >>> from crossview.errors import check_kind
     >>> check_kind("a whole number", cv=3, repeats="2")
@@ -188,16 +203,22 @@ def check_kind(kind: str, **given: Any) -> None:
     ...
     crossview.errors.InputError: repeats= is a str; give a whole number
     """
-    of_value = _KINDS[kind.removesuffix(" or None")]
     for name, value in given.items():
-        if not of_value(value) and not (value is None and kind.endswith(" or None")):
+        if not any(_is_of_kind(value, one) for one in kind.split(" or ")):
             raise InputError(f"{argument(name)} is {type_of(value)}; give {kind}")
+
+
+def _is_of_kind(value: Any, kind: str) -> bool:
+    if kind in _KINDS:
+        return _KINDS[kind](value)
+    return kind.partition(" ")[2] in (own.__name__ for own in type(value).__mro__)
 
 
 def type_of(value: Any) -> str:
     """Return the type of a value with its article: an int, a Pipeline."""
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+    shape = f" of {n} dimensions" if (n := getattr(value, "ndim", 1)) != 1 else ""
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}{shape}"
 
 
 def some_names(names: Sequence[Any], most: int = 20) -> str:

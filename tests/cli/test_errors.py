@@ -132,6 +132,10 @@ NAN = "NaN is not a missing value: write null (fill_nan(None) in polars), or an 
         ([*BC, "--model", "pa:squared", "--view", "a"], "--view 'a'"),
         ([*BC, "--model", "pa:squared", "--view", "a=mean__*", "--view", "b=nope"], "'nope'"),
         ([*BC, "--model", "pa:squared", "--view", "a=mean__*,diagnosis"], "names the label column"),
+        (
+            ["compare", "names.csv", "--label", "l", "--groups", "a__x", "--view", "a=a__x,b__y"],
+            "column 'a__x': view 'a' names it, and a column of groups, times or weights is in no",
+        ),
         ([*BC[:-1], "out", "--model", "pa:squared"], "out: is a folder"),
         ([*BC[:-1], "no/x.st", "--model", "pa:squared"], "there is no folder 'no'"),
         (["predict", "bc.parquet", "bc.parquet", "-o", "out/p.csv"], "bc.parquet: is not a model"),

@@ -78,6 +78,14 @@ def test_rows_of_a_user_are_not_learned_and_scored_where_they_are_alike():
     assert [line for line in described if line.startswith("user_id: random")] == answer.split_lines
 
 
+@pytest.mark.parametrize("said", ["groups", "time", "weight"])
+@pytest.mark.parametrize("named", ["user_id", "user_i?"])
+def test_a_column_of_groups_times_or_weights_is_named_by_no_view(said, named):
+    table = pd.DataFrame({"user_id": [1.0, 2.0], "age": [0.0, 1.0], "y": [0, 1]})
+    with pytest.raises(InputError, match="column 'user_id': view 'a' names it, and a column of gr"):
+        compare(table, "y", views={"a": [named, "age"]}, **{said: "user_id"})
+
+
 def test_a_column_of_groups_leaves_the_views():
     table = make_users().rename(columns={"user_id": "profile__user"})
     answer = small(table, "bought", views=VIEWS)

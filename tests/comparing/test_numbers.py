@@ -14,6 +14,7 @@ from crossview import (
     InputError,
     MultiView,
     Scoring,
+    compare,
     open_table,
 )
 from crossview.baselines import baselines
@@ -191,7 +192,7 @@ def test_numbers_in_stream_order_by_hand(metric, monkeypatch):
         ({"cv": 1}, "cv=1; give 2 folds or more"),
         ({"y": ["a"] * 300}, "row 0: 'a' is not a number to predict"),
         ({"y": [1.0, np.inf] * 150}, "row 1: inf is not a number to predict"),
-        ({"y": np.ones((300, 2))}, "y has 2 dimensions; give one number per row"),
+        ({"y": np.ones((300, 2))}, "y= is a ndarray of 2 dimensions; give a name or one value per"),
         ({"y": [1.0]}, "1 labels for 300 rows"),
     ],
 )
@@ -247,3 +248,16 @@ def test_a_missing_view_of_a_linear_model_adds_nothing():
     X = MultiView({name: X[name] for name in X.keys()}, present=present)  # noqa: SIM118
     answer = thorough(X, y, task="regression", cv=2, grid=OF_MACHINES)
     assert all(math.isfinite(row.value) for row in answer.rows)
+
+
+@pytest.mark.parametrize(("last", "scale"), [(5.0, "log"), (0.0, "log1p"), (-1.0, None)])
+def test_a_stream_tries_the_logarithm_of_skewed_targets_if_all_have_one(last, scale):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1500, 2)), columns=["a__x", "b__x"])
+    y = np.append(np.exp(X.sum(axis=1) + 0.1 * rng.normal(size=1500))[:-1], last)
+    for given in ((X, y), (X.assign(y=y), "y")):
+        options = {"progressive": True, "in_order": True, "models": ["linear"]}
+        answer = compare(*given, task="regression", **options)
+        assert answer.rows[0].setting.get("target_scale") == scale
+    none = compare(X, y, task="regression", grid={"target_scale": []}, **options)
+    assert "target_scale" not in none.rows[0].setting

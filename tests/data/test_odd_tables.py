@@ -240,7 +240,7 @@ def test_codes_of_one_byte_leave_room_for_a_missing_value(column):
 @pytest.mark.parametrize("X", [{"a": ids([1, 2]), "b": ids([3, 4])}, ids([1, 2])])
 def test_labels_are_no_table(X):
     y = pd.DataFrame({"id": ["u", "v"], "y": ["p", "q"]})
-    with pytest.raises(InputError, match="y has 2 dimensions; give one label per row"):
+    with pytest.raises(InputError, match="y= is a DataFrame of 2 dimensions; give a name or one"):
         train(X, y, on="id" if isinstance(X, dict) else None)
 
 

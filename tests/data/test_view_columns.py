@@ -12,6 +12,8 @@ from crossview import (
     ViewEncoder,
 )
 from crossview.data.encoding.view_columns import columns_of_views, suggested_views
+from crossview.data.source import open_source
+from crossview.data.table_columns import predictors
 from crossview.errors import InputError
 
 PREFIXED = ["user__age", "ad__size", "user__income"]
@@ -73,3 +75,9 @@ def test_fit_says_which_columns_without_a_prefix_are_not_used(model):
     assert model.layout_.names == ("user", "ad")
     model.set_params(views={"all": ["user__age", "hour"]}).fit(X, y)  # who names them is not told
     assert model.layout_.names == ("all",)
+
+
+def test_views_of_a_table_with_labels_may_be_slices():
+    table = table_of(["x", "y", "z"])
+    others = predictors(open_source(table.assign(label=0)), "label", {"a": slice(0, 2)})
+    assert others.column_names == ["x", "y", "z"]

@@ -349,13 +349,15 @@ def test_a_query_of_too_many_columns_says_what_helps(tmp_path, bins):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_empty_category_is_missing_in_onnx_and_the_command_says_so(tmp_path, capsys):
+def test_the_empty_category_is_missing_in_onnx_and_the_answer_says_so(tmp_path, capsys):
     table = pa.table({"v__c": ["", "a", "b"] * 20, "y": ["yes", "no", "no"] * 20})
     pa.parquet.write_table(table, tmp_path / "t.parquet")
     crossview.save(train(table, "y", model="perceptron").fitted, tmp_path / "m.safetensors")
     words = ["export", tmp_path / "m.safetensors", "--rows", tmp_path / "t.parquet"]
     status, _, err = run(capsys, *words, "-o", tmp_path / "m.onnx")
     assert (status, "are '' (missing in ONNX), new, or" in err[-1]) == (0, True)
+    exported = export(tmp_path / "m.safetensors", tmp_path / "m.onnx", rows=table)
+    assert "missing in ONNX), new, or in a slot that another one had first; cat" in str(exported)
     status, _, err = run(capsys, *words, "-o", tmp_path / "m.sql")
     assert "scores as the model to within" in err[-1]
 

@@ -178,7 +178,11 @@ def test_a_replay_says_that_a_challenger_has_learned_the_log(files, capsys):
     (own,) = replay(files / "d", challengers=[files / "of-e.safetensors"]).challengers
     assert own["learned"] == 0.0
     (own,) = replay(files / "d", challengers=[files / "same.safetensors"]).challengers
-    assert own["learned"] is None
+    assert (own["learned"], own["labels_served"]) == (None, 0)
+    again = files / "again.safetensors"  # of no training
+    run(capsys, "replay", files / "d", "-o", again)
+    _, _, err = run(capsys, "replay", files / "d", "--challenger", again)
+    assert "again: it has learned 150 labels from a server; if they are those of this" in err[-1]
 
 
 def test_challengers_that_cannot_join_are_refused(files):

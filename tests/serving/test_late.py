@@ -173,7 +173,10 @@ def test_a_model_begins_with_its_first_labels(tmp_path):
             "/learn", [{"row": r, "label": y} for r, y in zip(rows[:10], labels, strict=False)]
         )
         server.learned()
-        assert "another kind" in server.post("/learn", {"row": rows[0], "label": 7}, 422)["error"]
+        for wrong, sent in ((7, "7"), (True, "true")):
+            said = server.post("/learn", {"row": rows[0], "label": wrong}, 422)["error"]
+            assert said.startswith(f"{sent} is of another kind than the labels before, such as ")
+            assert said.endswith(": give text in quotes")
         assert server.learned()["classes"] == []
     with serving(tmp_path) as server:  # nothing is lost by a restart
         sent = [{"row": r, "label": y} for r, y in zip(rows[10:], labels[10:], strict=True)]
@@ -315,7 +318,8 @@ def test_numbers_from_nothing(tmp_path):
         assert server.learned()["squared_error"] is not None
         for wrong in ("12,5", "12.5", True):
             said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
-            assert said == f"{wrong!r} is not a number: give one without quotes, such as 31.5"
+            sent = "true" if wrong is True else repr(wrong)
+            assert said == f"{sent} is not a number: give one without quotes, such as 31.5"
         for wrong in (1e300, -(10**400)):
             said = server.post("/learn", {"row": {}, "label": wrong}, 422)["error"]
             assert "is too large: give a number up to 1e+75" in said

@@ -135,6 +135,19 @@ def test_what_is_wrong_with_a_cell_is_said_to_who_sends_json(tmp_path, row, colu
             assert words in answer["error"]
 
 
+def test_a_name_that_comes_twice_in_a_row_is_refused(server):
+    kind = {"content-type": "application/json"}
+    for row, name in (
+        ('{"user": {"city": "Oslo", "city": "Rome"}}', "city"),
+        ('{"user": {}, "page": {}, "user": {}}', "user"),
+        ('{"user": {"city": "a:b"}}', None),
+    ):
+        body = f'{{"row": {row}}}'
+        answer = server.http.post("/predict", content=body, headers=kind)
+        assert answer.status_code == (200 if name is None else 422)
+        assert name is None or f"the name {name!r} comes twice" in answer.json()["error"]
+
+
 @UNUSED
 def test_names_of_which_the_model_has_no_column_are_in_the_answer(server):
     right = {"user": {"city": "Oslo"}, "page": None}

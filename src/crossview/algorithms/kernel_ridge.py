@@ -33,12 +33,36 @@ WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)
 FACTORS = (0.0, 0.1, 1.0 / 3.0, 3.0, 10.0)
 # times that each view is tried, and by what part the error has to fall
 ROUNDS, ENOUGH = 2, 0.02
+# share of the numbers of a column that are beyond each quantile, and how far an outlier is
+AT_THE_ENDS, FAR = 0.01, 30.0
 # directions of the landmarks that are shorter, by the longest, are rounding
 SMALLEST = 1e-7
 # squared distances that are shorter, by the longest, are those of equal rows
 EQUAL_ROWS = 1e-12
 # 1 - l_i of a row that no other one is like
 LEAST_REST = 1e-6
+
+
+def without_outliers(x: np.ndarray, known: np.ndarray) -> np.ndarray | None:
+    """Return numbers of which those far from nearly all others are moved near to them.
+
+    A Gaussian kernel sees differences by the spread of a column, so one number that is far off
+    would make all others the same.  A number is far if it is `FAR` times the distance of two
+    quantiles, which no end of a sample is, beyond them; it is moved to one distance.
+
+    x, known (n,): numbers, and whether each one counts.
+    Returns near (n,): None: no number is far, or nearly all are the same.
+    """
+    counted = x[known]
+    if len(counted) < 3:
+        return None
+    low = float(np.quantile(counted, AT_THE_ENDS, method="higher"))
+    high = float(np.quantile(counted, 1.0 - AT_THE_ENDS, method="lower"))
+    apart = high - low
+    beyond = max(low - float(counted.min()), float(counted.max()) - high)
+    if not beyond > FAR * apart > 0.0:
+        return None
+    return np.clip(x, low - apart, high + apart)
 
 
 def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:

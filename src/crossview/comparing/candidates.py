@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -186,22 +186,36 @@ def check_grid(grid: Mapping[str, Any], learners: Sequence[Learner]) -> None:
 def with_target_scale(
     learners: Sequence[Learner], y: np.ndarray, grid: Mapping[str, Any]
 ) -> list[Learner]:
-    """Return the learners, with the scales of the target that they try.
+    """Return the learners, with the scales of the target that they try; ``y`` are the labels."""
+    if "target_scale" in grid:
+        return list(learners)
+    scales = target_scales(y, grid)
+    found = []
+    for one in learners:
+        refined = {name: values for name, values in one.refined.items() if name != "target_scale"}
+        if scales and "target_scale" in one.refined:
+            refined = {"target_scale": scales, **refined}
+        found.append(replace(one, refined=refined))
+    return found
+
+
+def target_scales(
+    y: np.ndarray, grid: Mapping[str, Any], lowest: Callable[[], float] | None = None
+) -> tuple[str, ...]:
+    """Return the scales of the target to try besides the linear one.
 
     That is what `scale_of_skewed` says; a ``grid`` may name others.
 
     y: the labels.
+    lowest: returns the lowest of all targets, if ``y`` has the first ones only.
     """
     if "target_scale" in grid:
-        return list(learners)
+        return tuple(grid["target_scale"])
     scale = scale_of_skewed(y) if y.dtype.kind == "f" else None
-    found = []
-    for one in learners:
-        refined = {name: values for name, values in one.refined.items() if name != "target_scale"}
-        if scale is not None and "target_scale" in one.refined:
-            refined = {"target_scale": (scale,), **refined}
-        found.append(replace(one, refined=refined))
-    return found
+    if scale is not None and lowest is not None:
+        least = lowest()
+        scale = None if least < 0.0 else "log1p" if least == 0.0 else scale
+    return () if scale is None else (scale,)
 
 
 def _takes_weights(learner: Learner) -> bool:

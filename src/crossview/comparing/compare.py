@@ -290,6 +290,12 @@ def compare(
     check_kind("a number or None", budget=budget)
     check_kind("a mapping of names or None", grid=grid)
     check_kind("a list of names or None", models=models, baselines=baselines)
+    check_kind("a name or None", task=task, time=time)
+    check_kind("a name or one value per row or None", y=y, groups=groups, weight=weight)
+    flags = {"in_order": in_order, "random_folds": random_folds, "progressive": progressive}
+    check_kind("True or False", **flags, ablate=ablate, curve=curve)
+    check_kind("a Comparison or None", extend=extend)
+    check_kind("a ComparisonObserver or None", observer=observer)
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     if task is not None:
         scoring.check_task(check_task(task))

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
 from crossview.comparing.answer import make_answer
+from crossview.comparing.candidates import target_scales
 from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.ranking import EFFORT, ComparisonRow, name_of_use
 from crossview.comparing.run import Run
@@ -100,9 +101,10 @@ class Stream:
             known, rest = run.by_label(y)
             self._n_scored, self._n_unlabeled = len(known), len(rest)
             run.problem.check_first(y[known], len(rest))
+            scales = target_scales(y[known], run.grid, source.lowest_target)
             for model in models:
                 observer.say(f"choosing on the first {len(y)} rows: {model.learner.title}")
-                model.choose(X, y, weight)
+                model.choose(X, y, weight, scales)
 
         def score_last(end: LabeledEnd) -> None:
             for model in models:
@@ -187,8 +189,12 @@ class _StreamedModel:
         # the papers compare how the views differ of learners whose views share a step
         self.couples = learner.view is None and "coupling" in learner.fixed
 
-    def choose(self, X: MultiView, y: np.ndarray, weight: np.ndarray | None) -> None:
+    def choose(
+        self, X: MultiView, y: np.ndarray, weight: np.ndarray | None, scales: Sequence[str]
+    ) -> None:
         """Choose the setting that did best on these rows, each scored before it was learned.
+
+        The best one is tried with each of the ``scales`` of the target, too.
 
         Where the model gets a threshold, it is judged at its best one.  What is counted of a row is
         what the setting said whose loss was lowest on the rows before it, so that a choice among
@@ -199,7 +205,15 @@ class _StreamedModel:
         best: tuple | None = None
         each: list[Scored] = []
         losses = []
-        for setting in self.learner.candidates(self.run.grid):
+
+        def settings() -> Iterator[dict[str, Any]]:
+            yield from self.learner.candidates(self.run.grid)
+            assert best is not None
+            chosen = best[2]
+            for scale in scales if "target_scale" in self.learner.refined else ():
+                yield {**chosen, "target_scale": scale}
+
+        for setting in settings():
             model = self.run.make(self.learner, self.learner.on_stream(setting))
             scored = self._score_then_learn(model, X, y, weight)
             if isinstance(problem, Classification) and problem.tunes:

@@ -20,7 +20,7 @@ from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.data.source import input_files, open_source
-from crossview.errors import InputError
+from crossview.errors import InputError, check_kind
 from crossview.labels import has_label
 from crossview.saving.files import ROWS, check_writable, replacing
 from crossview.views import MultiView, ViewLayout, canonical_csr
@@ -107,6 +107,9 @@ def convert(
     >>> load_svmlight(path, views=answer.views)[0]
     MultiView(569 rows, mean: 20, error: 20, worst: 20)
     """
+    check_kind("a name or one value per row or None", y=y)
+    check_kind("a path", output=output)
+    check_kind("a name or None", task=task)
     encoder = encoder_with_views(encoder, views)
     X, y, views = open_views(X, y, on, views=encoder.views)
     encoder.set_params(views=views, scale_views=False)

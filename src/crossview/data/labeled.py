@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -319,6 +319,21 @@ class LabeledSource:
         assert self._label is not None
         labels = (batch.X.column(0) for batch in self.stream.select([self._label]))
         return any(pc.any(pc.is_null(own, nan_is_null=True)).as_py() for own in labels)
+
+    def lowest_target(self) -> float:
+        """Return the smallest number to predict, by a pass over the labels; -inf if one is none."""
+        columns: Iterable[Any]
+        if self._y is not None:
+            columns = [self._y]
+        elif self._label is None:
+            columns = (batch.y for batch in self.stream)
+        else:
+            label, only = self._label, self.stream.select([self._label])
+            columns = (targets_of(batch.X.column(0), label, True) for batch in only)
+        try:
+            return min(float(np.min(y, initial=np.inf, where=~np.isnan(y))) for y in columns)
+        except InputError:  # reading the rows says where it is
+            return -np.inf
 
     # --- what is known before the rows are read --------------------------------------------
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crossview.data.encoding.columns import kind_of
+from crossview.data.encoding.columns import kind_of, matching
 from crossview.data.encoding.dates import DateFormat, split_format
 from crossview.data.encoding.sparse import sparse_of_views
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
     declared_kinds,
+    items_of,
     match_ignored,
     names_of_views,
     split_form,
 )
 from crossview.data.source import Source
-from crossview.errors import InputError, argument, closest_names
+from crossview.errors import InputError, argument, check_kind, closest_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,9 +39,9 @@ def predictors(
 ) -> pa.Table:
     """Return the columns that may predict a label, without rows, for `plan_columns`.
 
-    No view may name the label, and globs pass it over; ``ignored`` are names or globs.  The id of a
-    join is among the columns only if a view names it, or if it is the user ``per`` of a personal
-    view.
+    No view may name the label or what is ``ignored`` (names or globs), and globs pass them over.
+    The id of a join is among the columns only if a view names it, or if it is the user ``per`` of a
+    personal view.
     """
     if label is not None:
         check_label(stream, label, {})
@@ -53,8 +54,25 @@ def predictors(
     if per is not None and per in (label, *in_no_view):
         what = "the label" if per == label else "in no view"
         raise InputError(f"is {what}, so it is not the column of {argument('per')}", column=per)
+    _check_no_view_names(in_no_view, views, stream.column_names)
     left_out = {label, *in_no_view, *_ids_in_no_view(stream, views)} - {per}
     return stream.select([n for n in stream.column_names if n not in left_out]).without_rows()
+
+
+def _check_no_view_names(
+    in_no_view: Sequence[str], views: Mapping[str, Any] | None, names: Sequence[str]
+) -> None:
+    """Raise an error for a name or glob of a view that only columns in no view have."""
+    known = set(names)
+    for view, spec in (views or {}).items() if in_no_view else ():
+        for item in _named(spec, known):
+            own = matching(item, names, known) if isinstance(item, str) else []
+            if own and set(own) <= set(in_no_view):
+                raise InputError(
+                    f"view {view!r} names it, and a column of groups, times or weights is in no "
+                    "view; leave it out of the view",
+                    column=own[0],
+                )
 
 
 def _ids_in_no_view(stream: Source, views: Mapping[str, Any] | None) -> list[str]:
@@ -67,9 +85,9 @@ def _ids_in_no_view(stream: Source, views: Mapping[str, Any] | None) -> list[str
     return [name for name in stream.join.on if name not in named]
 
 
-def _named(spec: Any, names: Sequence[str]) -> list[Any]:
+def _named(spec: Any, names: Collection[str]) -> list[Any]:
     """The names and globs of a view, without what it has of a text."""
-    return [split_form(one, names)[0] for one in ([spec] if isinstance(spec, str) else spec)]
+    return [split_form(one, names)[0] for one in items_of(spec)]
 
 
 def views_of_join(stream: Source, views: Mapping[str, Any] | None) -> Any:
@@ -171,6 +189,7 @@ class ColumnsOfModel(NamedTuple):
 
 def check_missing_columns(missing_columns: str) -> None:
     """Raise an error for what is no way to take a missing column."""
+    check_kind("a name", missing_columns=missing_columns)
     if missing_columns not in ("error", "null"):
         raise InputError(f"{argument(missing_columns=missing_columns)}; give error or null")
 

@@ -283,6 +283,8 @@ def describe(
     ad__price: text, but 75 % look like numbers with a decimal comma, the others ...
     """
     check_kind("a mapping of names or None", views=views)
+    check_kind("a name or None", task=task, time=time, weight=weight)
+    check_kind("a name or one value per row or None", y=y)
     options: dict[str, Any] = {"task": task, "time": time, "weight": weight}
     if encoder is not None:
         from crossview.data.labeled_source import encoder_with_views, recognizes

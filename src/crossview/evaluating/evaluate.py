@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from crossview.data.joining.views_as_table import label_of_model, open_views
-from crossview.errors import InputError, LearnedRowsWarning
+from crossview.errors import InputError, LearnedRowsWarning, check_kind
 from crossview.evaluating.counting import Counts, RowCounter
 from crossview.evaluating.evaluation import (
     Evaluation,
@@ -115,6 +115,10 @@ def evaluate(
     'worst'
     """
     # 1. the model, the task and the rows
+    check_kind("a name or one value per row or None", y=y)
+    check_kind("a name or a list of names", by=by)
+    check_kind("a name or None", time=time)
+    check_kind("True or False", views=views)
     spec = resolve(model, scoring, views)
     by = [by] if isinstance(by, str) else list(by)
     label = label_of_model(model) if y is None else None

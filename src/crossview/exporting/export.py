@@ -15,7 +15,7 @@ from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.hashing import bytes_of, hash_strings
 from crossview.data.source import input_files
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, check_kind
 from crossview.exporting.checking import (
     Difference,
     answers,
@@ -36,7 +36,7 @@ from crossview.scoring.fitted_model import ClassLabels, FittedModel, NumberLabel
 
 @dataclass(frozen=True)
 class Exported:
-    """Result of `export`.
+    """Result of `export`; it prints what was written, how near it is, and what it cannot do.
 
     Attributes
     ----------
@@ -62,6 +62,46 @@ class Exported:
     difference: Difference | None
     pruned: Pruned | None = None
     n_bytes_unpruned: int = 0
+
+    def __str__(self) -> str:
+        away, pruned = self.difference, self.pruned
+        if away is None:
+            precise = "was not run here; its dialect is another one"
+        else:
+            precise = _precise(self.target, away)
+        if pruned is None:
+            return f"wrote {self.path}: {_size(self.n_bytes)}; it {precise}"
+        before, after = (f"{loss:.4f}" for loss in (pruned.before, pruned.after))
+        dropped = [f"{pruned.n_weights:,} of {pruned.n_weights + pruned.n_left:,} weights"]
+        if pruned.n_members:
+            dropped.insert(0, f"{pruned.n_members} of the models")
+        if pruned.levels:
+            dropped.append(f"all but {pruned.levels:,} levels of each table")
+        return (
+            f"dropped {', '.join(dropped)}: loss {before} before, {after} after, on "
+            f"{pruned.n_rows:,} rows; before it {precise}\n"
+            f"wrote {self.path}: {_size(self.n_bytes)}, and {_size(self.n_bytes_unpruned)} without "
+            f"{argument(prune=True)}"
+        )
+
+
+def _precise(target: str, away: Difference) -> str:
+    """How far the numbers are from those of the model."""
+    within = f"{max(away.largest, 1e-16):.0e}"
+    if not away.n_larger:
+        return f"scores as the model to within {within} on {away.n_rows:,} rows"
+    words = f"scores {away.n_larger:,} of {away.n_rows:,} rows by up to {within} otherwise"
+    if target in ("SQL", "ONNX"):
+        empty = " '' (missing in ONNX)," if target == "ONNX" else ""
+        words += (
+            f": their categories are{empty} new, or in a slot that another one had first; "
+            f"{argument('categories')} looks up those of more rows, too"
+        )
+    return words
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1000:,.0f} kB"
 
 
 def export(
@@ -146,6 +186,10 @@ def export(
     >>> tumors["predict"](row), exported.difference.largest < 1e-9
     ('malignant', True)
     """
+    check_kind("a path", path=path)
+    check_kind("a name or None", label=label, dialect=dialect, table=table)
+    check_kind("True or False", prune=prune)
+    check_kind("a list of names", keep=keep)
     target = target_of(path)
     options = _options(target, {"dialect": dialect, "table": table, "keep": keep})
     if categories is not None and target.answers is None:

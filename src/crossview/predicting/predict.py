@@ -15,7 +15,7 @@ from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import with_row_location
 from crossview.data.source import Source, input_files
 from crossview.data.writers.tables import check_table, writing
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, check_kind
 from crossview.labels import Threshold
 from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
 from crossview.scoring.fitted_model import FittedModel
@@ -136,6 +136,10 @@ def predict(
     >>> explained.column_names[-2:], explained["explain_1_column"][0].as_py()
     (['explain_1_column', 'explain_1_contribution'], 'worst__symmetry')
     """
+    check_kind("a path or None", output=output)
+    check_kind("a list of names", keep=keep)
+    check_kind("a number or a name or None", threshold=threshold)
+    check_kind("a whole number or None", explain=explain)
     X, _, _ = open_views(X, None, on, views={}, model=model)
     keep = with_id(X, keep)
     if output is not None:

@@ -12,7 +12,7 @@ from typing import Any
 from crossview import __version__
 from crossview.catalog.metrics import metric_of
 from crossview.data.encoding.encode import ViewEncoder
-from crossview.errors import InputError, some_names
+from crossview.errors import InputError, check_kind, some_names
 from crossview.evaluating.evaluation import Evaluation
 from crossview.saving.schema import check_header
 from crossview.scoring.fitted_model import FittedModel
@@ -89,6 +89,8 @@ def model_card(
     >>> [line[3:] for line in card.splitlines() if line.startswith("## ")]
     ['What it predicts', 'How good it is', 'What it reads', 'Limits', 'How to use it']
     """
+    check_kind("an Evaluation or a mapping of names or None", evaluation=evaluation)
+    check_kind("a name or None", title=title, license=license, dataset=dataset)
     fitted = FittedModel(model)
     known = evaluation.to_dict() if isinstance(evaluation, Evaluation) else evaluation
     if known is not None:

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from crossview.catalog import saved_classes
-from crossview.errors import InputError
+from crossview.errors import InputError, check_kind
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_header import FORMAT, VERSION, read_header
 from crossview.saving.pipelines import is_pipeline, make_pipeline, steps_of
@@ -113,6 +113,7 @@ def save(
     >>> bool((crossview.load(path).coef_ == model.coef_).all())
     True
     """
+    check_kind("a path", path=path)
     if hasattr(model, "fitted"):  # what `train` returned
         info, progress = model.info | (info or {}), progress or model.progress
         model = model.fitted
@@ -195,6 +196,7 @@ def load(path: str | os.PathLike) -> Model:
     >>> crossview.load(path).partial_fit(X, y).classes_
     array([0, 1])
     """
+    check_kind("a path", path=path)
     steps, pipeline = load_steps(path)
     return make_pipeline(steps) if pipeline else steps[-1][1]
 

@@ -11,7 +11,7 @@ import numpy as np
 from crossview.data.arrow import pyarrow
 from crossview.data.encoding.encode import Meaning
 from crossview.data.writers.tables import check_table, writing
-from crossview.errors import InputError
+from crossview.errors import InputError, check_kind
 from crossview.estimators.base import ColumnWeights
 from crossview.saving.model_files import load
 from crossview.saving.pipelines import steps
@@ -71,6 +71,7 @@ def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Tabl
     >>> answer.select(["view", "column", "value", "slot"]).slice(0, 1).to_pylist()
     [{'view': 'mean', 'column': 'mean__radius', 'value': None, 'slot': None}]
     """
+    check_kind("a path or None", output=output)
     if output is not None:
         file = [os.fspath(model)] if isinstance(model, str | os.PathLike) else []
         check_table(output, file)

@@ -479,6 +479,7 @@ class Replayed(NamedTuple):
     challengers : list of dict
         How each model of ``challengers`` compares with what was served; see `Compared.summary`.
         ``learned``: the share of the rows that it has learned in training, None if not known.
+        ``labels_served``: how many labels of a server it has learned, of this log or another one.
     """
 
     labels: int
@@ -524,6 +525,7 @@ def replay(
             _as_if_it_had_joined(log, live, file, frozen=file in frozen_challengers)
             for file in (*challengers, *frozen_challengers)
         ]
+        labels_served = [_labels_of(file) for file in (*challengers, *frozen_challengers)]
         live.challengers = [*live.challengers, *others]
         began = time.perf_counter()
         same: list[int] = []
@@ -543,8 +545,17 @@ def replay(
         seconds = time.perf_counter() - began
     if output is not None:
         live.save(output)
-    found = [one.summary() | {"learned": one.learned_share} for one in others]
+    found = [
+        one.summary() | {"learned": one.learned_share, "labels_served": served}
+        for one, served in zip(others, labels_served, strict=True)
+    ]
     return Replayed(n_labels - base, same, different, damaged, seconds, found)
+
+
+def _labels_of(file: str | os.PathLike[str]) -> int:
+    """Return how many labels of a server a model file has learned."""
+    served = read_info(file).get("served")
+    return 0 if served is None else Served.from_json(served).labels
 
 
 def _as_if_it_had_joined(

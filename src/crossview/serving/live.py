@@ -83,6 +83,11 @@ def class_name(label: Any) -> str:
     return label if isinstance(label, str) else msgspec.json.encode(label).decode()
 
 
+def as_sent(label: Any) -> str:
+    """Return a label as an error names it to the one who sent JSON."""
+    return class_name(label) if isinstance(label, bool) else f"{label!r:.60}"
+
+
 class LiveModel:
     """A model of a stream, and what it was served.
 
@@ -466,19 +471,24 @@ class LiveModel:
         classes = self.classes
         if classes is None and isinstance(label, str | bool):
             raise InputError(
-                f"{label!r:.60} is not a number: give one without quotes, such as 31.5"
+                f"{as_sent(label)} is not a number: give one without quotes, such as 31.5"
             )
         is_large = isinstance(label, int | float) and abs(label) > MAX_ABS_TARGET
         if classes is None and is_large:
             raise InputError(f"{label!r:.60} is too large: give a number up to {MAX_ABS_TARGET:g}")
         if classes is not None and isinstance(label, int) and label.bit_length() > 63:
             raise InputError(f"{label!r:.60} has more than 64 bits: give it in quotes")
+        others = classes or [one.label for one in self._held[:1]]
+        if others and isinstance(label, str) != isinstance(others[0], str):
+            kind = "text in quotes" if isinstance(others[0], str) else "a number"
+            raise InputError(
+                f"{as_sent(label)} is of another kind than the labels before, such as "
+                f"{msgspec.json.encode(others[0]).decode():.60}: give {kind}"
+            )
         self.learner.check_one(label)
-        if self._held and isinstance(label, str) != isinstance(self._held[0].label, str):
-            raise InputError(f"{label!r:.60} is of another kind than the labels before")
         if classes and len(classes) > 1 and not new_classes and label not in classes:
             raise InputError(
-                f"{label!r:.60} is none of the classes {', '.join(map(class_name, classes))}; "
+                f"{as_sent(label)} is none of the classes {', '.join(map(class_name, classes))}; "
                 "crossview serve --new-classes lets new ones come"
             )
         return classes[classes.index(label)] if classes and label in classes else label
@@ -665,7 +675,7 @@ class LiveModel:
         label = example.label
         if self._held and isinstance(label, str) != isinstance(self._held[0].label, str):
             self.served.refused += 1
-            self.refusal = f"{label!r:.60} is of another kind than the labels before"
+            self.refusal = f"{as_sent(label)} is of another kind than the labels before"
         else:
             self._held.append(example)
         if len(self._held) < FEWEST_LABELS:

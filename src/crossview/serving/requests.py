@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import traceback
@@ -311,7 +312,20 @@ def read_row(raw: msgspec.Raw) -> tuple[str, Any]:
         raise RefusedError(422, _reason(error, bytes(raw))) from None
     if not isinstance(row, dict):
         raise RefusedError(422, 'a row is an object of names and values, as {"user": {"age": 31}}')
+    n_names = len(row) + sum(len(own) for own in row.values() if isinstance(own, dict))
+    if text.count(":") > n_names:  # or in a text
+        json.loads(text, object_pairs_hook=_unique)
     return text, row
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a name that comes twice, of which one would win, is refused."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise RefusedError(422, f"the name {twice!r:.200} comes twice in an object; give it once")
+    return found
 
 
 def check_id(id_: str) -> None:

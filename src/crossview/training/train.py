@@ -154,6 +154,15 @@ def train(
     # 1. check the arguments before a row is read
     check_kind("a whole number", epochs=epochs, seed=seed)
     check_kind("a mapping of names or None", settings=settings)
+    check_kind("a name or None", task=task, time=time)
+    check_kind("a name or one value per row or None", y=y, weight=weight)
+    check_kind("True or False or None", in_order=in_order)
+    check_kind("a list of names or None", classes=classes)
+    check_kind("a path or None", output=output)
+    check_kind("a path or a Trained or None", init=init)
+    check_kind("a path or a Checkpoint or None", checkpoint=checkpoint)
+    check_kind("a path or a TrainingLog or None", log=log)
+    check_kind("a TrainingObserver or None", observer=observer)
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     if not isinstance(checkpoint, Checkpoint | None):
         checkpoint = Checkpoint(checkpoint)
@@ -179,7 +188,8 @@ def train(
     with nullcontext() if checkpoint is None else alone(checkpoint.path):
         in_order = in_order if time is None else True
         if init is None:
-            given = model or DEFAULT_MODEL, settings or {}, encoder, task, scoring, seed
+            name = DEFAULT_MODEL if model is None else model
+            given = name, settings or {}, encoder, task, scoring, seed
             job = new_job(X, y, *given, in_order=in_order, **of_rows)
         else:
             start = Start.read(init)

@@ -154,3 +154,13 @@ def test_predictions_stay_near_the_learned_targets():
     beyond = 0.1 * (high - low)
     assert found.min() == pytest.approx(low - beyond)
     assert found.max() == pytest.approx(high + beyond)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_matrix])
+def test_an_outlier_does_not_make_the_other_rows_alike(friedman, kind):
+    X, y = friedman[0][:330].copy(), friedman[1][:330]
+    model = MultiViewKernelRidgeRegressor([10], random_state=0)
+    clean = model.fit(kind(X[:300]), y[:300]).score(kind(X[300:]), y[300:])
+    X[[3, 50], [0, 3]] = 1e6, -1e9  # in both of which the target changes
+    model.fit(kind(X[:300]), y[:300])
+    assert model.score(kind(X[300:]), y[300:]) > clean - 0.02

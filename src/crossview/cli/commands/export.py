@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.output import compiling_as_line
 from crossview.cli.words import split_list
-
-if TYPE_CHECKING:
-    from crossview.exporting.checking import Difference
-    from crossview.exporting.export import Exported
-
 
 OPTIONS = """
 --output, -o FILE: Ends in .py, .js, .html, .json, .sql or .onnx.
@@ -72,47 +67,4 @@ def run(
         options["categories"] = categories
         with compiling_as_line():
             exported = export(str(file), output, **options)
-    for line in lines_about(exported):
-        print(line, file=sys.stderr)
-
-
-def lines_about(exported: Exported) -> list[str]:
-    """Return what was written, and what it costs."""
-    away, pruned = exported.difference, exported.pruned
-    if away is None:
-        precise = "was not run here; its dialect is another one"
-    else:
-        precise = _precise(exported.target, away)
-    if pruned is None:
-        return [f"wrote {exported.path}: {_size(exported.n_bytes)}; it {precise}"]
-    before, after = (f"{loss:.4f}" for loss in (pruned.before, pruned.after))
-    dropped = [f"{pruned.n_weights:,} of {pruned.n_weights + pruned.n_left:,} weights"]
-    if pruned.n_members:
-        dropped.insert(0, f"{pruned.n_members} of the models")
-    if pruned.levels:
-        dropped.append(f"all but {pruned.levels:,} levels of each table")
-    return [
-        f"dropped {', '.join(dropped)}: loss {before} before, {after} after, on "
-        f"{pruned.n_rows:,} rows; before it {precise}",
-        f"wrote {exported.path}: {_size(exported.n_bytes)}, and "
-        f"{_size(exported.n_bytes_unpruned)} without --prune",
-    ]
-
-
-def _precise(target: str, away: Difference) -> str:
-    """How far the numbers are from those of the model."""
-    within = f"{max(away.largest, 1e-16):.0e}"
-    if not away.n_larger:
-        return f"scores as the model to within {within} on {away.n_rows:,} rows"
-    words = f"scores {away.n_larger:,} of {away.n_rows:,} rows by up to {within} otherwise"
-    if target in ("SQL", "ONNX"):
-        empty = " '' (missing in ONNX)," if target == "ONNX" else ""
-        words += (
-            f": their categories are{empty} new, or in a slot that another one had first; "
-            "--categories SOURCE looks up those of SOURCE, too"
-        )
-    return words
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1000:,.0f} kB"
+    print(exported, file=sys.stderr)

@@ -62,6 +62,13 @@ def run(
                 "than it is",
                 file=sys.stderr,
             )
+        elif summary["labels_served"]:
+            print(
+                f"crossview: warning: {summary['name']}: it has learned "
+                f"{summary['labels_served']:,} labels from a server; if they are those of this "
+                "log, as replay -o writes, it seems better than it is",
+                file=sys.stderr,
+            )
     if output is not None:
         print(f"wrote {output}", file=sys.stderr)
     return 1 if found.different or found.damaged else 0

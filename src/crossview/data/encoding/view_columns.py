@@ -165,7 +165,7 @@ def columns_of_views(
     if isinstance(views, Mapping):
         plain, known = {}, set(names)
         for view, spec in views.items():
-            parts = [split_form(one, known) for one in _items(spec)]
+            parts = [split_form(one, known) for one in items_of(spec)]
             formed[view] = [(pattern, form) for pattern, form in parts if form]
             if not formed[view]:
                 plain[view] = spec
@@ -214,7 +214,7 @@ def specification(column: Column) -> str:
     return f"{column.format}({column.name})" if column.format in FORMS else column.name
 
 
-def _items(spec: Any) -> list[Any]:
+def items_of(spec: Any) -> list[Any]:
     """The names, globs or positions of a view."""
     return list(spec) if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
 
@@ -272,7 +272,7 @@ def without_ignored(
     left: dict[str, Any] = {}
     known, left_out = set(names), set(ignored)
     for view, spec in views.items():
-        patterns = _items(spec)
+        patterns = items_of(spec)
         kept = []
         for item in patterns:
             own = matching(str(split_form(item, known)[0]), names, known)

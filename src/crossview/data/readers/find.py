@@ -12,7 +12,7 @@ from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
 from crossview.data.addresses import LOG, has_password, is_address
 from crossview.data.readers.duck import literal
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, check_kind
 from crossview.saving.files import is_pipe
 
 _COMPRESSIONS = {".gz", ".zst"}
@@ -44,6 +44,8 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
     if isinstance(source, str | os.PathLike):
         files = _expand(os.fspath(source))
     elif isinstance(source, list | tuple):
+        for path in source:
+            check_kind("a path", **{"a file of X": path})
         if any(map(is_address, source)):
             raise InputError("a log in PostgreSQL is read alone; give its address, and no list")
         files = [file for path in source for file in _expand(os.fspath(path))]

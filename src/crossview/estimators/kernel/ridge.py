@@ -21,6 +21,7 @@ from crossview.algorithms.kernel_ridge import (
     choose_widths,
     score_rows,
     squared_distances,
+    without_outliers,
 )
 from crossview.batch import read_only, rows_at, whole_matrix
 from crossview.errors import InputError
@@ -64,6 +65,8 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
 
 # columns with a value, of which landmarks are dense rows
 MOST_COLUMNS = 5000
+# coordinate of a learned row, whose kernel with all but equal ones is 0
+FARTHEST = 1e4
 # how far beyond the learned targets a prediction may be, by their range
 BEYOND = 0.1
 # rows and landmarks on which the widths are chosen
@@ -159,7 +162,7 @@ class KernelRidge(ViewLearner):
         kept = state["factor"] > 0.0
         for name in ("columns", "center", "factor"):
             state[name] = state[name][kept]
-        state["landmarks"] = self._coordinates(rows_at(rows, np.sort(order[: self.n_landmarks])))
+        state["landmarks"] = self._near(rows_at(rows, np.sort(order[: self.n_landmarks])))
         K = _gaussian(state["landmarks"], state["landmarks"])
         to_features = basis(K)
 
@@ -198,6 +201,12 @@ class KernelRidge(ViewLearner):
         n, part = n[columns], matrix[:, columns]
         nonzero, whole, squares = h @ (part != 0.0), h @ part, h @ (part * part)
         is_number = 2.0 * nonzero >= n
+        for c in np.flatnonzero(is_number).tolist():
+            own = part[:, [c]].toarray()[:, 0] if sp.issparse(part) else part[:, c]
+            of_rows = h * self._present(rows, columns[c]) if len(rows.present) else h
+            near = without_outliers(own, of_rows > 0.0)
+            if near is not None:
+                whole[c], squares[c] = of_rows @ near, of_rows @ (near * near)
         center = np.where(is_number, whole / n, 0.0)
         spread = np.where(is_number, squares / n - center**2, squares / nonzero)
         if not np.isfinite(spread).all():
@@ -210,9 +219,14 @@ class KernelRidge(ViewLearner):
             "factor": np.where(known, 1.0 / np.sqrt(np.where(known, spread, 1.0)), 0.0),
         }
 
+    def _present(self, rows: Rows, column: int) -> np.ndarray:
+        """Return 1 for each row that has the view of a column, else 0."""
+        view = int(np.searchsorted(self._slots.ptr, column, side="right")) - 1
+        return np.asarray(rows.present[:, view], dtype=np.float64)
+
     def _widths(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Return γ of each view."""
-        z, view = self._coordinates(rows), self._view_of_columns()
+        z, view = self._near(rows), self._view_of_columns()
         landmarks = slice(0, LANDMARKS_OF_WIDTHS)
         distances = [
             squared_distances(z[:, view == v], z[landmarks, view == v])
@@ -250,9 +264,13 @@ class KernelRidge(ViewLearner):
             z *= rows.present[:, self._view_of_columns()]
         return np.asarray(z)
 
+    def _near(self, rows: Rows) -> np.ndarray:
+        """Return the coordinates for learning: larger ones would round differences of others."""
+        return np.clip(self._coordinates(rows), -FARTHEST, FARTHEST)
+
     def _kernel(self, rows: Rows) -> np.ndarray:
         """Return the kernel of rows and landmarks."""
-        return _gaussian(self._coordinates(rows), self._state["landmarks"])
+        return _gaussian(self._near(rows), self._state["landmarks"])
 
     def _blocks(self, n: int) -> list[np.ndarray]:
         """Return the positions of rows whose dense matrices fit into memory."""
