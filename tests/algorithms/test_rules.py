@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -56,7 +56,6 @@ def test_a_row_of_weight_two_is_the_row_twice_for_pa_one():
     np.testing.assert_allclose(once.coef_, twice.coef_, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10_000), C=st.sampled_from([0.01, 0.1, 1.0, 10.0]))
 def test_the_mistake_bound_of_pa_one(seed, C):
     """Crammer et al. 2006, Theorem 4: mistakes <= max(R², 1/C) (|u|² + 2C sum l*)."""
@@ -127,7 +126,6 @@ def test_the_inverse_of_arows_covariance_grows_by_the_row_over_r(classes):
     assert grown > 10
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     m=st.floats(-20, 20),
     n=st.floats(1e-2, 1e2),
