@@ -82,7 +82,6 @@ CHECKS_OF_WHAT_IS_LEARNED = {
     "check_methods_sample_order_invariance",
     "check_methods_subset_invariance",
     "check_regressors_train",
-    "check_sample_weights_shape",
 }
 
 # It wants the most probable class to be the predicted one, as SVC(probability=True) and
@@ -156,8 +155,8 @@ def checks():
             name = check.func.__name__
             if name == CHECK_OF_SCORES and "calibration" in instance.get_params():
                 instance = clone(instance).set_params(calibration="none")
-            if hasattr(instance, "n_bags"):  # 300 trees are no other machinery than 20
-                instance = clone(instance).set_params(max_iter=20)
+            if hasattr(instance, "n_bags"):  # 300 trees are no other machinery than 10
+                instance = clone(instance).set_params(n_bags=1, max_iter=10)
             marks = [pytest.mark.xfail(reason=reasons[name])] if name in reasons else []
             as_variant = estimator in VARIANTS and name not in CHECKS_OF_WHAT_IS_LEARNED
             if as_variant or name == CHECK_OF_OLD_CLASSES:
