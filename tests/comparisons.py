@@ -21,6 +21,7 @@ thorough = functools.partial(compare, budget=None, curve=False)
 train = functools.partial(crossview.train, encoder=ViewEncoder(scale_views=False))
 
 OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1], "bins": []}
+OF_MACHINES |= {"max_leaf_nodes": [5], "max_features": []}  # of trees
 ONE = OF_MACHINES | {
     "C": [0.1],
     "disagreement": [0.1],

@@ -19,8 +19,10 @@ SCALES = {"log": (np.log, np.exp), "log1p": (np.log1p, np.expm1)}
 ENTRIES = {one.name: one for one in known_learners("regression", X.layout.names)}
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", [name for name in ENTRIES if name != "keco"])
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [("ridge", "log1p"), *((name, "log") for name in ENTRIES if name != "keco")],
+)
 def test_predictions_are_those_of_the_logarithm(name, scale):
     log, exp = SCALES[scale]
     entry = ENTRIES[name]

@@ -427,11 +427,11 @@ def test_a_running_threshold_comes_back():
 
 def test_kill_9_at_random_moments(tmp_path):
     """The real thing: the process is killed, and the same command goes on."""
-    table = make_table(20_000).drop_columns(["number"])
+    table = make_table(8_000).drop_columns(["number"])
     pq.write_table(table.filter(table["y"].is_valid()), tmp_path / "rows.parquet")
     small_batches = (
         "import sys; from crossview.cli import main; "
-        "from crossview.data.labeled import LabeledSource; LabeledSource.batch_rows = 1000; "
+        "from crossview.data.labeled import LabeledSource; LabeledSource.batch_rows = 400; "
         "sys.exit(main(sys.argv[1:]))"
     )
     options = {"model": "pa:squared", "encoder": ViewEncoder(hash_bits=8)}
