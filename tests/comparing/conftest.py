@@ -2,14 +2,16 @@
 
 import pytest
 
-from comparisons import ONE, make_views, thorough
-from crossview.catalog.learners import LEARNERS
+from comparisons import ONE, few_trees, make_views, thorough
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees_are_few():
+    with few_trees():
+        yield
 
 
 @pytest.fixture(scope="session")
 def answer():
-    with pytest.MonkeyPatch.context() as patch:  # fewer trees, which take most of the time
-        for learner in LEARNERS:
-            if learner.name.startswith("trees"):
-                patch.setitem(learner.fixed, "max_iter", 30)
+    with few_trees():
         return thorough(*make_views(), cv=3, grid=ONE)
