@@ -143,8 +143,9 @@ class Roamer(Client):
         self._ports = ports
 
     def run(self) -> None:
-        """Send, until it is told to end."""
+        """Send, until it is told to end; the cores are for the servers."""
         while not self.ended.is_set():
+            time.sleep(0.005)
             with contextlib.suppress(NotTakenError):
                 self._step(None)
 

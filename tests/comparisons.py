@@ -1,9 +1,11 @@
 """Small data with several views, and one value for every parameter that `compare` chooses."""
 
 import functools
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.base import BaseEstimator
 
 import crossview
@@ -12,6 +14,7 @@ from crossview.catalog.learners import find_learner
 from crossview.comparing.answer import fold_difference, make_answer
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
+from crossview.estimators.trees import boosting
 from crossview.scoring.problems import Classification, Regression
 
 # a budget makes the answer depend on the clock, a learning curve fits further models, and what
@@ -21,6 +24,7 @@ thorough = functools.partial(compare, budget=None, curve=False)
 train = functools.partial(crossview.train, encoder=ViewEncoder(scale_views=False))
 
 OF_MACHINES = {"alpha": [1e-4], "learning_rate": [0.1], "bins": []}
+OF_MACHINES |= {"max_leaf_nodes": [5], "max_features": []}  # of trees
 ONE = OF_MACHINES | {
     "C": [0.1],
     "disagreement": [0.1],
@@ -33,6 +37,15 @@ ONE = OF_MACHINES | {
     "average": [],
     "epochs": [],
 }
+
+
+@contextmanager
+def few_trees():
+    """Have boosted trees be few, as they take longer than all other learners together."""
+    with pytest.MonkeyPatch.context() as patch:
+        rate, _, leaves = boosting.OF_FEW_CLASSES
+        patch.setattr(boosting, "OF_FEW_CLASSES", (rate, 30, leaves))
+        yield
 
 
 def make_views(n=150, seed=0):

@@ -14,8 +14,14 @@ from compiled_loops import LOOPS, signatures
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "crossview-numba"))
 
 # what a loop calls is compiled for Python by its first example
-hypothesis.settings.register_profile("compiling", deadline=None)
-hypothesis.settings.load_profile("compiling")
+hypothesis.settings.register_profile("few", deadline=None, max_examples=20)
+hypothesis.settings.register_profile("many", deadline=None, max_examples=200)
+
+
+def pytest_configure(config):
+    """Each run tries other examples; `make test-all` tries many."""
+    hypothesis.settings.load_profile("few" if config.getoption("markexpr") else "many")
+
 
 # the workers of pytest-xdist share the cores and the cache
 if "PYTEST_XDIST_WORKER" in os.environ:

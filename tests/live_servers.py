@@ -30,7 +30,8 @@ def make_rows(n, seed=0):
 
 def make_model(learner=None):
     """A model that has learned twenty rows."""
-    encoder = ViewEncoder(categorical=["user__city"], numeric=["user__age", "page__size"])
+    columns = {"categorical": ["user__city"], "numeric": ["user__age", "page__size"]}
+    encoder = ViewEncoder(**columns, hash_bits=10)
     model = make_pipeline(encoder, AROWClassifier() if learner is None else clone(learner))
     for row, label in zip(*make_rows(20, seed=99), strict=True):
         model.learn_one(row, label)

@@ -53,10 +53,15 @@ def model():
     return make_pipeline(encoder, PassiveAggressiveClassifier(random_state=0)).fit(table, y)
 
 
-def test_every_learner_gives_its_own_numbers(connection, odd):
+@pytest.mark.parametrize("each", ["module", pytest.param("learner", marks=pytest.mark.exhaustive)])
+def test_every_learner_gives_its_own_numbers(connection, odd, each):
     frame = pl.from_arrow(odd).lazy()
     connection.register("odd", odd)
+    modules = set()
     for case in cases():
+        if each == "module" and type(case.fitted[-1]).__module__ in modules:
+            continue
+        modules.add(type(case.fitted[-1]).__module__)
         there = predict(case.fitted, odd)
         expr = case.fitted.predict_expr(frame.collect_schema().names(), there.column_names)
         # in batches and on threads, as the engine likes

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crossview.algorithms import couplings
@@ -278,7 +278,6 @@ def test_no_price_of_disagreement_is_the_same_for_both_kinds():
         )
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_permuting_the_views_permutes_the_steps(data):
     V = data.draw(st.integers(2, 5))

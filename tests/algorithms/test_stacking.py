@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -66,7 +66,6 @@ def test_both_combinations_and_the_choice_against_the_reference(C, most_delay):
 
 
 @given(st.integers(1, 6), st.integers(1, 60), st.integers(0, 2**31), st.floats(0.1, 5.0))
-@settings(max_examples=60, deadline=None)
 def test_the_regret_of_the_mixture_is_at_most_log_k(K, n, seed, spread):
     """Also where experts are sure and wrong; with α = 0."""
     rng = np.random.default_rng(seed)

@@ -54,7 +54,7 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
 
 
 def test_a_stored_comparison_gets_another_model(here, capsys):
-    command = ["compare", "bc.parquet", "--label", "diagnosis", "--view", "w=worst__*", "--cv", "3"]
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--view", "w=worst__*", "--cv", "2"]
     command += ["--metric", "roc_auc", "--thorough"]
     assert run(capsys, *command, "--model", "pa:concatenated", "--json", "c.json")[0] == 0
     status, out, _ = run(capsys, "compare", "c.json", "--add", "arow", "--add", "view:w")
@@ -125,7 +125,7 @@ def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch)
 
 def test_compare_agrees_with_the_library(here, capsys):
     options = ["--view", "m=mean__*", "--view", "w=worst__*", "--metric", "roc_auc", "--seed", "3"]
-    options += ["--model", "pa:concatenated", "--model", "view:m", "--cv", "3", "--repeats", "2"]
+    options += ["--model", "pa:concatenated", "--model", "view:m", "--cv", "2", "--repeats", "2"]
     options += ["--thorough", "--rope", "0.2"]
     run(capsys, "compare", "bc.parquet", "--label", "diagnosis", *options, "--json", "c.json")
     expected = crossview.compare(
@@ -134,7 +134,7 @@ def test_compare_agrees_with_the_library(here, capsys):
         views={"m": "mean__*", "w": "worst__*"},
         scoring="roc_auc",
         seed=3,
-        cv=3,
+        cv=2,
         repeats=2,
         models=["pa:concatenated", "view:m"],
         budget=None,
@@ -143,7 +143,7 @@ def test_compare_agrees_with_the_library(here, capsys):
     content = json.loads(Path("c.json").read_text())
     assert [r["scores"] for r in content["rows"]] == [r.scores for r in expected.rows]
     assert content["rope"] == 0.2
-    assert content["folds"] == 6
+    assert content["folds"] == 4
 
 
 def test_one_model_alone_and_rows_in_the_order_of_time(here, capsys):
@@ -161,12 +161,12 @@ def test_one_model_alone_and_rows_in_the_order_of_time(here, capsys):
 
 
 def test_the_highest_scores_decide(here, capsys):
-    compare = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "3", "--json", "c.json"]
+    compare = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "2", "--json", "c.json"]
     compare += ["--thorough"]
     compare += ["--model", "perceptron", "--model", "pa:concatenated", "--metric", "precision_at_k"]
     for k, name, library in (("20", "precision_at_20", 20), ("0.3", "precision_at_30%", 0.3)):
         status, out, err = run(capsys, *compare, "--k", k)
-        assert (status, len(err)) == (0, 1)
+        assert (status, err) == (0, [])
         assert out[0] == f"{name} of 'malignant' (212 of 569 rows)"
         assert name in out[2]
         content = json.loads(Path("c.json").read_text())
@@ -175,7 +175,7 @@ def test_the_highest_scores_decide(here, capsys):
             "bc.parquet",
             "diagnosis",
             scoring=Scoring("precision_at_k", k=library),
-            cv=3,
+            cv=2,
             models=["perceptron", "pa:concatenated"],
             budget=None,
         )
@@ -267,13 +267,24 @@ def test_one_pass_over_one_batch_is_the_same_as_by_hand(here):
 
 
 OF_CLASSES = [name for name in model_names("classification") if name != "view:NAME"]
+# the first of its kind, as "pa:concatenated"; the others differ from it in parameters
+FIRST = {name.partition(":")[0]: name for name in reversed(OF_CLASSES)}.values()
 
 
-@pytest.mark.parametrize("method", [*OF_CLASSES, "view:worst"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        *(pytest.param(n, marks=[pytest.mark.exhaustive] * (n not in FIRST)) for n in OF_CLASSES),
+        "view:worst",
+    ],
+)
 def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--model", method, "-o", "x.st"]
     if method.startswith("trees"):
         arguments += ["--set", "max_iter=20"]
+    if method == "kernel-ridge":  # finding the widths of its kernel is slow
+        few = pq.read_table("bc.parquet").slice(0, 250)
+        pq.write_table(few, "bc.parquet")
     if method == "ensemble":
         arguments += ["--member", "arow r=1", "--member", "view:worst epochs=2"]
     if method == "stm":  # products of three columns, and nothing else, are slow to learn

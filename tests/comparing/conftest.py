@@ -2,9 +2,16 @@
 
 import pytest
 
-from comparisons import ONE, make_views, thorough
+from comparisons import ONE, few_trees, make_views, thorough
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees_are_few():
+    with few_trees():
+        yield
 
 
 @pytest.fixture(scope="session")
 def answer():
-    return thorough(*make_views(), cv=3, grid=ONE)
+    with few_trees():
+        return thorough(*make_views(), cv=3, grid=ONE)

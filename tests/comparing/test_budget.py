@@ -303,9 +303,7 @@ of_costs = st.builds(
 )
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some=st.lists(of_costs, min_size=1), n_folds=st.integers(1, 9), seconds=st.floats(0.0, 1e5))
 def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, n_folds, seconds):
     costs = {f"m{i}": one for i, one in enumerate(some)}

@@ -455,6 +455,7 @@ def calls_of_every_loop():
         partial(fit, MultiViewSVMPerf(measure="g_mean")),
         partial(fit, MultiViewSVMPerf(measure="average_precision")),
         *learners(is_stack),
+        *(partial(learn_and_predict, "stacking-memory", n_classes) for n_classes in (2, 3)),
         partial(learn_one_by_one, new("stacking")),
         partial(encode, 1.0),
         hash_some,

@@ -276,7 +276,7 @@ def assert_rows(X, expected, n_views=5):
         assert row.present == ([True] * n_views if X.present is None else X.present[t].tolist())
 
 
-@pytest.mark.parametrize("learner", learners_of_catalog())
+@pytest.mark.parametrize("learner", learners_of_catalog(each_module=True))
 def test_learners_of_the_catalog_learn_and_predict_single_rows(learner):
     n_classes = 2 if getattr(learner, "update", None) == "published" else 3
     rows, labels = make_stream(40, classes=n_classes)

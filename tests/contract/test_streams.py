@@ -83,18 +83,19 @@ def test_score_then_learn_scores_each_row_before_it_is_learned(stream_learner_of
         learn(walker, X[i : i + 1], y[i : i + 1], classes=y)
 
 
-def test_the_same_seed_gives_the_same_result(stream_learner, table):
+def test_the_same_seed_gives_the_same_result(stream_learner_of_loop, table):
     X, y = table
-    if has_kernel(stream_learner):
+    if has_kernel(stream_learner_of_loop):
         options = {"schedule": "uniform", "budget": None, "lam": 1e-4}
     else:
-        options = {"n_epochs": 2} if "n_epochs" in stream_learner.get_params() else {}
-    y = targets(stream_learner, y)
+        options = {"n_epochs": 2} if "n_epochs" in stream_learner_of_loop.get_params() else {}
+    y = targets(stream_learner_of_loop, y)
     first, again = (
-        clone(stream_learner).set_params(random_state=3, **options).fit(X, y) for _ in range(2)
+        clone(stream_learner_of_loop).set_params(random_state=3, **options).fit(X, y)
+        for _ in range(2)
     )
     assert_same_state(first, again)
-    if not isinstance(stream_learner, Perceptron):
+    if not isinstance(stream_learner_of_loop, Perceptron):
         other = clone(first).set_params(random_state=4).fit(X, y)
         assert not np.array_equal(scores_of(other, X), scores_of(first, X))
 

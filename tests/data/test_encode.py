@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -45,7 +45,6 @@ BITS = 10
 PLAIN = [Column(f"v__{name}", "v", "numeric", False) for name in "ab"]
 # what a cell becomes, before its view is scaled
 unscaled = partial(ViewEncoder, scale_views=False)
-untimed = settings(deadline=None)  # the first call compiles
 
 
 def slot(name, bits=BITS):
@@ -144,7 +143,6 @@ def test_a_row_by_hand():
     ]
 
 
-@untimed
 @given(
     rows=st.lists(st.tuples(*[st.sampled_from(["a", "b", "cc dd", None])] * 6), min_size=1),
     text=st.lists(st.sampled_from(["v__0", "w__0", "w__1"]), unique=True),
@@ -173,7 +171,6 @@ def test_the_matrix_is_canonical_csr_with_int32_indices(rows, text, bits):
             assert X[view].sum(axis=1).tolist() == expected
 
 
-@untimed
 @given(
     values=st.lists(st.one_of(st.none(), st.text(max_size=5)), min_size=1, max_size=30),
     bits=st.integers(1, 20),
@@ -283,7 +280,6 @@ numbers = st.lists(
 )
 
 
-@untimed
 @given(values=numbers, cuts=st.lists(st.integers(0, 40), max_size=3))
 def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
     array = pa.array(values, pa.float64())
@@ -301,7 +297,6 @@ def test_moments_in_pieces_are_those_of_the_whole(values, cuts):
         )
 
 
-@untimed
 @given(values=numbers)
 def test_standardized_numbers_are_those_of_standard_scaler(values):
     array = pa.array(values, pa.float64())
@@ -318,7 +313,6 @@ def test_standardized_numbers_are_those_of_standard_scaler(values):
     assert not X[:, 1].any()  # a view of one column is missing with it
 
 
-@untimed
 @given(value=st.floats(-1e99, 1e99), n=st.integers(1, 50))
 def test_a_constant_becomes_zero(value, n):
     table = pa.table({"v__a": [value] * n, "v__b": [1.0] * n})
@@ -339,7 +333,6 @@ def test_what_differs_by_rounding_only_is_constant():
     assert small.transform(pa.table({"v__a": [1e12]})).matrix.toarray()[0, 0] == pytest.approx(-1.0)
 
 
-@untimed
 @given(st.lists(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=9), min_size=1, max_size=3))
 def test_no_number_ever_becomes_nan_or_infinite(batches):
     fitted = unscaled()
@@ -507,7 +500,6 @@ def test_a_frame_changed_in_place_is_read_again():
 # --- streams -------------------------------------------------------------------------------
 
 
-@untimed
 @given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=5))
 def test_batches_give_what_the_whole_gives(sizes):
     table = pa.concat_tables([pa.table(PEOPLE)] * 3).slice(0, sum(sizes))
@@ -1071,7 +1063,6 @@ def test_each_view_has_the_mean_norm_of_one():
     same(fitted.transform(table), X)
 
 
-@untimed
 @given(cuts=st.lists(st.integers(1, 99), max_size=3), bins=st.sampled_from([None, 4]))
 def test_a_stream_is_encoded_the_same_however_it_is_cut(cuts, bins):
     table = people(100, seed=1)

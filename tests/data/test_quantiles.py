@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crossview.data.encoding.statistics import FIRST_PLACED, LAST_PLACED, Quantiles
@@ -52,7 +52,6 @@ def test_positions_on_a_stream_are_those_of_one_row_at_a_time():
     np.testing.assert_array_equal(quantiles.knots[0], before[0])
 
 
-@settings(deadline=None)
 @given(cuts=st.lists(st.integers(1, 299), max_size=4))
 def test_batches_and_resuming_change_nothing(cuts):
     values = np.column_stack([column(300, 2), column(300, 3, missing=0.7)])

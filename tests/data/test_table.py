@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crossview import InputError, open_table
@@ -134,7 +134,6 @@ def test_an_index_of_pandas_is_a_column_only_if_it_has_a_name(tmp_path):
     assert open_table(tmp_path / "b.parquet").column_names == ["n", "patient"]
 
 
-@settings(deadline=None)
 @given(
     lengths=st.lists(st.integers(0, 20), min_size=1, max_size=4),
     batch_rows=st.integers(1, 25),

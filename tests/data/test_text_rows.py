@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crossview import (
@@ -104,7 +104,6 @@ def numbers():
     return plain | decimal.map(lambda t: f"{t[0]}{t[1]}.{t[2]}e{t[3]}")
 
 
-@settings(max_examples=300, deadline=None)
 @given(numbers())
 def test_numbers_are_correct_to_the_last_bit(text):
     value, end = read_number(np.frombuffer(f"{text}\n".encode(), np.uint8), np.uint64(0))
@@ -299,7 +298,6 @@ def rows_and_labels(draw):
     return MultiView(views), np.array(y)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.composite(rows_and_labels)(), st.sampled_from(["svm", "ffm", "vw.gz"]))
 def test_what_is_written_is_read_to_the_last_bit(tmp_path_factory, made, end):
     X, y = made

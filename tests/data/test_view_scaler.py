@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,8 +15,6 @@ from sklearn.pipeline import make_pipeline
 import crossview
 from crossview import InputError, MultiView, MultiViewPAClassifier, ViewEncoder, ViewScaler
 from crossview.batch import make_rows
-
-untimed = settings(deadline=None)  # the first call compiles
 
 
 def views(n, seed=0, dense=True):
@@ -80,7 +78,6 @@ def test_a_view_is_divided_by_the_mean_norm_of_its_rows(dense):
         np.testing.assert_array_equal(a, b)
 
 
-@untimed
 @given(cuts=st.lists(st.integers(1, 39), max_size=4), dense=st.booleans())
 def test_batches_and_resuming_from_a_file_change_nothing(cuts, dense):
     X = views(40, seed=1, dense=dense)

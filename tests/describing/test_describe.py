@@ -312,7 +312,7 @@ def test_many_columns_are_no_square():
         return len(script)
 
     calls(10)
-    assert calls(160) < 2.2 * calls(80)
+    assert calls(80) < 2.2 * calls(40)
 
 
 def test_describing_loads_nothing_heavy():

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import crossview
+from comparisons import few_trees
 from crossview import InputError, export, load, save
 from crossview.catalog.learners import known_learners
 from crossview.comparing.candidates import with_target_scale
@@ -19,14 +20,17 @@ SCALES = {"log": (np.log, np.exp), "log1p": (np.log1p, np.expm1)}
 ENTRIES = {one.name: one for one in known_learners("regression", X.layout.names)}
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", [name for name in ENTRIES if name != "keco"])
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [("ridge", "log1p"), *((name, "log") for name in ENTRIES if name != "keco")],
+)
 def test_predictions_are_those_of_the_logarithm(name, scale):
     log, exp = SCALES[scale]
     entry = ENTRIES[name]
     own = entry.select_view(X)
-    of_logs = entry.make(random_state=0).fit(own, log(Y))
-    model = entry.make(random_state=0, target_scale=scale).fit(own, Y)
+    with few_trees():
+        of_logs = entry.make(random_state=0).fit(own, log(Y))
+        model = entry.make(random_state=0, target_scale=scale).fit(own, Y)
     np.testing.assert_array_equal(model.predict(own), exp(of_logs.predict(own)))
     one = own[:1]
     assert model.predict_one(one) == pytest.approx(model.predict(one)[0], rel=1e-12)

@@ -76,7 +76,9 @@ def test_numbers_are_pruned_too(model, tmp_path):
     rows = make_rows(300, 0)
     y = targets(rows, "regression", 0)
     table = pa.Table.from_pylist(rows).append_column("y", pa.array(y))
-    trained = train(table[:200], "y", task="regression", model=model, encoder=encoder())
+    few = {"n_bags": 1, "max_iter": 20} if model == "trees" else {}
+    given = {"task": "regression", "model": model, "encoder": encoder(), "settings": few}
+    trained = train(table[:200], "y", **given)
     found = export(trained, tmp_path / "m.json", rows=table[200:], label="y", prune=True)
     assert isinstance(found, Exported)
     assert found.pruned.after <= 1.001 * found.pruned.before

@@ -32,7 +32,7 @@ def make_table(n=300, classes=("no", "yes")):
 
 def fitted(model, table=None, encoder=None, **options):
     table = make_table() if table is None else table
-    encoder = ViewEncoder(**{"text": ["page"], "bins": None} | (encoder or {}))
+    encoder = ViewEncoder(**{"text": ["page"], "bins": None, "hash_bits": 14} | (encoder or {}))
     return train(table, "label", views=VIEWS, encoder=encoder, model=model, **options).fitted
 
 

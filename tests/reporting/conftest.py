@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from comparisons import OF_MACHINES, ONE, make_numbers_frame, make_views
-from crossview import Scoring, TrainingObserver, compare, evaluate, train
+from crossview import Scoring, TrainingObserver, ViewEncoder, compare, evaluate, train
 from crossview.reporting.page.render import report_html
 from crossview.reporting.page.sections import Made
 
@@ -29,7 +29,9 @@ def results():
     given = {"grid": ONE, "budget": None, "cv": 2}
     some = ["pa:squared", f"view:strong {EVIL}"]
     three = np.where(X["noise"][:, 0] > 0.5, "third", y)
-    trained = train(table, "answer", observer=TrainingObserver(history=True))
+    trained = train(
+        table, "answer", encoder=ViewEncoder(hash_bits=10), observer=TrainingObserver(history=True)
+    )
     return {
         "folds": compare(
             table, "answer", models=some, scoring=Scoring(positive=CLASSES[1]), ablate=True, **given

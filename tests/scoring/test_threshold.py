@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crossview import InputError
@@ -22,7 +22,6 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=200)
 @given(rows, st.sampled_from(METRICS), st.integers(0, 1))
 def test_the_best_threshold_is_that_of_all_ways_to_predict(rows, metric, positive):
     y, p = np.array([y for y, _ in rows]), np.array([p for _, p in rows])

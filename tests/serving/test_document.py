@@ -49,8 +49,8 @@ def test_explanations_of_other_models(tmp_path, several):
         labels = [["a", "b", "c"][i % 3] for i in range(30)]
     else:
         learner, labels = crossview.MultiViewMachineRegressor(early_stopping=False), range(30)
-    encoder = ViewEncoder(categorical=["user__city"], numeric=["user__age", "page__size"])
-    model = make_pipeline(encoder, learner)
+    columns = {"categorical": ["user__city"], "numeric": ["user__age", "page__size"]}
+    model = make_pipeline(ViewEncoder(**columns, hash_bits=10), learner)
     for row, label in zip(rows, labels, strict=True):
         model.learn_one(row, label if several else float(label))
     crossview.save(model, tmp_path / "m.safetensors")

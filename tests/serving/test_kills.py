@@ -28,12 +28,12 @@ def start(tmp_path, model_file):
 
 
 def test_what_was_acknowledged_survives_kills(tmp_path, start):
-    n_labels, n_predictions = kill_and_check(tmp_path, start, draw, kills=3, seed=0)
+    n_labels, n_predictions = kill_and_check(tmp_path, start, draw, kills=2, seed=0)
     assert 0 < n_labels < n_predictions
 
 
 def test_changed_requests_are_answered_and_replayed(tmp_path, start):
-    statuses = change_and_check(tmp_path, start, draw, 300, seed=0)
+    statuses = change_and_check(tmp_path, start, draw, 100, seed=0)
     assert {200, 422} <= statuses.keys() <= {200, 207, 404, 409, 413, 422}
 
 

@@ -113,7 +113,7 @@ def test_labels_that_come_very_late_give_the_same_bits_in_batches(files):
 
 def test_what_is_served_follows_the_labels_that_have_come(files, tmp_path):
     """Challengers do, too, but not what learns nothing; after a restart, and in a replay."""
-    rows, labels = stream(300, seed=2)
+    rows, labels = stream(180, seed=2)
     first = files / "first.safetensors"
     model = crossview.load(first)
     learner = model.steps[-1][1].follow_stream()
@@ -125,7 +125,7 @@ def test_what_is_served_follows_the_labels_that_have_come(files, tmp_path):
                 content = (files / "other.safetensors").read_bytes()
                 answer = server.http.post(path, content=content, headers={"content-type": kind})
                 assert answer.status_code == 200
-            for t in range(100 * part, 100 * part + 100):
+            for t in range(60 * part, 60 * part + 60):
                 found = server.post("/predict?durable=1", {"row": rows[t]})
                 assert found["probabilities"] == model.predict_proba_one(rows[t])
                 said = learner.expert_predictions()

@@ -197,6 +197,12 @@ def test_one_bad_row_is_refused_alone(server, model_file):
     assert server.learned()["labels"] == 3
 
 
+@pytest.fixture(scope="module")
+def one_server(tmp_path_factory, model_file):
+    with serving(tmp_path_factory.mktemp("served"), model_file) as client:
+        yield client
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
@@ -230,9 +236,9 @@ def test_one_bad_row_is_refused_alone(server, model_file):
         ("/learn", b'{"row": {}}', 422, "label"),
     ],
 )
-def test_bad_requests_say_why(server, path, body, status, words):
-    assert words in server.post(path, body, status)["error"]
-    assert server.get("/stats")["predictions"] == 0
+def test_bad_requests_say_why(one_server, path, body, status, words):
+    assert words in one_server.post(path, body, status)["error"]
+    assert one_server.get("/stats")["predictions"] == 0
 
 
 def test_a_form_of_a_foreign_page_is_refused(server):

@@ -241,9 +241,9 @@ def test_callable_and_precomputed_kernels_give_the_same():
 
 
 def test_a_small_cache_changes_nothing():
-    X, y, _, present = problem(n=200, missing=True)
+    X, y, _, present = problem(n=90, missing=True)
     table, labels = as_table(X, present), as_labels(y)
-    model = KeCoClassifier(WIDTHS, lam=1e-2, random_state=0)
+    model = KeCoClassifier(WIDTHS, lam=1e-2, n_iterations=300, random_state=0)
     a = model.fit(table, labels).decision_function(table)
     b = clone(model).set_params(cache_size=0.02).fit(table, labels).decision_function(table)
     assert_array_equal(a, b)
