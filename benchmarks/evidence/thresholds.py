@@ -59,7 +59,7 @@ def thresholds(wanted: list[str]) -> list[Table]:
             table.add(
                 *(name, len(counts), f"{100.0 * counts.min() / len(y):.1f} %"),
                 *(f"{one:.1f}" for one in f1.mean(axis=1)),
-                mean_and_error(f1[2] - f1[:2].max(axis=0)),
-                mean_and_error(accuracy[2] - accuracy[1]),
+                mean_and_error(f1[2] - f1[0]),
+                mean_and_error(accuracy[2] - accuracy[0]),
             )
     return list(tables.values())

@@ -20,6 +20,7 @@ from crossview.labels import Threshold
 from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
 from crossview.scoring.fitted_model import FittedModel
 from crossview.scoring.problems import gives_probabilities
+from crossview.scoring.specification import check_threshold
 from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
@@ -138,7 +139,8 @@ def predict(
     """
     check_kind("a path or None", output=output)
     check_kind("a list of names", keep=keep)
-    check_kind("a number or a name or None", threshold=threshold)
+    if not isinstance(threshold, str):
+        check_threshold(threshold)
     check_kind("a whole number or None", explain=explain)
     X, _, _ = open_views(X, None, on, views={}, model=model)
     keep = with_id(X, keep)

@@ -7,8 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse_metric
 from crossview.catalog.names import unknown_name
 from crossview.errors import InputError, argument, type_of
@@ -159,7 +157,7 @@ def check_threshold(threshold: Any) -> None:
     """Raise an error for what is neither a probability, nor one per class, nor None."""
     if threshold is None:
         return
-    several = isinstance(threshold, list | tuple | np.ndarray)
+    several = not isinstance(threshold, str) and hasattr(threshold, "__len__")
     for one in threshold if several else [threshold]:
         number = isinstance(one, Real) and not isinstance(one, bool)
         # p / t of a threshold of 0 is no number
