@@ -213,7 +213,13 @@ def _about_left_out(c: Comparison) -> list[str]:
 
 
 def _about_cuts(c: Comparison) -> list[str]:
-    """Explain the column of thresholds."""
+    """Explain the column of thresholds, and those of more than two classes, which are in none."""
+    if len(c.classes) > 2 and c.threshold_for is not None:
+        rows = "before each row" if c.mode == "progressive" else "held out of each training part"
+        return [
+            f"each class has a threshold where that gains {c.threshold_for} on the rows {rows}; "
+            f"{argument(threshold=None)} leaves them out"
+        ]
     if all(math.isnan(row.threshold) for row in c.rows):
         return []
     what = f"cut: {c.positive!r} is predicted where its probability is above this threshold"

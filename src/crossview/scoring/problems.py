@@ -35,6 +35,9 @@ from crossview.scoring.metrics import (
 )
 from crossview.scoring.specification import Scoring, check_threshold
 
+# with more classes each has too few rows for a tuned threshold
+MOST_CLASSES = 30
+
 
 class Scored(NamedTuple):
     """Scores of rows that a model has not learned; where a number is predicted, the predictions.
@@ -130,7 +133,7 @@ class Classification:
         self.threshold = _check_threshold(threshold, len(classes))
         kind = metric_of(metric).kind
         self.tuned_for: str | None = None
-        if threshold == "tuned":
+        if threshold == "tuned" and len(classes) <= MOST_CLASSES:
             placed = metric_of(metric).threshold_for or metric
             self.tuned_for = placed if kind == "decision" else SYMMETRIC
         self.tunes = self.tuned_for is not None

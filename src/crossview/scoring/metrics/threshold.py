@@ -42,8 +42,6 @@ LEAST_GAIN = 1e-4
 MOST_KEPT = 4096
 # least gain for labels that thresholds of several classes must have
 WORTH = 0.01
-# with more classes each has too few rows for a threshold of its own
-MOST_CLASSES = 30
 # a threshold is placed again once the rows have grown by this factor
 GROWTH_NUMERATOR, GROWTH_DENOMINATOR = 21, 20
 
@@ -109,9 +107,9 @@ def best_thresholds(
     Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
     codes, they are equal unless others gain more than a point, and than 0.5 / √n_samples, for
-    these classes: they cost accuracy, and less is noise.  The sum is 1.  They are equal where there
-    are more than 30 classes, too.  There are none unless they gain as much over ``by_score``, the
-    codes of the highest scores.  Precision and recall have trivial optima, so theirs are of f1.
+    these classes: they cost accuracy, and less is noise.  The sum is 1.  There are none unless they
+    gain as much over ``by_score``, the codes of the highest scores.  Precision and recall have
+    trivial optima, so theirs are those of f1.
 
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
@@ -127,7 +125,7 @@ def best_thresholds(
         return sign * values_of_confusions(placed_for, confusion, 1)
 
     best = -np.inf
-    for _ in range(ROUNDS if K <= MOST_CLASSES else 0):
+    for _ in range(ROUNDS):
         before = best
         for c in range(K):
             moved = log_p + d
@@ -336,7 +334,9 @@ class RunningThresholds(Resumable):
         """Keep some of the next rows."""
         at = np.arange(self.n_rows, self.n_rows + len(rows))
         self.n_rows += len(rows)
-        self.kept = np.concatenate([self.kept, rows[at % self.step == 0]])
+        chosen = at % self.step == 0
+        if chosen.any():
+            self.kept = np.concatenate([self.kept, rows[chosen]])
         while len(self.kept) > MOST_KEPT:
             self.kept, self.step = self.kept[::2], 2 * self.step
 
@@ -347,18 +347,6 @@ class RunningThresholds(Resumable):
         if len(np.unique(codes)) > 1:
             self.threshold = best_thresholds(self.name, codes, self.kept[:, :-2], by_score)
         return self.threshold
-
-    def __add__(self, other: RunningThresholds) -> RunningThresholds:
-        if (self.name, self.n_classes) != (other.name, other.n_classes):
-            raise InputError("two thresholds for different metrics or classes do not add up")
-        total = RunningThresholds(self.name, self.n_classes)
-        total.step = max(self.step, other.step)
-        parts = [one.kept[:: total.step // one.step] for one in (self, other)]
-        total.kept, total.n_rows = np.concatenate(parts), self.n_rows + other.n_rows
-        while len(total.kept) > MOST_KEPT:
-            total.kept, total.step = total.kept[::2], 2 * total.step
-        total.place()
-        return total
 
 
 def _squashed_log_odds(probabilities: np.ndarray) -> np.ndarray:
