@@ -63,6 +63,7 @@ class Options:
         value = given[0] if given else True
         if isinstance(value, bool):
             return on if value else off
+        value = "none" if value is None else value
         if isinstance(value, Mapping) and takes_list:
             return " ".join(f"{on} {key}={shlex.quote(str(one))}" for key, one in value.items())
         if isinstance(value, Mapping):
