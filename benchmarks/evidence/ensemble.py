@@ -157,10 +157,8 @@ class Draw:
     def _scored(self, score: Any) -> Scored:
         """What a model says of the rows that score, and predicts there."""
         problem, p = self.run.problem, score.predictions
-        if problem.tunes:
-            predicted = decide(p[:, 1], p[:, 1], problem.of_other_side(score.threshold))
-            return Scored(p[:, 1], p, predicted)
-        return Scored(p, None, decide(p))
+        scores = p[:, 1] - 0.5 if p.shape[1] == 2 else p
+        return Scored(scores, p, decide(scores, p, problem.of_other_side(score.threshold)))
 
     def _value(self, y: np.ndarray, scored: Scored, rows: np.ndarray) -> float:
         return self.run.problem.measure(self.run.metric, y[rows], scored.take(rows))

@@ -169,7 +169,7 @@ class _Blending:
             setting={},
             others={name: problem.measure(name, y, scored) for name in problem.shown},
             confusion=problem.confusion(y, scored),
-            threshold=problem.of_other_side(threshold) if isinstance(threshold, float) else None,
+            threshold=problem.of_other_side(threshold),
             blended=rows,
             predictions=scored.scores if scored.probabilities is None else scored.probabilities,
             has_probabilities=scored.probabilities is not None,

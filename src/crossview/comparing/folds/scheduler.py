@@ -352,7 +352,7 @@ def _summary(learner: Learner, scores: list[FoldScore], run: Run) -> ComparisonR
         inner=[score.inner for score in scores],
         others={name: [score.others[name] for score in scores] for name in run.problem.shown},
         chosen=[score.setting for score in scores],
-        thresholds=[score.threshold for score in scores if score.threshold is not None],
+        thresholds=[one.threshold for one in scores if isinstance(one.threshold, float)],
         untuned_scores=[score.untuned for score in scores if not math.isnan(score.untuned)],
         passes=[score.passes for score in scores],
         shares=[score.learned for score in scores],

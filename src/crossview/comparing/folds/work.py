@@ -25,6 +25,7 @@ from crossview.comparing.folds.tuning import (
 )
 from crossview.comparing.run import Run
 from crossview.errors import InputError
+from crossview.labels import Threshold
 from crossview.scoring.diagnostics import (
     ExpertWeights,
     ScoredRows,
@@ -44,7 +45,7 @@ class FoldScore:
       validation; higher is better.
     untuned: the metric where a score above 0 decides, if it depends on a threshold that was tuned;
       otherwise NaN.
-    threshold: of the positive one of two classes.
+    threshold: of the positive one of two classes, or one of each of several.
     confusion: rows of each class predicted as each class.
     passes: passes over the training rows.
     learned: share of the training rows that the model learned from.
@@ -62,7 +63,7 @@ class FoldScore:
     setting: dict[str, Any]
     untuned: float = math.nan
     others: dict[str, float] = field(default_factory=dict)
-    threshold: float | None = None
+    threshold: Threshold | None = None
     confusion: np.ndarray | None = None
     passes: int = 1
     learned: float = 1.0
@@ -151,7 +152,7 @@ def score_model(
     )
     if problem.judged_by_threshold:
         score.untuned = problem.measure(run.metric, y, scored._replace(predicted=None))
-    if isinstance(problem, Classification) and isinstance(model.threshold_, float):
+    if isinstance(problem, Classification):
         score.threshold = problem.of_other_side(model.threshold_)
     if keep and fold.sampled is not None:
         score.kept = _keep(run, learner, model, fold, chosen, scored)
