@@ -54,6 +54,57 @@ def test_a_stream_of_single_rows_is_the_stream_of_batches(name):
     np.testing.assert_array_equal(found[1:], said[1:])
 
 
+FAR = crossview.MultiView({v: 1e4 * np.sign(X[v]) for v in X.layout.names})
+
+
+@pytest.mark.parametrize("name", ["ridge", "linear", "late-fusion", "fm", "stacking"])
+def test_no_prediction_is_far_beyond_the_learned_targets(name, tmp_path):
+    model = ENTRIES[name].make(random_state=0, target_scale="log")
+    weight = np.r_[0.0, np.ones(239)]
+    model.fit(X, np.r_[1e30, Y[1:]], weight)
+    logs = np.log(Y[1:])
+    low, high = logs.min() - 0.5 * np.ptp(logs), logs.max() + 0.5 * np.ptp(logs)
+    found = np.log(model.predict(FAR))
+    assert found.min() >= low - 1e-9
+    assert found.max() == pytest.approx(high)
+    assert model.predict_one(FAR[:1]) == pytest.approx(np.exp(found[0]))
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(np.log(load(tmp_path / "model").predict(FAR)), found)
+
+
+@pytest.mark.parametrize("name", ["fm", "stacking"])
+def test_a_stream_may_predict_what_its_targets_so_far_allow(name):
+    def start():
+        model = ENTRIES[name].make(random_state=0, target_scale="log", **ENTRIES[name].passes(1))
+        return model.set_params(early_stopping=False) if name == "fm" else model
+
+    rows = crossview.MultiView({v: np.r_[X[v][:30], FAR[v][:10] / 1e3] for v in X.layout.names})
+    y = Y[:40].copy()
+    weight = np.ones(40)
+    weight[35] = 0.0
+    y[35] = 1e9
+    whole = start()
+    found = whole.score_then_learn(rows.matrix, y, weight)
+    for i in range(1, 40):
+        seen = np.log(y[:i][weight[:i] > 0.0])
+        assert seen.min() - 0.5 * np.ptp(seen) - 1e-9 <= np.log(found[i])
+        assert np.log(found[i]) <= seen.max() + 0.5 * np.ptp(seen) + 1e-9
+    parts, alone = start(), start()
+    again = [parts.score_then_learn(rows[a:b].matrix, y[a:b], weight[a:b]) for a, b in CUTS]
+    np.testing.assert_array_equal(np.concatenate(again), found)
+    for i in range(40):
+        if 0 < i < 30:  # a pass takes the size of a far row before it scores it
+            assert alone.predict_one(rows.matrix[i]) == found[i]
+        alone.learn_one(rows.matrix[i], float(y[i]), float(weight[i]))
+    np.testing.assert_array_equal(alone.predict(FAR.matrix), whole.predict(FAR.matrix))
+    merged = crossview.merge([start().partial_fit(X[:9], Y[:9]), start().partial_fit(X[9:], Y[9:])])
+    logs = np.log(Y)
+    assert np.log(merged.predict(FAR)).max() <= logs.max() + 0.5 * np.ptp(logs) + 1e-9
+
+
+CUTS = [(0, 1), (1, 8), (8, 33), (33, 40)]
+
+
 def test_a_target_without_a_logarithm_is_refused():
     y = Y.copy()
     y[7] = 0.0
@@ -100,6 +151,7 @@ def test_a_file_and_its_exports_predict_the_same(kind, target, tmp_path):
         ]
         learner = crossview.EnsembleRegressor(members=members, weights=[0.7, 0.4])
     table = pd.DataFrame({f"{v}__{i}": X[v][:, i] for v in X.layout.names for i in range(2)})
+    far = table[:2] * 1e4  # as far as predictions go
     model = crossview.make_pipeline(crossview.ViewEncoder(), learner).fit(table, Y)
     expected = model.predict(table)
     save(model, tmp_path / "model")
@@ -108,8 +160,9 @@ def test_a_file_and_its_exports_predict_the_same(kind, target, tmp_path):
     export(tmp_path / "model", tmp_path / f"model.{target}")
     if target == "json":
         scorer = runtime.Model(json.loads((tmp_path / "model.json").read_text()))
-        found = [scorer.predict(one) for one in table[:5].to_dict("records")]
-        np.testing.assert_allclose(found, expected[:5], rtol=1e-12)
+        rows = pd.concat([table[:5], far])
+        found = [scorer.predict(one) for one in rows.to_dict("records")]
+        np.testing.assert_allclose(found, model.predict(rows), rtol=1e-12)
 
 
 def test_compare_tries_the_logarithm_of_a_skewed_target_alone():

@@ -169,6 +169,7 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
         y = self._numbers(y, len(rows.indptr) - 1)
         rows, used, weight = self._weighted_rows(rows, sample_weight)
         self._start_state()
+        self._see_targets(y[used])
         model = self.pipeline(Shape(self.layout_.names, len(used)))
         self._fit_pipeline(model, rows, y[used], weight)
 

@@ -44,8 +44,8 @@ from crossview.estimators.targets import row_weights, several_classes
 from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
+from crossview.portable.scoring import SAID, Member
 from crossview.portable.scoring import Blend as PortableBlend
-from crossview.portable.scoring import Member
 from crossview.saving.schema import Array
 from crossview.views import MultiView
 
@@ -247,7 +247,7 @@ class Ensemble(NestedLearners):
                     one.name,
                     one.learner._portable_scorer(),
                     None if one.view is None else self._slots.names.index(one.view),
-                    **{name: answer.get(name) for name in ("calibration", "units", "target_scale")},
+                    **{name: answer.get(name) for name in SAID},
                 )
             )
         task = "classes" if hasattr(self, "classes_") else "numbers"
@@ -498,7 +498,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
         y = self._numbers(y, len(rows.indptr) - 1)
-        self._learn(X, rows, y, row_weights(sample_weight, len(y)))
+        weight = row_weights(sample_weight, len(y))
+        self._learn(X, rows, y, weight)
+        self._see_targets(y[weight > 0.0])
 
     def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
         return float(np.average(y, weights=weight))

@@ -60,7 +60,8 @@ TARGET_SCALE: ParameterDoc = (
     The scale on which targets are learned.  "log": their logarithm, so that errors are shares of
     the target and effects multiply, as of prices and durations; all must be above 0.  "log1p": the
     logarithm of 1 more, as of counts; 0 or more.  Predictions are in the units of the targets, near
-    the median of each row and not its mean; weights and scores are of the logarithm.
+    the median of each row and not its mean, and no logarithm is beyond the learned ones by more
+    than half of their range; weights and scores are of the logarithm.
     """,
 )
 

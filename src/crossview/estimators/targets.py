@@ -20,8 +20,10 @@ MAX_LABEL_BYTES = 2**16
 LEAST_SKEWNESS = 1.0
 # share of the skewness that their logarithms may have
 MOST_LEFT = 0.75
-# of the prediction of a logarithm: e^170 can still be squared
-LARGEST_EXPONENT = 170.0
+# of the prediction of a logarithm: e^-745 is not yet 0, and e^170 can still be squared
+LEAST_EXPONENT, LARGEST_EXPONENT = -745.0, 170.0
+# the range of the learned logarithms, by which share of it predictions may be beyond it
+BEYOND = 0.5
 
 
 def read_labels(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
@@ -135,11 +137,20 @@ def _skewness(y: np.ndarray) -> float:
         return float(np.mean((away / scale) ** 3)) if scale > 0.0 else 0.0
 
 
-def targets_of_scale(values: np.ndarray, scale: str) -> np.ndarray:
-    """Return what is predicted on a ``target_scale`` in the units of the targets."""
-    if scale == "linear":
-        return values
-    exponents = np.minimum(values, LARGEST_EXPONENT)
+def reach_of(lowest: Any, highest: Any) -> tuple[Any, Any]:
+    """Return between which logarithms predictions are kept, of those of the learned targets.
+
+    A sum far from all rows would be their exponential: one such row would be the whole error.
+    Before the first target there are no bounds.
+    """
+    room = np.where(highest < lowest, np.inf, BEYOND * (highest - lowest))
+    low, high = np.maximum(lowest - room, LEAST_EXPONENT), highest + room
+    return low, np.minimum(high, LARGEST_EXPONENT)
+
+
+def targets_of_scale(values: np.ndarray, scale: str, low: Any, high: Any) -> np.ndarray:
+    """Return logarithms that are predicted, between low and high, in the units of the targets."""
+    exponents = np.minimum(np.maximum(values, low), high)
     return np.asarray(np.exp(exponents) if scale == "log" else np.expm1(exponents))
 
 

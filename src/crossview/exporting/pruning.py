@@ -23,6 +23,7 @@ from crossview.exporting.plan import Plan
 from crossview.portable.as_json import as_json
 from crossview.portable.encoding import Hashed, TableEncoder
 from crossview.portable.scoring import (
+    SAID,
     Blend,
     Machine,
     Member,
@@ -457,7 +458,7 @@ def _without_members(scorer: Stack | Blend) -> Any:
 
 def _about(model: Model | Member) -> dict[str, Any]:
     """Return what makes an answer of a score, as `runtime.says` takes it."""
-    parts = {name: getattr(model, name) for name in ("calibration", "units", "target_scale")}
+    parts = {name: getattr(model, name) for name in SAID}
     return {name: as_json(value) for name, value in parts.items() if value is not None}
 
 

@@ -562,9 +562,10 @@ function says(member, views) {
 }
 
 /** A number that is predicted on a scale of the targets in their units. */
-function asTarget({target_scale: scale}, value) {
+function asTarget({target_scale: scale, reach}, value) {
   if (!scale) return value;
-  return (scale === "log" ? Math.exp : Math.expm1)(Math.min(value, 170));
+  const exponent = Math.min(Math.max(value, reach[0]), reach[1]);
+  return (scale === "log" ? Math.exp : Math.expm1)(exponent);
 }
 
 function blend(node, views) {

@@ -683,7 +683,9 @@ def _as_target(node, value):
     """Return a number that is predicted on a scale of the targets in their units."""
     if "target_scale" not in node:
         return value
-    return (math.exp if node["target_scale"] == "log" else math.expm1)(min(value, 170.0))
+    low, high = node["reach"]
+    exponent = min(max(value, low), high)
+    return (math.exp if node["target_scale"] == "log" else math.expm1)(exponent)
 
 
 def _says(node, views):

@@ -32,6 +32,7 @@ from crossview.portable.scoring import (
     Gaussians,
     Machine,
     Member,
+    Model,
     Scorer,
     Stack,
     Supports,
@@ -44,8 +45,6 @@ from crossview.portable.scoring import (
 Vector = Any
 LEAST = 1e-6  # of the probabilities of experts
 LEAST_OF_MEMBERS = 1e-4
-# of the prediction of a logarithm
-LEAST_EXPONENT, LARGEST_EXPONENT = -745.0, 170.0
 SECONDS_OF_DAY = 86_400.0
 
 
@@ -220,7 +219,7 @@ class _Lowering:
         own = self._view_scores(model.scorer, views)
         if model.classes is None:
             mean, scale = (0.0, 1.0) if model.units is None else map(float, model.units)
-            prediction = self._as_target(self._scaled(scores, scale, [mean]), model.target_scale)
+            prediction = self._as_target(self._scaled(scores, scale, [mean]), model)
             own = [self._scaled(one, scale, [mean]) for one in own]
             return Answers(prediction, None, None, self._of_views(views, own))
         index, p = self._index(scores), None
@@ -767,15 +766,15 @@ class _Lowering:
             return self.ops.keep(self._probabilities(scores, node.calibration, n_classes))
         if node.units is not None:
             own = self._scaled(scores, float(node.units[1]), [float(node.units[0])])
-            return self._as_target(own, node.target_scale)
+            return self._as_target(own, node)
         return scores
 
-    def _as_target(self, values: Vector, scale: str | None) -> Vector:
+    def _as_target(self, values: Vector, node: Member | Model) -> Vector:
         """Return what is predicted on a scale of the targets in their units."""
-        if scale is None:
+        if node.target_scale is None or node.reach is None:
             return values
-        found = self.ops.unary("exp", self.ops.clip(values, LEAST_EXPONENT, LARGEST_EXPONENT))
-        return found if scale == "log" else self.ops.sub(found, self.one)
+        found = self.ops.unary("exp", self.ops.clip(values, *map(float, node.reach)))
+        return found if node.target_scale == "log" else self.ops.sub(found, self.one)
 
     def _blend(self, node: Blend, views: Sequence[_View | None]) -> Vector:
         ops, z = self.ops, self.ops.constant(node.intercept)

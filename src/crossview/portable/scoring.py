@@ -260,6 +260,10 @@ class Calibration:
     offset: np.ndarray  # (K,)
 
 
+# what says of a scorer what it means, in members and models
+SAID = ("calibration", "units", "target_scale", "reach")
+
+
 @dataclass
 class Member:
     """A model in another one, which sees one view alone, or all (None)."""
@@ -270,6 +274,7 @@ class Member:
     calibration: Calibration | None = None  # of a classifier
     units: np.ndarray | None = None  # mean and scale; of a regressor: mean + scale s ...
     target_scale: str | None = None  # ... or its exponential ("log"), or that less 1 ("log1p")
+    reach: np.ndarray | None = None  # ... of no less and no more than these
 
 
 @dataclass
@@ -339,3 +344,4 @@ class Model:
     threshold: float | list[float] | None = None
     units: np.ndarray | None = None
     target_scale: str | None = None
+    reach: np.ndarray | None = None

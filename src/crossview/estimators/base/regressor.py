@@ -21,11 +21,20 @@ from crossview.estimators.base.single_rows import (
 )
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.documentation import with_parameters
-from crossview.estimators.targets import read_numbers, row_weights, scaled_targets, targets_of_scale
+from crossview.estimators.targets import (
+    reach_of,
+    read_numbers,
+    row_weights,
+    scaled_targets,
+    targets_of_scale,
+)
 from crossview.kernels.moments import merged_moments, running_units, units_of
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import MAX_FINITE, Array
 from crossview.views import check_rows
+
+# no logarithm of a number is as large as this
+BEYOND_LOGS = 1000.0
 
 
 @with_parameters
@@ -101,15 +110,32 @@ class ViewRegressor(RegressorMixin, ViewLearner):
 
     def _as_targets(self, values: np.ndarray) -> np.ndarray:
         """Return predictions on the scale of the targets in their units."""
-        return targets_of_scale(values, self.target_scale)
+        if self.target_scale == "linear":
+            return values
+        return targets_of_scale(values, self.target_scale, *reach_of(*self._state["reach"]))
+
+    def _see_targets(self, y: np.ndarray) -> None:
+        """Learn how far predictions may reach from the targets, on their scale."""
+        if self.target_scale != "linear" and len(y):
+            if "reach" not in self._state:
+                Reach(self._state).start()
+            lowest, highest = self._state["reach"]
+            self._state["reach"][:] = min(lowest, y.min()), max(highest, y.max())
+
+    def _parts(self, state: State) -> list[StatePart]:
+        scaled = [] if self.target_scale == "linear" else [Reach(state)]
+        return [*super()._parts(state), *scaled]
 
     def _n_scores(self) -> int:
         return 1
 
     def _portable_answer(self) -> dict[str, Any]:
         mean = float(self._in_units(np.zeros(1))[0])
-        scale = None if self.target_scale == "linear" else self.target_scale
-        return {"units": np.array([mean, self._score_scale()]), "target_scale": scale}
+        answer: dict[str, Any] = {"units": np.array([mean, self._score_scale()])}
+        if self.target_scale == "linear":
+            return answer
+        reach = np.array(reach_of(*self._state["reach"].tolist()))
+        return answer | {"target_scale": self.target_scale, "reach": reach}
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the R² of the predictions.
@@ -130,6 +156,23 @@ class ViewRegressor(RegressorMixin, ViewLearner):
         """
         check_rows(X, y=y, sample_weight=sample_weight)
         return float(super().score(X, y, sample_weight))
+
+
+class Reach(StatePart):
+    """The lowest and the highest target on a logarithmic scale."""
+
+    def start(self) -> None:
+        """Add those of no target."""
+        self.state["reach"] = np.array([BEYOND_LOGS, -BEYOND_LOGS])
+
+    def schema(self) -> Schema:
+        """Return what they look like."""
+        return {"reach": Array("f8", (2,), low=-BEYOND_LOGS, high=BEYOND_LOGS)}
+
+    def merged(self, models: Models) -> State:
+        """Return those of the rows of all models."""
+        lowest, highest = np.transpose(models.of("reach"))
+        return {"reach": np.array([lowest.min(), highest.max()])}
 
 
 class Units(StatePart):
@@ -266,7 +309,20 @@ class OnlineRegressor(ViewRegressor):
         if nonfinite_row >= 0 and alone:
             units[:] = before
         check_learned(nonfinite_row, alone=alone)
-        return self._as_targets(mean[:-1] + scale[:-1] * scores[:, 0])
+        predicted = mean[:-1] + scale[:-1] * scores[:, 0]
+        if self.target_scale == "linear":
+            return predicted
+        known = (weight > 0.0) & ~np.isnan(y)
+        lowest, highest = (
+            accumulate(np.append(self._state["reach"][end], np.where(known, y, none)))
+            for end, accumulate, none in (
+                (0, np.minimum.accumulate, BEYOND_LOGS),
+                (1, np.maximum.accumulate, -BEYOND_LOGS),
+            )
+        )
+        self._see_targets(y[known])
+        before_row = reach_of(lowest[:-1], highest[:-1])
+        return targets_of_scale(predicted, self.target_scale, *before_row)
 
     # --- targets and their units ------------------------------------------------------
 
@@ -289,6 +345,7 @@ class OnlineRegressor(ViewRegressor):
                 if not np.isfinite(units).all():
                     largest = np.abs(y) == np.abs(numbers[shares > 0.0]).max()
                     _check_units(np.where(largest, np.inf, 0.0))
+        self._see_targets(y[(weight > 0.0) & ~np.isnan(y)])
         mean, scale = units_of(*self._state["units"])
         return np.asarray((y - mean) / scale), weight
 

@@ -328,6 +328,8 @@ class NumberRoad(Road):
         wrong = int(self.learn())
         if wrong >= 0:
             self._units[:] = before
+        elif sample_weight > 0.0:
+            self._learner._see_targets(np.array([y]))
         return wrong
 
 

@@ -423,6 +423,7 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
         weight = row_weights(sample_weight, len(y))
         used = np.flatnonzero(weight)
         self._start_state()
+        self._see_targets(y[used])
         self._learn(rows_at(rows, used), y[used, None], weight[used])
 
 

@@ -464,3 +464,4 @@ class MultiViewTreesRegressor(TreesModel, ViewRegressor):
         used = np.flatnonzero(weight)
         with threadpool_limits(int(self.n_jobs)):
             self._learn(X, rows, Targets(y[used], 0, weight[used]), used)
+        self._see_targets(y[used])
