@@ -34,10 +34,7 @@ LARGEST_GAP, MOST_ERRORS = 0.05, 4.0
 class Monitor:
     """Numbers of the newest requests and labels.
 
-    Parameters
-    ----------
-    live : LiveModel
-        The model, with the first one.
+    live: the model, with the first one.
     """
 
     def __init__(self, live: LiveModel) -> None:

@@ -299,11 +299,8 @@ def _told_to_end(
 def read_tokens(file: str | os.PathLike[str]) -> dict[str, str]:
     """Return the tokens of a file by their roles.
 
-    Parameters
-    ----------
-    file : path-like
-        One token, for all; or lines ``predict TOKEN``, ``label TOKEN``, ``operator TOKEN``, of
-        ASCII.
+    file: one token, for all; or lines ``predict TOKEN``, ``label TOKEN``, ``operator TOKEN``, of
+      ASCII.
     """
     try:
         lines = Path(file).read_text("utf-8-sig").splitlines()

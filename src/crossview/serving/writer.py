@@ -53,16 +53,10 @@ class Waiting(NamedTuple):
 class Writer:
     """Has entries written in the order in which they came, in groups, by a process of its own.
 
-    Parameters
-    ----------
-    where : path-like
-        The folder or the address of the log.
-    committed : callable
-        Called after a commit, with how far the log is.
-    most_waiting : int
-        More records than that are not taken.
-    wait : float or None
-        Seconds after which a label is not taken any more; None: it always is.
+    where: the folder or the address of the log.
+    committed: called after a commit, with how far the log is.
+    most_waiting: more records than that are not taken.
+    wait: seconds after which a label is not taken any more; None: it always is.
     """
 
     def __init__(
