@@ -16,8 +16,6 @@ from crossview.errors import InputError, closest_names
 from crossview.predicting.predict import Predictions
 from crossview.scoring.fitted_model import FittedModel
 
-__all__ = ["RowFunction"]
-
 
 class RowFunction:
     """The predictions of a model as a function of columns that an engine has.

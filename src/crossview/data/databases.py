@@ -23,15 +23,6 @@ from typing import Any
 from crossview.data.addresses import LOG, is_address
 from crossview.errors import InputError
 
-__all__ = [
-    "AwayError",
-    "Database",
-    "Postgres",
-    "Sqlite",
-    "open_database",
-    "sha256_of",
-]
-
 # of SQLite's file, and of locks in PostgreSQL
 APPLICATION = 0x43725677
 WRITING, LEADING = 1, 2

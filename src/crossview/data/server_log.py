@@ -25,26 +25,6 @@ from crossview.data.addresses import LOG, is_address
 from crossview.data.databases import Database, Postgres, Sqlite, open_database
 from crossview.errors import InputError
 
-__all__ = [
-    "ASSUMED",
-    "CAME",
-    "FIRST_NAME",
-    "JOIN",
-    "LATE",
-    "LEAVE",
-    "OWN_ID",
-    "PROMOTE",
-    "Counts",
-    "Event",
-    "Label",
-    "Labeled",
-    "Log",
-    "Prediction",
-    "Snapshot",
-    "contestants",
-    "own_id",
-]
-
 FORMAT = 5
 # N: the type of whole numbers, O: what a table of keys and values ends with
 SCHEMA = (

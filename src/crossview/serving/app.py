@@ -85,8 +85,6 @@ from crossview.serving.requests import (
 from crossview.serving.scores import Point
 from crossview.serving.writer import NotWrittenError, Writer
 
-__all__ = ["Serving", "Settings"]
-
 # of one micro-batch; labels that come meanwhile are in the next one
 MOST_LABELS, MOST_SECONDS = 256, 0.02
 # for which requests wait while labels are learned

@@ -14,8 +14,6 @@ from crossview.errors import InputError
 from crossview.saving.schema import check_header
 from crossview.scoring.significance import ConfidenceSequence
 
-__all__ = ["Challenger", "Compared", "check_name", "number_of"]
-
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 # differences of log loss are clipped to so much, which is e times another probability; those of
 # errors are never larger

@@ -28,11 +28,6 @@ from crossview.data.server_log import (
 )
 from crossview.errors import InputError
 
-__all__ = [
-    *("CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN"),
-    *("LENGTH", "Committed", "Entry", "Group", "main"),
-]
-
 # bytes of the number that says how long an answer is
 LENGTH = 8
 # what became of a label: of this prediction, the same as before, another one, of no prediction, of

@@ -47,8 +47,6 @@ from crossview.serving.files import open_files
 from crossview.serving.live import LiveModel
 from crossview.serving.scores import Served
 
-__all__ = ["FIRST", "Folder", "Replayed", "catch_up", "next_of", "replay"]
-
 MODEL_END = ".safetensors"
 FIRST, FIRST_NEW, SNAPSHOTS = f"first{MODEL_END}", "first.json", "snapshots"
 CHALLENGERS = "challengers"

@@ -32,8 +32,6 @@ from crossview.serving.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow
 
-__all__ = ["Answer", "LiveModel", "class_name"]
-
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
 # what a file has of serving, beside what `train` writes

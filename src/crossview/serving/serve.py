@@ -25,8 +25,6 @@ from crossview.saving.files import alone
 if TYPE_CHECKING:
     from crossview.serving.beginning import Beginning
 
-__all__ = ["ROLES", "read_tokens", "serve"]
-
 ROLES = ("predict", "label", "operator")
 # a terminal that is closed sends the last one
 SIGNALS = (

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple, cast
 
 from crossview.errors import InputError, Spelling, argument_spelling, spell_arguments
 
-__all__ = ["reason_of", "supervise"]
-
 # a worker that ends sooner than that is started again after that time
 SECONDS_BETWEEN_STARTS = 1.0
 

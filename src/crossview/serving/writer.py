@@ -17,8 +17,6 @@ from crossview.data.server_log import Newest
 from crossview.serving.commits import LENGTH, Committed, Entry, Group
 from crossview.serving.workers import reason_of
 
-__all__ = ["NotWrittenError", "Writer"]
-
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
 SECONDS_TO_RETRY = 0.25
 # after which a database that does not answer is one that cannot be written

@@ -17,8 +17,6 @@ from crossview.data.encoding.view_scaler import ViewScaler, scale_rows
 from crossview.kernels.rows import Rows
 from crossview.views import OneRow
 
-__all__ = ["RowFill"]
-
 
 class RowFill:
     """The loops that standardize, bin, fill and scale rows, bound to the arrays of one row.
