@@ -150,11 +150,7 @@ class Database:
 
 
 class Sqlite(Database):
-    """The file of a folder.
-
-    folder: it has the file.
-    read_only: whether nothing is written.
-    """
+    """The file of a folder."""
 
     errors = (sqlite3.Error,)
     number, once, home = "INTEGER", "WITHOUT ROWID", "folder"
@@ -254,7 +250,6 @@ class Postgres(Database):
     A connection that was lost is made again at the next statement outside of a transaction.
 
     address: ``postgresql://user@host/database``, with all that libpq takes.
-    read_only: whether nothing is written.
     """
 
     number = "BIGINT"

@@ -56,7 +56,6 @@ def own_id(sequence: int) -> str:
 class Prediction(NamedTuple):
     """A row that was predicted; what is of no fixed type is JSON.
 
-    sequence: its position.
     id: of the caller, or `own_id`.
     time: microseconds since 1970, by the clock of the server.
     row: names and values, as they came.
@@ -85,7 +84,6 @@ class Label(NamedTuple):
     """A label of a prediction.
 
     sequence, prediction: its position, and that of its prediction.
-    time: when it came.
     label: as JSON.
     assumed: of a late one the label that was assumed before.
     """
@@ -190,7 +188,6 @@ class Log:
     """A connection to a log.
 
     where: its folder, or its address, ``postgresql://user@host/database``.
-    read_only: whether nothing is written.
     """
 
     def __init__(self, where: str | os.PathLike[str], *, read_only: bool = False) -> None:
@@ -400,7 +397,6 @@ class Log:
         """Return labels in their order, with their predictions.
 
         after: the number of the last label that is not returned.
-        most: how many, at most.
         """
         with self.db.reading():
             rows = self.db.execute(
@@ -434,7 +430,6 @@ class Log:
 
         after: the position of the last prediction of the run that was looked at, or one less than
           the first one's.
-        most: how many are looked at.
         Returns the position of the last one that was looked at now, and the predictions.
         """
         end = (after + 1) // RUN * RUN + RUN
@@ -495,8 +490,6 @@ class Log:
 
         until: only labels of before this time are removed.
         last: the number of the last one that may be removed.
-        most: how many, at most.
-        Returns n: how many were removed.
         """
         rows = self.db.execute(
             "SELECT * FROM labels WHERE sequence <= ? ORDER BY sequence LIMIT ?", (last, most)

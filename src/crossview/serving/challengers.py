@@ -111,7 +111,6 @@ class Compared:
 class Challenger:
     """A model beside the one that is served.
 
-    name: what it is called.
     frozen: whether it learns nothing.
     is_logged: whether the log knows it; if not, only a replay has it.
     sketch: of the rows that it has learned in training, to look for those of the log.

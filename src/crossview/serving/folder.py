@@ -62,7 +62,6 @@ class Folder:
     """The log, and the files of servers.
 
     where: the folder, or an address, ``postgresql://user@host/database``.
-    read_only: whether nothing is written.
     is_shared: whether other processes write the log, as they may at an address.
     """
 

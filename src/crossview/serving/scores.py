@@ -39,7 +39,6 @@ class Point:
     """Sums over some labels, in their order.
 
     time: when the last one came, in microseconds since 1970.
-    n: how many there are.
     loss: the sum of the losses.
     correct: how many predictions were right.
     confidence, spread: the sum of the probabilities p of what was predicted, and that of p (1 - p).

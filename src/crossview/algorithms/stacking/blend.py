@@ -106,7 +106,6 @@ def blend_numbers(predicted: np.ndarray, y: np.ndarray, members: int = MEMBERS) 
     """Return the blend of some models that predicts held-out numbers best.
 
     predicted: predictions of rows that the models did not learn.
-    y: the numbers.
     members: most models of the blend.
     Returns blend: of at least one model.
     """

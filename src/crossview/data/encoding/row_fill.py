@@ -24,7 +24,6 @@ class RowFill:
     plan: its texts are not filled in.
     moments: by which numbers are standardized.
     quantiles: the knots of the bins.
-    standardizes: whether numbers are standardized.
     scaler: by which views are scaled.
     """
 

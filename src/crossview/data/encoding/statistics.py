@@ -132,7 +132,6 @@ class DocumentFrequencies(OwnsArrays):
     """Number of texts so far that have a word of each slot, column by column.
 
     n_columns: number of text columns.
-    n_slots: number of slots.
     n: texts so far.
     df: those that have a word of the slot.
     """
@@ -146,7 +145,6 @@ class DocumentFrequencies(OwnsArrays):
     ) -> sp.csr_array:
         """Return the counts of words of a column as tf-idf, each row with norm 1.
 
-        c: the column.
         rows: the counts, each slot once.
         present: whether the row has a text.
         learn: count each row before it is weighed.

@@ -50,9 +50,6 @@ def make_state(K: int, n_offsets: int, ridge: float, n_scores: int | None) -> St
 class StackState(StatePart):
     """The weights of the experts, their calibrations, and the weights over time.
 
-    state: the arrays of the stack.
-    experts: the experts that are left.
-    classes: the classes of a classifier.
     n_scores: number of scores to calibrate; None for predictions, which need no calibration.
     ridge: curvature of the weights before the first row.
     """
@@ -180,7 +177,6 @@ PER_COLUMN = ("input_of", "positive", "negative")
 class MemoryState(StatePart):
     """The last labels and rows of a stream, and what they say of the next row.
 
-    state: the arrays of the stack.
     n_columns, n_scores: number of columns, and of scores: 1, or the number of classes.
     """
 
