@@ -23,7 +23,7 @@ from crossview.comparing.answer import fold_difference, make_answer
 from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.comparison import ComparisonObserver
-from crossview.comparing.folds.ensemble import blend_folds, can_blend, score_blend
+from crossview.comparing.folds.ensemble import Blending, blend_folds, can_blend
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
@@ -110,7 +110,7 @@ class Draw:
         of_folds, blend, threshold = blend_folds(run, self.data, scores, range(CV), CV)
         members = [row for row in rows if row.model in scores]
         rows.append(found.row_of_ensemble(of_folds, blend, threshold, members))
-        last = score_blend(run, self.data, scores, CV, blend, threshold)
+        last = Blending(run, self.data, scores, [CV]).score(CV, blend, threshold)
         self.truth[ENSEMBLE] = last.value
         self.last = {n: scores[CV] for n, scores in found.scores.items()} | {ENSEMBLE: last}
         return make_answer(

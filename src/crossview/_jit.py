@@ -232,12 +232,7 @@ def bind(compiled: Any, *args: Any) -> Callable[[], Any]:
 class Pass:
     """A pass over rows: a function that prepares the arguments of a compiled loop, and the loop.
 
-    Parameters
-    ----------
-    prepare : function
-        It returns the arguments of the loop, with the memory that it needs.
-    loop : compiled function
-        The loop.
+    prepare: it returns the arguments of the loop, with the memory that it needs.
     """
 
     def __init__(self, prepare: Callable[..., tuple], loop: Any) -> None:

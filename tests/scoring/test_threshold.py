@@ -117,21 +117,6 @@ def test_a_stream_of_one_class_is_decided_by_the_score():
     assert running.place() is None
 
 
-def test_two_streams_add_up():
-    y, scores, p = make_stream(1000)
-    whole = RunningThreshold("f1")
-    whole.decide(y, scores, p)
-    parts = []
-    for part in np.array_split(np.arange(1000), 3):
-        parts.append(RunningThreshold("f1"))
-        parts[-1].decide(y[part], scores[part], p[part])
-    total = parts[0] + parts[1] + parts[2]
-    assert (total.counts == whole.counts).all()
-    assert total.threshold == whole.place()
-    with pytest.raises(InputError, match="do not add up"):
-        whole + RunningThreshold("f2")
-
-
 def test_probabilities_of_0_and_1_are_counted():
     running = RunningThreshold("accuracy")
     running.decide(np.array([0, 1]), np.zeros(2), np.array([0.0, 1.0]))

@@ -64,15 +64,8 @@ class PipelineLearner(ViewLearner):
     def pipeline(self, data: Shape) -> Pipeline:
         """Return the scikit-learn pipeline that `fit` fits.
 
-        Parameters
-        ----------
-        data : Shape
-            What is known of the rows that it will learn from.
-
-        Returns
-        -------
-        pipeline : Pipeline
-            Not fitted; its input is a `MultiView`.
+        data: what is known of the rows that it will learn from.
+        Returns pipeline: not fitted; its input is a `MultiView`.
         """
         return self._pipeline(data)
 

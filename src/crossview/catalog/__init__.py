@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from crossview.catalog.learners import LEARNERS
 
-__all__ = ["PUBLIC", "SAVED", "public_names", "saved_classes"]
-
 # public names besides the estimators of `LEARNERS`
 PUBLIC: dict[str, str] = {
     "ComparisonDisplay": "crossview.reporting.displays.comparison",

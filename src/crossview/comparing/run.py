@@ -25,7 +25,6 @@ class Run:
     epochs: passes over the training rows; None: as each learner needs.
     grid: values to try, instead of those of the catalog.
     budget: seconds that the comparison may take.
-    weighted: whether rows have weights.
     given_metric: whether somebody asks for the metric.
     user: how all models use the column of ``per=``; see `ComparisonRow.user`.
     in_order: whether rows are learned in their order, as `train` learns them in order.

@@ -24,7 +24,6 @@ FEWEST_FOLDS = 5
 def verdict(c: Ranking) -> list[str]:
     """Return the answer in sentences: what is recommended, and what it can be trusted for.
 
-    c: from `crossview.compare`.
     Returns sentences: the first one names a model.
     """
     if len(c.rows) == 1:

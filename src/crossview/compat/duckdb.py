@@ -27,8 +27,6 @@ try:
 except ImportError:
     raise ImportError("crossview.compat.duckdb needs DuckDB: pip install crossview[cli]") from None
 
-__all__ = ["register"]
-
 
 def register(
     connection: duckdb.DuckDBPyConnection,

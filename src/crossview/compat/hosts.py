@@ -16,31 +16,17 @@ from crossview.errors import InputError, closest_names
 from crossview.predicting.predict import Predictions
 from crossview.scoring.fitted_model import FittedModel
 
-__all__ = ["RowFunction"]
-
 
 class RowFunction:
     """The predictions of a model as a function of columns that an engine has.
 
-    Parameters
-    ----------
-    model : path-like, Trained or Pipeline
-        A model of tables, as for `crossview.predict`; it is loaded once.
-    columns : sequence of str, default=None
-        Names of the columns that there are.  None: those of the model.
-    missing_columns : {"error", "null"}, default="error"
-        As for `crossview.predict`.
-
-    Attributes
-    ----------
-    columns : list of str
-        Those of ``columns`` that the model has, in their order.
-    schema : pyarrow.Schema
-        Of the predictions.
-    missing_views : list of str
-        Views of which there is no column.
-    null_columns : list of str
-        Columns of other views that there are not.
+    model: a model of tables, as for `crossview.predict`; it is loaded once.
+    columns: names of the columns that there are.  None: those of the model.
+    missing_columns: as for `crossview.predict`.
+    columns: those of ``columns`` that the model has, in their order.
+    schema: of the predictions.
+    missing_views: views of which there is no column.
+    null_columns: columns of other views that there are not.
     """
 
     def __init__(

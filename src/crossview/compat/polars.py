@@ -27,8 +27,6 @@ try:
 except ImportError:
     raise ImportError("expressions need polars: pip install polars") from None
 
-__all__ = ["predict_expr"]
-
 
 def predict_expr(
     model: Any,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeGuard
 
-__all__ = ["LOG", "has_password", "is_address", "is_log"]
-
 # in a folder
 LOG = "log.sqlite"
 SCHEMES = ("postgresql://", "postgres://")

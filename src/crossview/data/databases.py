@@ -23,15 +23,6 @@ from typing import Any
 from crossview.data.addresses import LOG, is_address
 from crossview.errors import InputError
 
-__all__ = [
-    "AwayError",
-    "Database",
-    "Postgres",
-    "Sqlite",
-    "open_database",
-    "sha256_of",
-]
-
 # of SQLite's file, and of locks in PostgreSQL
 APPLICATION = 0x43725677
 WRITING, LEADING = 1, 2
@@ -58,18 +49,11 @@ def open_database(where: str | os.PathLike[str], *, read_only: bool = False) -> 
 class Database:
     """A connection, which one thread at a time uses.
 
-    Attributes
-    ----------
-    name : str
-        For messages; it has no password.
-    file : str
-        What a damage is of, in messages.
-    errors : tuple of type
-        What a statement may raise.
-    number : str
-        The type of whole numbers.
-    once : str
-        What a table of keys and values ends with.
+    name: for messages; it has no password.
+    file: what a damage is of, in messages.
+    errors: what a statement may raise.
+    number: the type of whole numbers.
+    once: what a table of keys and values ends with.
     """
 
     name: str
@@ -105,11 +89,8 @@ class Database:
     def transaction(self, *, alone: bool = True) -> Iterator[None]:
         """Commit what is written meanwhile, or nothing of it.
 
-        Parameters
-        ----------
-        alone : bool, default=True
-            Whether what others have committed is seen, and nobody else can commit meanwhile what
-            asks for the same.
+        alone: whether what others have committed is seen, and nobody else can commit meanwhile what
+          asks for the same.
         """
         raise NotImplementedError
 
@@ -169,15 +150,7 @@ class Database:
 
 
 class Sqlite(Database):
-    """The file of a folder.
-
-    Parameters
-    ----------
-    folder : path-like
-        It has the file.
-    read_only : bool, default=False
-        Whether nothing is written.
-    """
+    """The file of a folder."""
 
     errors = (sqlite3.Error,)
     number, once, home = "INTEGER", "WITHOUT ROWID", "folder"
@@ -276,12 +249,7 @@ class Postgres(Database):
 
     A connection that was lost is made again at the next statement outside of a transaction.
 
-    Parameters
-    ----------
-    address : str
-        ``postgresql://user@host/database``, with all that libpq takes.
-    read_only : bool, default=False
-        Whether nothing is written.
+    address: ``postgresql://user@host/database``, with all that libpq takes.
     """
 
     number = "BIGINT"

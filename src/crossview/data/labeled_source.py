@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.data.arrow import integers, release_unused
-from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.encode import ViewEncoder, listed
 from crossview.data.encoding.view_columns import match_ignored, view_for, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
@@ -98,7 +98,7 @@ def encoder_of_users(encoder: ViewEncoder, use: str, names: Sequence[str]) -> Vi
     own, column = clone(encoder), encoder.per
     if use == "per" or column is None:
         return own
-    categorical = [name for name in _listed(own.categorical) if name != column]
+    categorical = [name for name in listed(own.categorical) if name != column]
     own.set_params(per=None, max_users=None, categorical=categorical)
     if use == "without":
         return encoder_without(own, [column])
@@ -110,11 +110,7 @@ def encoder_of_users(encoder: ViewEncoder, use: str, names: Sequence[str]) -> Vi
 def encoder_without(encoder: ViewEncoder, names: Sequence[str]) -> ViewEncoder:
     """Return a new encoder that has learned nothing, with these columns in no view as well."""
     own = clone(encoder)
-    return own.set_params(ignore=[*_listed(own.ignore), *names]) if names else own
-
-
-def _listed(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+    return own.set_params(ignore=[*listed(own.ignore), *names]) if names else own
 
 
 def recognizes(encoder: ViewEncoder) -> list[str]:

@@ -25,26 +25,6 @@ from crossview.data.addresses import LOG, is_address
 from crossview.data.databases import Database, Postgres, Sqlite, open_database
 from crossview.errors import InputError
 
-__all__ = [
-    "ASSUMED",
-    "CAME",
-    "FIRST_NAME",
-    "JOIN",
-    "LATE",
-    "LEAVE",
-    "OWN_ID",
-    "PROMOTE",
-    "Counts",
-    "Event",
-    "Label",
-    "Labeled",
-    "Log",
-    "Prediction",
-    "Snapshot",
-    "contestants",
-    "own_id",
-]
-
 FORMAT = 5
 # N: the type of whole numbers, O: what a table of keys and values ends with
 SCHEMA = (
@@ -76,25 +56,14 @@ def own_id(sequence: int) -> str:
 class Prediction(NamedTuple):
     """A row that was predicted; what is of no fixed type is JSON.
 
-    Attributes
-    ----------
-    sequence : int
-        Its position.
-    id : str
-        Of the caller, or `own_id`.
-    time : int
-        Microseconds since 1970, by the clock of the server.
-    row : str
-        Names and values, as they came.
-    model : int
-        The number of labels that the model had learned.
-    prediction : str
-        The class or the number; null before there was a class.
-    probabilities : str
-        By class; null without probabilities.
-    experts : str
-        What the experts of stacks said, in base64, by the number of the event by which the stack
-        joined; 0 is the model that was served first.  null of a row that came with its label.
+    id: of the caller, or `own_id`.
+    time: microseconds since 1970, by the clock of the server.
+    row: names and values, as they came.
+    model: the number of labels that the model had learned.
+    prediction: the class or the number; null before there was a class.
+    probabilities: by class; null without probabilities.
+    experts: what the experts of stacks said, in base64, by the number of the event by which the
+      stack joined; 0 is the model that was served first.  null of a row that came with its label.
     """
 
     sequence: int
@@ -114,17 +83,9 @@ CAME, ASSUMED, LATE = 0, 1, 2
 class Label(NamedTuple):
     """A label of a prediction.
 
-    Attributes
-    ----------
-    sequence, prediction : int
-        Its position, and that of its prediction.
-    time : int
-        When it came.
-    label : str
-        As JSON.
-    kind : {CAME, ASSUMED, LATE}
-    assumed : str or None
-        Of a late one the label that was assumed before.
+    sequence, prediction: its position, and that of its prediction.
+    label: as JSON.
+    assumed: of a late one the label that was assumed before.
     """
 
     sequence: int
@@ -145,14 +106,9 @@ class Labeled(NamedTuple):
 class Counts(NamedTuple):
     """How much is in the log.
 
-    Attributes
-    ----------
-    predictions : int
-        With those that were removed.
-    labels : int
-        The number of the last one.
-    labeled : int
-        Predictions that have a label, or had one; one that is assumed counts.
+    predictions: with those that were removed.
+    labels: the number of the last one.
+    labeled: predictions that have a label, or had one; one that is assumed counts.
     """
 
     predictions: int
@@ -178,18 +134,10 @@ JOIN, LEAVE, PROMOTE = "join", "leave", "promote"
 class Event(NamedTuple):
     """A change of who is served, or compared with what is served.
 
-    Attributes
-    ----------
-    at : int
-        It happens after so many labels.
-    kind : {JOIN, LEAVE, PROMOTE}
-        A challenger joins or leaves, or is served from now on.
-    name : str
-        The challenger.
-    sha256 : str
-        Of the model file with which one joins.
-    frozen : bool
-        Whether one that joins learns nothing.
+    at: it happens after so many labels.
+    kind: JOIN, LEAVE or PROMOTE: a challenger joins or leaves, or is served from now on.
+    sha256: of the model file with which one joins.
+    frozen: whether one that joins learns nothing.
     """
 
     at: int
@@ -202,17 +150,8 @@ class Event(NamedTuple):
 def contestants(events: Iterable[Event]) -> tuple[str, Mapping[str, Event | None]]:
     """Return the name of the model that is served after some events, and the challengers.
 
-    Parameters
-    ----------
-    events : iterable of Event
-        In their order.
-
-    Returns
-    -------
-    served : str
-        Its name.
-    challengers : mapping of str to Event or None
-        By name, with the event by which each has joined; None: the model that was served first.
+    Returns its name, and by name the event by which each challenger has joined; None: the model
+      that was served first.
     """
     served = FIRST_NAME
     known: dict[str, Event | None] = {FIRST_NAME: None}
@@ -229,16 +168,10 @@ def contestants(events: Iterable[Event]) -> tuple[str, Mapping[str, Event | None
 class Newest(NamedTuple):
     """How far a log is.
 
-    Attributes
-    ----------
-    labels : int
-        The number of the last one.
-    predictions : int
-        How many there were.
-    events : str or None
-        All of them, as they are written.
-    leader : str or None
-        The name of the server that leads, or did so last.
+    labels: the number of the last one.
+    predictions: how many there were.
+    events: all of them, as they are written.
+    leader: the name of the server that leads, or did so last.
     """
 
     labels: int
@@ -254,12 +187,7 @@ Found = tuple[Prediction, Label | None]
 class Log:
     """A connection to a log.
 
-    Parameters
-    ----------
-    where : path-like
-        Its folder, or its address, ``postgresql://user@host/database``.
-    read_only : bool, default=False
-        Whether nothing is written.
+    where: its folder, or its address, ``postgresql://user@host/database``.
     """
 
     def __init__(self, where: str | os.PathLike[str], *, read_only: bool = False) -> None:
@@ -271,14 +199,8 @@ class Log:
     ) -> Self:
         """Make a log, or return the one that is there, which another server may have made now.
 
-        Parameters
-        ----------
-        where : path-like
-            As for the class.
-        about : dict of str to str
-            What the log says of itself.
-        first : Path, default=None
-            The first model, which is kept in a database.
+        about: what the log says of itself.
+        first: the first model, which is kept in a database.
         """
         if not is_address(where):
             (Path(where) / LOG).touch()
@@ -332,10 +254,7 @@ class Log:
     def transaction(self, *, alone: bool = True) -> Iterator[None]:
         """Commit what is written meanwhile, or nothing of it.
 
-        Parameters
-        ----------
-        alone : bool, default=True
-            Whether labels are written, or ids are looked up that another server may write.
+        alone: whether labels are written, or ids are looked up that another server may write.
         """
         with self.db.transaction(alone=alone):
             yield
@@ -391,11 +310,8 @@ class Log:
         Labels that are written later follow it; so who has read one of these, and reads the events
         afterwards, knows of it.
 
-        Returns
-        -------
-        (Event, int) or None
-            With the number of events that there are then.  None if one joins that is there, or
-            another one is not.
+        Returns it with the number of events that there are then; None if one joins that is there,
+          or another one is not.
         """
         before = self.events()
         served, others = contestants(before)
@@ -480,12 +396,7 @@ class Log:
     def labeled(self, after: int, most: int) -> list[Labeled]:
         """Return labels in their order, with their predictions.
 
-        Parameters
-        ----------
-        after : int
-            The number of the last label that is not returned.
-        most : int
-            How many, at most.
+        after: the number of the last label that is not returned.
         """
         with self.db.reading():
             rows = self.db.execute(
@@ -517,21 +428,9 @@ class Log:
     def unlabeled(self, after: int, until: int, most: int) -> tuple[int, list[Prediction]]:
         """Return predictions of a run, from before a time, that have no label, in their order.
 
-        Parameters
-        ----------
-        after : int
-            The position of the last prediction of the run that was looked at, or one less than the
-            first one's.
-        until : int
-            The time.
-        most : int
-            How many are looked at.
-
-        Returns
-        -------
-        last : int
-            The position of the last one that was looked at now.
-        found : list of Prediction
+        after: the position of the last prediction of the run that was looked at, or one less than
+          the first one's.
+        Returns the position of the last one that was looked at now, and the predictions.
         """
         end = (after + 1) // RUN * RUN + RUN
         with self.db.reading():
@@ -589,19 +488,8 @@ class Log:
     def remove_labels(self, until: int, last: int, most: int) -> int:
         """Remove the first labels, with their predictions, within a transaction.
 
-        Parameters
-        ----------
-        until : int
-            Only labels of before this time are removed.
-        last : int
-            The number of the last one that may be removed.
-        most : int
-            How many, at most.
-
-        Returns
-        -------
-        n : int
-            How many were removed.
+        until: only labels of before this time are removed.
+        last: the number of the last one that may be removed.
         """
         rows = self.db.execute(
             "SELECT * FROM labels WHERE sequence <= ? ORDER BY sequence LIMIT ?", (last, most)

@@ -55,14 +55,9 @@ class DataFile(NamedTuple):
 class Source(NamedTuple):
     """A data set: what `known` says of it, the column of its label, and its files.
 
-    Attributes
-    ----------
-    name, what, task, n_rows, views, size, license, page
-        As in `DataSet`.
-    label : str
-        The column of the label, where rows are a table.
-    files : tuple of DataFile
-        Its files; none if it is bundled.
+    name, what, task, n_rows, views, size, license, page: as in `DataSet`.
+    label: the column of the label, where rows are a table.
+    files: its files; none if it is bundled.
     """
 
     name: str

@@ -177,16 +177,10 @@ def log_mixture(s: Any, v: Any, c: float, rho: float) -> Any:
 
     with the regularized lower incomplete gamma function γ.
 
-    Parameters
-    ----------
-    s : float or ndarray
-        The sum, at least 0.
-    v : float or ndarray
-        The intrinsic time.
-    c : float
-        The scale.
-    rho : float
-        The larger it is, the later the boundary is tightest.
+    s: the sum, at least 0.
+    v: the intrinsic time.
+    c: the scale.
+    rho: the larger it is, the later the boundary is tightest.
     """
     r = rho / c**2
     a, x = v / c**2 + r, (c * s + v) / c**2 + r
@@ -220,17 +214,11 @@ class ConfidenceSequence:
     expectation may change.  (Theorem 4, the empirical Bernstein bound, with the gamma-exponential
     mixture and the guess of a number by the mean of those before it.)
 
-    Parameters
-    ----------
-    bound : float
-        Numbers are from -bound to bound; those beyond are clipped, and the mean is that of clipped
-        ones.
-    level : float, default=0.95
-        The probability.
-    n : int
-        How many numbers there were.
-    total, variation : float
-        Their sum, and the sum of squared deviations from guesses.
+    bound: numbers are from -bound to bound; those beyond are clipped, and the mean is that of
+      clipped ones.
+    level: the probability.
+    n: how many numbers there were.
+    total, variation: their sum, and the sum of squared deviations from guesses.
 
     Examples
     --------

@@ -85,8 +85,6 @@ from crossview.serving.requests import (
 from crossview.serving.scores import Point
 from crossview.serving.writer import NotWrittenError, Writer
 
-__all__ = ["Serving", "Settings"]
-
 # of one micro-batch; labels that come meanwhile are in the next one
 MOST_LABELS, MOST_SECONDS = 256, 0.02
 # for which requests wait while labels are learned
@@ -118,30 +116,19 @@ WORDS = {
 class Settings:
     """How a server behaves.
 
-    Attributes
-    ----------
-    tokens : dict of str to str
-        By role: "predict", "label", and "operator", who may do all; empty: everybody may.
-    local : bool
-        Whether only this machine may ask: then the host that a request names is an address or
-        localhost, and not a name that a web page has made to lead here.
-    new_classes : bool
-        Whether a label may be of a class that the model does not have.
-    most_waiting : int
-        Records that wait for a commit, at most.
-    wait : float or None
-        Seconds after which no label is expected any more; None: it always is.
-    no_label : str or None
-        The class, by its name, that a row without a label is then learned as; "negative" is the
-        one that is not the positive class of two.  None: it is dropped.
-    keep : float or None
-        Seconds after which rows and labels are removed from the log; None: never.
-    tend_seconds : float
-        Between two looks for rows that have waited, or are removed.
-    snapshot_labels, snapshot_seconds : float
-        A snapshot is written after so many labels, or so many seconds with a label.
-    name : str
-        What this server is called among those of one log.
+    tokens: by role: "predict", "label", and "operator", who may do all; empty: everybody may.
+    local: whether only this machine may ask: then the host that a request names is an address or
+      localhost, and not a name that a web page has made to lead here.
+    new_classes: whether a label may be of a class that the model does not have.
+    most_waiting: records that wait for a commit, at most.
+    wait: seconds after which no label is expected any more; None: it always is.
+    no_label: the class, by its name, that a row without a label is then learned as; "negative" is
+      the one that is not the positive class of two.  None: it is dropped.
+    keep: seconds after which rows and labels are removed from the log; None: never.
+    tend_seconds: between two looks for rows that have waited, or are removed.
+    snapshot_labels, snapshot_seconds: a snapshot is written after so many labels, or so many
+      seconds with a label.
+    name: what this server is called among those of one log.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
@@ -160,17 +147,10 @@ class Settings:
 class Serving:
     """A model, its log, and the endpoints.
 
-    Parameters
-    ----------
-    folder : Folder
-        Its files, and the lock of the server that leads.
-    log : Log
-        For reading; another process writes.
-    live : LiveModel
-        It has learned all labels of the log.
-    say : callable
-        Gets what the operator should know, a line each.
-    settings : Settings
+    folder: its files, and the lock of the server that leads.
+    log: for reading; another process writes.
+    live: it has learned all labels of the log.
+    say: gets what the operator should know, a line each.
     """
 
     def __init__(

@@ -38,19 +38,11 @@ _SCHEMA = {
 class Beginning:
     """What is known before the first label.
 
-    Attributes
-    ----------
-    label : str
-        The column that is predicted; a row that has it is predicted without it.
-    task : {"classification", "regression"}
-    views : mapping of str to columns, or None
-        As for `ViewEncoder`; None: columns called ``user__age`` belong to the view ``user``.
-    kinds : mapping of str to sequence of str
-        Columns that are ``text``, ``categorical``, ``numeric`` or ``date``.
-    ignore : sequence of str
-        Columns that are in no view.
-    target_scale : {"linear", "log", "log1p"}
-        What is learned of a number.
+    label: the column that is predicted; a row that has it is predicted without it.
+    views: as for `ViewEncoder`; None: columns called ``user__age`` belong to the view ``user``.
+    kinds: columns that are ``text``, ``categorical``, ``numeric`` or ``date``.
+    ignore: columns that are in no view.
+    target_scale: what is learned of a number.
     """
 
     label: str

@@ -14,8 +14,6 @@ from crossview.errors import InputError
 from crossview.saving.schema import check_header
 from crossview.scoring.significance import ConfidenceSequence
 
-__all__ = ["Challenger", "Compared", "check_name", "number_of"]
-
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 # differences of log loss are clipped to so much, which is e times another probability; those of
 # errors are never larger
@@ -39,14 +37,9 @@ _SCHEMA = {
 class Compared:
     """The losses of two models on the same labels, each before it had learned the label.
 
-    Attributes
-    ----------
-    labels : int
-        How many labels there were.
-    served, own : float
-        Sums of the losses of the model that is served, and of the challenger.
-    sequence : ConfidenceSequence or None
-        Of the difference, served - own; None while the size of squared errors is not known.
+    labels: how many labels there were.
+    served, own: sums of the losses of the model that is served, and of the challenger.
+    sequence: of the difference, served - own; None while the size of squared errors is not known.
     """
 
     labels: int = 0
@@ -118,21 +111,10 @@ class Compared:
 class Challenger:
     """A model beside the one that is served.
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    live : LiveModel
-        The model.
-    frozen : bool
-        Whether it learns nothing.
-    compared : Compared
-    is_logged : bool
-        Whether the log knows it; if not, only a replay has it.
-    sketch : RowSketch or None
-        Of the rows that it has learned in training, to look for those of the log.
-    learned : Found
-        How many of these it has learned then.
+    frozen: whether it learns nothing.
+    is_logged: whether the log knows it; if not, only a replay has it.
+    sketch: of the rows that it has learned in training, to look for those of the log.
+    learned: how many of these it has learned then.
     """
 
     name: str
@@ -146,14 +128,9 @@ class Challenger:
     def meet(self, examples: Sequence[Any], before: int, served: Iterable[Any]) -> None:
         """Predict rows before their labels, learn them, and compare with what is served.
 
-        Parameters
-        ----------
-        examples : sequence of Example
-            In the order of the log.
-        before : int
-            How many labels were learned before.
-        served : iterable of Answer or None
-            What the model that is served predicts before each label.
+        examples: in the order of the log.
+        before: how many labels were learned before.
+        served: what the model that is served predicts before each label.
         """
         if self.sketch is not None:
             hashes = self.live.hash_rows([example.row for example in examples])

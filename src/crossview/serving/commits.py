@@ -28,11 +28,6 @@ from crossview.data.server_log import (
 )
 from crossview.errors import InputError
 
-__all__ = [
-    *("CONFLICT", "EXPIRED", "KNOWN", "NEW", "UNKNOWN"),
-    *("LENGTH", "Committed", "Entry", "Group", "main"),
-]
-
 # bytes of the number that says how long an answer is
 LENGTH = 8
 # what became of a label: of this prediction, the same as before, another one, of no prediction, of
@@ -44,24 +39,14 @@ NEW, KNOWN, CONFLICT, UNKNOWN, EXPIRED = "new", "known", "conflict", "unknown", 
 class Entry:
     """What is written in one transaction.
 
-    Attributes
-    ----------
-    predictions : sequence of Prediction
-        One with an id of the caller may be there already.
-    labels : sequence of (str, str)
-        Ids and labels as JSON.
-    snapshot : Snapshot or None
-    assumed : sequence of (str, str)
-        Ids and labels as JSON of predictions for which no label came in time.
-    work : (callable, tuple) or None
-        A function of the log and some arguments, which runs within the transaction, before
-        anything else is written; what it returns is the ``result``.
-    earlier : dict of str to Prediction
-        Afterwards: by id, predictions that were in the log already and are not written again.
-    outcome : list of str
-        Afterwards: what became of each label.
-    result : any
-        Afterwards: what ``work`` has returned.
+    predictions: one with an id of the caller may be there already.
+    labels: ids and labels as JSON.
+    assumed: ids and labels as JSON of predictions for which no label came in time.
+    work: a function of the log and some arguments, which runs within the transaction, before
+      anything else is written; what it returns is the ``result``.
+    earlier: afterwards: by id, predictions that were in the log already and are not written again.
+    outcome: afterwards: what became of each label.
+    result: afterwards: what ``work`` has returned.
     """
 
     predictions: Sequence[Prediction] = ()
@@ -80,15 +65,9 @@ class Entry:
 class Group(NamedTuple):
     """Entries of one transaction, in their order.
 
-    Attributes
-    ----------
-    time : int
-        When labels of it came, in microseconds since 1970.
-    wait : float or None
-        Seconds after which a label is not taken any more; None: it always is.
-    touches : bool
-        Whether something is written in any case, to see whether it can be.
-    entries : list of Entry
+    time: when labels of it came, in microseconds since 1970.
+    wait: seconds after which a label is not taken any more; None: it always is.
+    touches: whether something is written in any case, to see whether it can be.
     """
 
     time: int

@@ -19,17 +19,8 @@ __all__ = ["Files", "open_files"]
 class Files:
     """Files of a folder, and the lock of the server that leads.
 
-    Parameters
-    ----------
-    path : path-like
-        The folder.
-
-    Attributes
-    ----------
-    path : Path
-        Where files are written before they are published.
-    name : str
-        What the folder is called in messages.
+    path: the folder, where files are written before they are published.
+    name: what the folder is called in messages.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

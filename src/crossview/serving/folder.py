@@ -47,8 +47,6 @@ from crossview.serving.files import open_files
 from crossview.serving.live import LiveModel
 from crossview.serving.scores import Served
 
-__all__ = ["FIRST", "Folder", "Replayed", "catch_up", "next_of", "replay"]
-
 MODEL_END = ".safetensors"
 FIRST, FIRST_NEW, SNAPSHOTS = f"first{MODEL_END}", "first.json", "snapshots"
 CHALLENGERS = "challengers"
@@ -63,14 +61,8 @@ BATCH = 256
 class Folder:
     """The log, and the files of servers.
 
-    Parameters
-    ----------
-    where : path-like
-        The folder, or an address, ``postgresql://user@host/database``.
-    read_only : bool, default=False
-        Whether nothing is written.
-    is_shared : bool, default=False
-        Whether other processes write the log, as they may at an address.
+    where: the folder, or an address, ``postgresql://user@host/database``.
+    is_shared: whether other processes write the log, as they may at an address.
     """
 
     def __init__(
@@ -103,14 +95,9 @@ class Folder:
     ) -> Log:
         """Return the log, which is new where there is none.
 
-        Parameters
-        ----------
-        model : path-like, Beginning or None
-            The first model; None where there is one.
-        hash_rows : bool, default=False
-            Whether rows are logged as slots and numbers.
-        check : bool, default=True
-            Whether the database looks for damage.
+        model: the first model; None where there is one.
+        hash_rows: whether rows are logged as slots and numbers.
+        check: whether the database looks for damage.
         """
         if not self._has_log():
             if model is None:
@@ -305,14 +292,8 @@ class Folder:
     ) -> LiveModel:
         """Return the model of the newest sound snapshot, or the first one.
 
-        Parameters
-        ----------
-        log : Log
-            The log.
-        say : callable
-            Gets what is wrong with newer snapshots, a line each.
-        most_labels : int, default=None
-            Labels that it may have learned; None: all.
+        say: gets what is wrong with newer snapshots, a line each.
+        most_labels: labels that it may have learned; None: all.
         """
         snapshots = self.snapshots()  # before the labels, which may become more meanwhile
         n_labels = log.counts().labels
@@ -467,19 +448,14 @@ class Folder:
 class Replayed(NamedTuple):
     """What a replay found.
 
-    Attributes
-    ----------
-    labels : int
-        How many labels were learned: those that were not removed.
-    same, different : list of int
-        Snapshots, by the number of their labels, whose bytes were made again, and others.
-    damaged : dict of int to str
-        Snapshots from which no server goes on, and why.
-    seconds : float
-    challengers : list of dict
-        How each model of ``challengers`` compares with what was served; see `Compared.summary`.
-        ``learned``: the share of the rows that it has learned in training, None if not known.
-        ``labels_served``: how many labels of a server it has learned, of this log or another one.
+    labels: how many labels were learned: those that were not removed.
+    same, different: snapshots, by the number of their labels, whose bytes were made again, and
+      others.
+    damaged: snapshots from which no server goes on, and why.
+    challengers: how each model of ``challengers`` compares with what was served; see
+      `Compared.summary`. ``learned``: the share of the rows that it has learned in training, None
+      if not known. ``labels_served``: how many labels of a server it has learned, of this log or
+      another one.
     """
 
     labels: int
@@ -499,15 +475,11 @@ def replay(
 ) -> Replayed:
     """Learn a log from its first model on, and compare the model with snapshots.
 
-    Parameters
-    ----------
-    where : path-like
-        The folder or the address, of servers that run or have ended.
-    output : path-like, default=None
-        Write the model at the end to this file.
-    challengers, frozen_challengers : sequence of path-like, default=()
-        Model files that are compared with what was served, from the first label of the log on: as
-        if they had been challengers then, which learn the labels or nothing.
+    where: the folder or the address, of servers that run or have ended.
+    output: write the model at the end to this file.
+    challengers, frozen_challengers: model files that are compared with what was served, from the
+      first label of the log on: as if they had been challengers then, which learn the labels or
+      nothing.
     """
     with (
         closing(Folder(where, read_only=True)) as folder,
@@ -607,16 +579,9 @@ def next_of(
 ) -> tuple[list[Labeled], list[Event]]:
     """Return what comes next in a log: events, or the labels before the next one.
 
-    Parameters
-    ----------
-    live : LiveModel
-        It has learned what is before.
-    log : Log
-        The log.
-    most : int
-        How many labels, at most.
-    n_events : int, default=None
-        Only so many events of the log; None: all.
+    live: it has learned what is before.
+    most: how many labels, at most.
+    n_events: only so many events of the log; None: all.
     """
     at = live.served.labels
     records = log.labeled(at, most)

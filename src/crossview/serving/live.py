@@ -32,8 +32,6 @@ from crossview.serving.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow
 
-__all__ = ["Answer", "LiveModel", "class_name"]
-
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
 # what a file has of serving, beside what `train` writes
@@ -58,16 +56,10 @@ class Answer(NamedTuple):
 class Example(NamedTuple):
     """A row with its label.
 
-    Attributes
-    ----------
-    row, label : any
-    number : int
-        That of the label in the log.
-    seen : int
-        How many labels of the log were learned when the row was predicted.
-    experts : dict of int to bytes, or None
-        What the experts of stacks said of it then, by `LiveModel.number`; None if it came with its
-        label.
+    number: that of the label in the log.
+    seen: how many labels of the log were learned when the row was predicted.
+    experts: what the experts of stacks said of it then, by `LiveModel.number`; None if it came with
+      its label.
     """
 
     row: Any
@@ -91,44 +83,22 @@ def as_sent(label: Any) -> str:
 class LiveModel:
     """A model of a stream, and what it was served.
 
-    Parameters
-    ----------
-    model : learner or Pipeline
-        It learns single rows.
-    info : dict
-        The metadata of its file.
-    beginning : Beginning or None
-        Of a model that has learned nothing: what makes columns of its first rows.
-
-    Attributes
-    ----------
-    beginning : Beginning or None
-        What was known before the first label, of a model that began with nothing.
-    first : LiveModel or None
-        The model before the first label, which learns nothing more and is scored beside this one.
-    hashes_rows : bool
-        Whether rows are logged as slots and numbers, by the encoder as it was at first, which then
-        learns nothing more.
-    refusal : str or None
-        Why the last label that was refused could not be learned.
-    in_snapshot : int
-        Labels of the log that the file has learned from which this model was restored.
-    challengers : list of Challenger
-        Models that learn the same labels and are compared with this one.
-    name : str
-        What this model is called among them.
-    number : int
-        That of the event by which it has joined them; 0 for the model that was served first.
-    apply : callable or None
-        Gets an event of the log that happens now.
-    model_at : callable or None
-        Returns this model as it was when so many labels were learned.  Without it labels are
-        learned one by one, as a batch may fail when some of its rows are learned.
-
-    Raises
-    ------
-    InputError
-        The model learns from all rows at once, or from rows of a text file.
+    model: it learns single rows.
+    info: the metadata of its file.
+    beginning: of a model that began with nothing, what makes columns of its first rows.
+    first: the model before the first label, which learns nothing more and is scored beside this
+      one.
+    hashes_rows: whether rows are logged as slots and numbers, by the encoder as it was at first,
+      which then learns nothing more.
+    refusal: why the last label that was refused could not be learned.
+    in_snapshot: labels of the log that the file has learned from which this model was restored.
+    challengers: models that learn the same labels and are compared with this one.
+    name: what this model is called among them.
+    number: that of the event by which it has joined them; 0 for the model that was served first.
+    apply: gets an event of the log that happens now.
+    model_at: returns this model as it was when so many labels were learned.  Without it labels are
+      learned one by one, as a batch may fail when some of its rows are learned.
+    Raises `InputError`: the model learns from all rows at once, or from rows of a text file.
     """
 
     def __init__(
@@ -207,12 +177,7 @@ class LiveModel:
     def save(self, path: str | os.PathLike[str], compared: Mapping[str, Any] | None = None) -> None:
         """Write a model file, from which `load` goes on.
 
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        compared : mapping, default=None
-            Of a challenger, what it has of the comparison.
+        compared: of a challenger, what it has of the comparison.
         """
         more: dict[str, Any] = {} if compared is None else {"compared": compared}
         if self._heeds_delays:
@@ -433,10 +398,7 @@ class LiveModel:
 
         None before there is a model.
 
-        Raises
-        ------
-        InputError
-            The row cannot be read, or the learner has no weights of columns.
+        Raises `InputError`: the row cannot be read, or the learner has no weights of columns.
         """
         if not self.is_fitted:
             return None
@@ -522,15 +484,9 @@ class LiveModel:
 
         The last labels count for it as they were when the row was predicted.
 
-        Parameters
-        ----------
-        examples : sequence of Example
-            What is learned.
-        before : int
-            How many labels of the log were learned before.
-        answered : bool
-            Whether predictions are wanted.  There is none of a row that cannot be learned, and
-            before the first one.
+        before: how many labels of the log were learned before.
+        answered: whether predictions are wanted.  There is none of a row that cannot be learned,
+          and before the first one.
         """
         found = self._learn_together(examples, before, answered=answered)
         if found is None:

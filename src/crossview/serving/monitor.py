@@ -32,13 +32,7 @@ LARGEST_GAP, MOST_ERRORS = 0.05, 4.0
 
 
 class Monitor:
-    """Numbers of the newest requests and labels.
-
-    Parameters
-    ----------
-    live : LiveModel
-        The model, with the first one.
-    """
+    """Numbers of the newest requests and labels."""
 
     def __init__(self, live: LiveModel) -> None:
         self._live = live

@@ -17,32 +17,6 @@ from starlette.responses import Response
 
 from crossview.errors import InputError
 
-__all__ = [
-    "Contribution",
-    "ErrorAnswer",
-    "Explanation",
-    "InvocationsAnswer",
-    "InvocationsRequest",
-    "LabelAnswer",
-    "LabelRequest",
-    "LabelsAnswer",
-    "LearnRequest",
-    "PredictAnswer",
-    "PredictRequest",
-    "PredictsAnswer",
-    "PromoteRequest",
-    "RefusedError",
-    "as_json",
-    "decoded",
-    "fault_of",
-    "header_of",
-    "read_body",
-    "read_file",
-    "read_row",
-    "refusal_of",
-    "rows_of",
-]
-
 MOST_BYTES, MOST_BYTES_OF_MODEL = 8 << 20, 1 << 30
 MOST_ID = 200
 MOST_ROWS = 10_000

@@ -38,20 +38,12 @@ class Score(NamedTuple):
 class Point:
     """Sums over some labels, in their order.
 
-    Attributes
-    ----------
-    time : int
-        When the last one came, in microseconds since 1970.
-    n : int
-        How many there are.
-    loss : float
-        The sum of the losses.
-    correct : int
-        How many predictions were right.
-    confidence, spread : float
-        The sum of the probabilities p of what was predicted, and that of p (1 - p).
-    first_n, first_loss, first_correct : float
-        The same of the first model, of the rows that it could predict.
+    time: when the last one came, in microseconds since 1970.
+    loss: the sum of the losses.
+    correct: how many predictions were right.
+    confidence, spread: the sum of the probabilities p of what was predicted, and that of p (1 - p).
+    first_n, first_loss, first_correct: the same of the first model, of the rows that it could
+      predict.
     """
 
     time: int = 0
@@ -112,21 +104,12 @@ _SCHEMA: dict[str, Any] = {
 class Served:
     """Counts and scores of what was learned, each a function of the log.
 
-    Attributes
-    ----------
-    labels : int
-        The number of the last label that was looked at.
-    events : int
-        How many events there were: challengers that joined, and so on.
-    refused : int
-        Labels of rows that could not be learned.
-    total : Point
-        All labels whose row was predicted, before it was learned, by a model that had a class.
-    minutes : list of Point
-        The same by the minute in which the label came, of the last ones.
-    curve : list of Point
-        The same from the start on; the more there are, the more labels has each point.
-    labels_of_a_point : int
+    labels: the number of the last label that was looked at.
+    events: how many events there were: challengers that joined, and so on.
+    refused: labels of rows that could not be learned.
+    total: all labels whose row was predicted, before it was learned, by a model that had a class.
+    minutes: the same by the minute in which the label came, of the last ones.
+    curve: the same from the start on; the more there are, the more labels has each point.
     """
 
     labels: int = 0

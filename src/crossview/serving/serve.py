@@ -25,8 +25,6 @@ from crossview.saving.files import alone
 if TYPE_CHECKING:
     from crossview.serving.beginning import Beginning
 
-__all__ = ["ROLES", "read_tokens", "serve"]
-
 ROLES = ("predict", "label", "operator")
 # a terminal that is closed sends the last one
 SIGNALS = (
@@ -299,11 +297,8 @@ def _told_to_end(
 def read_tokens(file: str | os.PathLike[str]) -> dict[str, str]:
     """Return the tokens of a file by their roles.
 
-    Parameters
-    ----------
-    file : path-like
-        One token, for all; or lines ``predict TOKEN``, ``label TOKEN``, ``operator TOKEN``, of
-        ASCII.
+    file: one token, for all; or lines ``predict TOKEN``, ``label TOKEN``, ``operator TOKEN``, of
+      ASCII.
     """
     try:
         lines = Path(file).read_text("utf-8-sig").splitlines()

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple, cast
 
 from crossview.errors import InputError, Spelling, argument_spelling, spell_arguments
 
-__all__ = ["reason_of", "supervise"]
-
 # a worker that ends sooner than that is started again after that time
 SECONDS_BETWEEN_STARTS = 1.0
 
@@ -48,26 +46,12 @@ def supervise(
 
     The others start when the first one answers.
 
-    Parameters
-    ----------
-    work : callable
-        What a worker runs, with ``number``, ``say`` and ``ready``, a function that it calls with
-        some words when it answers.  It ends when it gets SIGTERM.
-    arguments : dict
-        What else it gets.
-    n : int
-        How many workers there are.
-    begun : callable
-        Called once, when all answer, with the words of the last one.
-    say : callable
-        Gets what a worker says, and when one dies.
-    told_to_end : callable
-        A context that passes signals to a handler.
-
-    Raises
-    ------
-    InputError
-        That of a worker.
+    work: what a worker runs, with ``number``, ``say`` and ``ready``, a function that it calls with
+      some words when it answers.  It ends when it gets SIGTERM.
+    begun: called once, when all answer, with the words of the last one.
+    say: gets what a worker says, and when one dies.
+    told_to_end: a context that passes signals to a handler.
+    Raises `InputError`: that of a worker.
     """
     context = multiprocessing.get_context("spawn")
     workers: dict[Connection, Worker] = {}

@@ -17,8 +17,6 @@ from crossview.data.server_log import Newest
 from crossview.serving.commits import LENGTH, Committed, Entry, Group
 from crossview.serving.workers import reason_of
 
-__all__ = ["NotWrittenError", "Writer"]
-
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
 SECONDS_TO_RETRY = 0.25
 # after which a database that does not answer is one that cannot be written
@@ -53,16 +51,10 @@ class Waiting(NamedTuple):
 class Writer:
     """Has entries written in the order in which they came, in groups, by a process of its own.
 
-    Parameters
-    ----------
-    where : path-like
-        The folder or the address of the log.
-    committed : callable
-        Called after a commit, with how far the log is.
-    most_waiting : int
-        More records than that are not taken.
-    wait : float or None
-        Seconds after which a label is not taken any more; None: it always is.
+    where: the folder or the address of the log.
+    committed: called after a commit, with how far the log is.
+    most_waiting: more records than that are not taken.
+    wait: seconds after which a label is not taken any more; None: it always is.
     """
 
     def __init__(

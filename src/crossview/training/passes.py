@@ -111,8 +111,6 @@ class Order:
 class Passes:
     """Passes over the rows; only the first one is scored on unseen rows.
 
-    job: learner and rows.
-    checkpoint: keeps the run.
     log: gets a line for each window of the first pass.
     """
 

@@ -38,16 +38,6 @@ from crossview._jit import borrowing, inlined_borrowing
 from crossview.algorithms.couplings import absolute, independent, published, squared
 from crossview.algorithms.rules import pa
 
-__all__ = [
-    "ABSOLUTE",
-    "INDEPENDENT",
-    "PUBLISHED",
-    "SQUARED",
-    "Coupling",
-    "ViewSteps",
-    "coupled_step",
-]
-
 INDEPENDENT, ABSOLUTE, SQUARED, PUBLISHED = range(4)
 # by which n_v is multiplied where P_v is to be 0: a power of two, so that n_v comes back, and not
 # so large that the tau of the absolute disagreement cannot be told from its neighbors

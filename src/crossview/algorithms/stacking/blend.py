@@ -31,14 +31,9 @@ MEMBERS = 3
 class Blend(NamedTuple):
     """Weights of the models in a blend.
 
-    Attributes
-    ----------
-    members : ndarray of shape (n_members,)
-        Positions of the models, in increasing order.
-    weights : ndarray of shape (n_members,)
-        w, 0 or more.
-    center : float
-        c of numbers, 0 of classes.
+    members: positions of the models, in increasing order.
+    weights: w, 0 or more.
+    center: c of numbers, 0 of classes.
     """
 
     members: np.ndarray
@@ -48,15 +43,8 @@ class Blend(NamedTuple):
     def combine(self, predictions: np.ndarray) -> np.ndarray:
         """Return ``c + sum_m w_m (P_m - c)`` of the members' log odds, or of their numbers.
 
-        Parameters
-        ----------
-        predictions : ndarray of shape (n_members, n_samples, n)
-            Of the members, from `log_odds`, or numbers with n = 1.
-
-        Returns
-        -------
-        blended : ndarray of shape (n_samples, n)
-            Of classes the log odds of all but the first one to the first one.
+        predictions: of the members, from `log_odds`, or numbers with n = 1.
+        Returns blended: of classes the log odds of all but the first one to the first one.
         """
         rest = self.center * (1.0 - self.weights.sum())
         return np.asarray(rest + np.tensordot(self.weights, predictions, 1))
@@ -65,15 +53,8 @@ class Blend(NamedTuple):
 def log_odds(p: np.ndarray) -> np.ndarray:
     """Return the log odds of all classes but the first one to the first one.
 
-    Parameters
-    ----------
-    p : ndarray of shape (n_samples, n_classes)
-        Probabilities; those below 0.0001 are taken for 0.0001.
-
-    Returns
-    -------
-    log_odds : ndarray of shape (n_samples, n_classes - 1)
-        L less its first column.
+    p: probabilities; those below 0.0001 are taken for 0.0001.
+    Returns log_odds: L less its first column.
     """
     L = np.log(np.maximum(p, LEAST))
     return np.asarray(L[:, 1:] - L[:, :1])
@@ -82,19 +63,10 @@ def log_odds(p: np.ndarray) -> np.ndarray:
 def blend_classes(odds: np.ndarray, y: np.ndarray, members: int = MEMBERS) -> Blend:
     """Return the blend of some models that predicts held-out rows best.
 
-    Parameters
-    ----------
-    odds : ndarray of shape (n_models, n_samples, n_classes - 1)
-        Log odds of rows that the models did not learn, from `log_odds`.
-    y : ndarray of shape (n_samples,)
-        Codes of their classes.
-    members : int, default=3
-        Most models of the blend.
-
-    Returns
-    -------
-    blend : Blend
-        Of at least one model.
+    odds: log odds of rows that the models did not learn, from `log_odds`.
+    y: codes of their classes.
+    members: most models of the blend.
+    Returns blend: of at least one model.
 
     Examples
     --------
@@ -133,19 +105,9 @@ def _fit_classes(odds: np.ndarray, y: np.ndarray) -> np.ndarray:
 def blend_numbers(predicted: np.ndarray, y: np.ndarray, members: int = MEMBERS) -> Blend:
     """Return the blend of some models that predicts held-out numbers best.
 
-    Parameters
-    ----------
-    predicted : ndarray of shape (n_models, n_samples, 1)
-        Predictions of rows that the models did not learn.
-    y : ndarray of shape (n_samples,)
-        The numbers.
-    members : int, default=3
-        Most models of the blend.
-
-    Returns
-    -------
-    blend : Blend
-        Of at least one model.
+    predicted: predictions of rows that the models did not learn.
+    members: most models of the blend.
+    Returns blend: of at least one model.
     """
     center = float(y.mean())
     F = predicted[:, :, 0] - center

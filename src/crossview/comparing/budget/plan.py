@@ -47,7 +47,6 @@ SHORT = 0.02
 def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     """Return about what a row takes in a fit, before anything was fitted.
 
-    fold: some rows.
     n_classes: how many classes there are; 0: a number is predicted.
     Returns seconds: by the effort of the learner, the numbers in a row and the classes.
     """

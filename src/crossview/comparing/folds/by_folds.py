@@ -81,7 +81,6 @@ def compare_folds(
     """Compare by folds that are the same for every learner.
 
     run: what is predicted, and how; its learners are chosen here.
-    resources: workers, observer and clock.
     """
     # more threads would wait for the workers' processors, and change the last digits of sums
     with threadpool_limits(1):

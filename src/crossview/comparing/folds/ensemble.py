@@ -52,7 +52,7 @@ def blend_folds(
     """
     if len(scores) < FEWEST_MODELS or len(folds) < FEWEST_FOLDS:
         return None
-    made = _Blending(run, data, scores, folds)
+    made = Blending(run, data, scores, folds)
     found = []
     for f in folds:
         others = [g for g in folds if g // cv == f // cv and g != f]
@@ -62,25 +62,8 @@ def blend_folds(
     return (found, blend, threshold) if len(blend.members) >= FEWEST_MODELS else None
 
 
-def score_blend(
-    run: Run,
-    data: Data,
-    scores: Mapping[str, Mapping[int, FoldScore]],
-    f: int,
-    blend: Blend,
-    threshold: Threshold | None,
-) -> FoldScore:
-    """Return the scores of a blend of these models on a fold that it was not fitted to.
-
-    run, data, scores: as for `blend_folds`.
-    blend: weights of the models.
-    threshold: a probability of the second class; of more than two classes one per class.
-    """
-    return _Blending(run, data, scores, [f]).score(f, blend, threshold)
-
-
-class _Blending:
-    """Predictions of all models for the rows of folds, and the labels."""
+class Blending:
+    """Predictions of all models for the rows of folds, and the labels; as for `blend_folds`."""
 
     def __init__(
         self,

@@ -98,7 +98,6 @@ class FoldComparison:
 
     data: the rows of all folds.
     first: the rows of the first one, if it is encoded already; it is kept until it is used.
-    resources: workers, observer and clock.
     scores: by the name of the learner, and the position of the fold.
     """
 

@@ -160,7 +160,6 @@ def draw_rows(problem: Any, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     problem: what is predicted; of numbers any n rows are drawn.
     y (n_samples,): the labels.
     n: how many, up to rounding and rare classes.
-    seed: seed of the draw.
     Returns rows: their positions, sorted.
 
     >>> import numpy as np

@@ -333,7 +333,7 @@ class ViewEncoder(ViewTransformer):
                 views = without_ignored(views, list(ignored), names)
             declared = {kind: getattr(self, kind) or () for kind in KINDS}
             if self.per is not None:  # which is a category anyway
-                own = _listed(declared["categorical"])
+                own = listed(declared["categorical"])
                 declared["categorical"] = [name for name in own if name != self.per]
             values_say = ("date", "text", "sparse") if whole else ()
             recognize = [kind for kind in values_say if getattr(self, kind) is None]
@@ -526,7 +526,7 @@ class ViewEncoder(ViewTransformer):
         """
         if not hasattr(self, "layout_"):
             kinds = [getattr(self, kind) or () for kind in KINDS]
-            declared = [split_format(name)[0] for names in kinds for name in _listed(names)]
+            declared = [split_format(name)[0] for names in kinds for name in listed(names)]
             declared += [] if self.per is None else [self.per]
             self._table(pyarrow().Table.from_pylist([first_row(x, declared)]))
         row, user = self._single_rows().encode(x, learn=True)
@@ -985,7 +985,8 @@ def bins_of_stream(n_numbers: int) -> int:
     return AUTO_BINS if 0 < n_numbers <= MOST_BINNED else 0
 
 
-def _listed(names: str | Sequence[str]) -> list[str]:
+def listed(names: str | Sequence[str]) -> list[str]:
+    """Return names, of which one alone may be given as it is, as a list."""
     return [names] if isinstance(names, str) else list(names)
 
 

@@ -17,24 +17,14 @@ from crossview.data.encoding.view_scaler import ViewScaler, scale_rows
 from crossview.kernels.rows import Rows
 from crossview.views import OneRow
 
-__all__ = ["RowFill"]
-
 
 class RowFill:
     """The loops that standardize, bin, fill and scale rows, bound to the arrays of one row.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its texts are not filled in.
-    moments : Moments
-        By which numbers are standardized.
-    quantiles : Quantiles
-        The knots of the bins.
-    standardizes : bool
-        Whether numbers are standardized.
-    scaler : ViewScaler or None
-        By which views are scaled.
+    plan: its texts are not filled in.
+    moments: by which numbers are standardized.
+    quantiles: the knots of the bins.
+    scaler: by which views are scaled.
     """
 
     def __init__(
@@ -100,16 +90,10 @@ class RowFill:
     ) -> OneRow:
         """Return a row as a table of this row is encoded; ``learn`` learns it first.
 
-        Parameters
-        ----------
-        numbers : sequence of float
-            As they came; NaN where missing.
-        slots : sequence of int
-            Of each category, -1 where missing.
-        learn : bool
-            Whether the statistics learn the row before it is encoded.
-        with_text : sequence of int, default=()
-            Views that are there because of a text.
+        numbers: as they came; NaN where missing.
+        slots: of each category, -1 where missing.
+        learn: whether the statistics learn the row before it is encoded.
+        with_text: views that are there because of a text.
         """
         with self._lock:
             self._raw[0] = numbers

@@ -41,13 +41,9 @@ class OwnsArrays:
 class Moments(OwnsArrays):
     """Count, mean and sum of squared deviations of each column.
 
-    Parameters
-    ----------
-    views : list of str
-        The view of each column.
-    sparse : list of bool
-        Whether a column is not centered, and shares its scale with the other such columns of its
-        view.
+    views: the view of each column.
+    sparse: whether a column is not centered, and shares its scale with the other such columns of
+      its view.
     """
 
     def __init__(self, views: list[str], sparse: list[bool]) -> None:
@@ -81,17 +77,8 @@ class Moments(OwnsArrays):
 
         Those of sparse columns keep their zeros, and have variance 1 on average.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            The numbers; NaN is missing.
-        learn : bool, default=False
-            Add each row before it is standardized.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-            The standardized numbers.
+        values: NaN is missing.
+        learn: add each row before it is standardized.
         """
         standardized = np.empty_like(values)
         standardize_rows(values, learn, self.given, standardized)
@@ -144,19 +131,9 @@ def standardize_rows(
 class DocumentFrequencies(OwnsArrays):
     """Number of texts so far that have a word of each slot, column by column.
 
-    Parameters
-    ----------
-    n_columns : int
-        Number of text columns.
-    n_slots : int
-        Number of slots.
-
-    Attributes
-    ----------
-    n : ndarray of int of shape (n_columns,)
-        Texts so far.
-    df : ndarray of int of shape (n_columns, n_slots)
-        Those that have a word of the slot.
+    n_columns: number of text columns.
+    n: texts so far.
+    df: those that have a word of the slot.
     """
 
     def __init__(self, n_columns: int, n_slots: int) -> None:
@@ -168,21 +145,10 @@ class DocumentFrequencies(OwnsArrays):
     ) -> sp.csr_array:
         """Return the counts of words of a column as tf-idf, each row with norm 1.
 
-        Parameters
-        ----------
-        c : int
-            The column.
-        rows : csr_array of shape (n_rows, n_slots)
-            The counts, each slot once.
-        present : ndarray of bool of shape (n_rows,)
-            Whether the row has a text.
-        learn : bool, default=False
-            Count each row before it is weighed.
-
-        Returns
-        -------
-        csr_array of shape (n_rows, n_slots)
-            Shares the indices.
+        rows: the counts, each slot once.
+        present: whether the row has a text.
+        learn: count each row before it is weighed.
+        The answer shares the indices of ``rows``.
         """
         indptr, indices = (
             part.astype(np.int32, copy=False) for part in (rows.indptr, rows.indices)

@@ -29,7 +29,6 @@ class LinearWeights(StatePart):
 
     state: the arrays of the learner: ``W`` and ``b``; ``U`` and ``c``, empty without averaging;
       ``t``, the number of rows; and ``lengths``, moments of the lengths of the rows.
-    slots: the columns.
     n_biases, n_scores: number of intercepts per score, and of scores.
     average: whether the averages are learned, too.
     """
@@ -156,7 +155,6 @@ class ViewWeights(StatePart):
     """The weights of the views in the joint score, where they are learned.
 
     state: the arrays of the learner: ``beta``, and ``beta_sums``, which it follows from.
-    n_views: number of views.
     """
 
     def __init__(self, state: State, n_views: int) -> None:

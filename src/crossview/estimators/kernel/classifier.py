@@ -25,8 +25,6 @@ from crossview.estimators.validation import StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label
 
-__all__ = ["KernelClassifier", "read_training_set"]
-
 
 @with_parameters
 class KernelClassifier(KernelLearner, OnlineClassifier):

@@ -41,19 +41,8 @@ class ViewApproximation:
     def fit(self, rows: Rows, n_components: int, random_state: np.random.RandomState) -> Self:
         """Fit the transformer of each view; "nystroem" samples its landmarks from the rows.
 
-        Parameters
-        ----------
-        rows : Rows
-            The first rows.
-        n_components : int
-            Features per view.
-        random_state : RandomState
-            Source of randomness.
-
-        Returns
-        -------
-        self : object
-            The transformer.
+        rows: the first rows.
+        n_components: features per view.
         """
         seeds = random_state.randint(2**31 - 1, size=len(rows.ptr) - 1)
         self.transformers_ = []

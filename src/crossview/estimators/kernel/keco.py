@@ -20,8 +20,6 @@ from crossview.estimators.targets import one_per_row, read_numbers, scaled_targe
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.labels import has_label
 
-__all__ = ["KeCoClassifier", "KeCoRegressor"]
-
 
 @document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)
 class KeCoClassifier(KernelClassifier):

@@ -39,8 +39,6 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import ViewSum
 from crossview.views import MultiView, ViewLayout
 
-__all__ = ["KernelLearner", "draw_options", "training_kernels"]
-
 
 @with_parameters
 class KernelLearner(ViewLearner):

@@ -31,16 +31,10 @@ class _View(NamedTuple):
 class StackRow:
     """The experts of a stack on one row, whose arrays stay: a call scores it, or learns it.
 
-    Parameters
-    ----------
-    stack : Stacking
-        Fitted.
-    row : RowBuffers
-        The row with all views.
-    scores : ndarray of shape (1, n_scores)
-        Where the scores of the combination go.
-    example : OneExample, default=None
-        The row with its target, to learn it; None: it is only scored.
+    stack: fitted.
+    row: the row with all views.
+    scores: where the scores of the combination go.
+    example: the row with its target, to learn it; None: it is only scored.
     """
 
     def __init__(

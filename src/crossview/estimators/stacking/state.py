@@ -50,18 +50,8 @@ def make_state(K: int, n_offsets: int, ridge: float, n_scores: int | None) -> St
 class StackState(StatePart):
     """The weights of the experts, their calibrations, and the weights over time.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the stack.
-    experts : Experts
-        The experts that are left.
-    classes : ndarray or None
-        The classes of a classifier.
-    n_scores : int or None
-        Number of scores to calibrate; None for predictions, which need no calibration.
-    ridge : float
-        Curvature of the weights before the first row.
+    n_scores: number of scores to calibrate; None for predictions, which need no calibration.
+    ridge: curvature of the weights before the first row.
     """
 
     def __init__(
@@ -187,12 +177,7 @@ PER_COLUMN = ("input_of", "positive", "negative")
 class MemoryState(StatePart):
     """The last labels and rows of a stream, and what they say of the next row.
 
-    Parameters
-    ----------
-    state : dict of str to ndarray
-        The arrays of the stack.
-    n_columns, n_scores : int
-        Number of columns, and of scores: 1, or the number of classes.
+    n_columns, n_scores: number of columns, and of scores: 1, or the number of classes.
     """
 
     def __init__(self, state: State, n_columns: int, n_scores: int) -> None:

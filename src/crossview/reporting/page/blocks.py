@@ -45,7 +45,6 @@ class Section:
     """A part of a page of which the title is seen, until it is opened.
 
     key: its anchor.
-    title: its heading.
     blocks: what it shows; a section without blocks is left out.
     finding: what is to be seen inside, in a few words.  Empty: the title of its first picture.
     opened: whether it is shown without being opened.
@@ -88,7 +87,6 @@ class Page:
     actions: what to do now.
     doubts: what could be wrong, a sentence each.
     detail: what else is known of it, for who wants to know how sure it is.
-    sections: the rest.
     """
 
     title: str

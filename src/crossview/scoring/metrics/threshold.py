@@ -259,15 +259,6 @@ class RunningThreshold(Resumable):
         second = int(self.counts[middle > cut].sum())
         return [self.n_rows - second, second]
 
-    def __add__(self, other: RunningThreshold) -> RunningThreshold:
-        if (self.name, self.positive) != (other.name, other.positive):
-            raise InputError("two thresholds for different metrics or classes do not add up")
-        total = RunningThreshold(self.name, positive=self.positive)
-        total.counts = self.counts + other.counts
-        total.n_rows = self.n_rows + other.n_rows
-        total.place()
-        return total
-
 
 class RunningThresholds(Resumable):
     """The thresholds of more than two classes by the rows so far, as `RunningThreshold`.
