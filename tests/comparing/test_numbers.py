@@ -261,3 +261,19 @@ def test_a_stream_tries_the_logarithm_of_skewed_targets_if_all_have_one(last, sc
         assert answer.rows[0].setting.get("target_scale") == scale
     none = compare(X, y, task="regression", grid={"target_scale": []}, **options)
     assert "target_scale" not in none.rows[0].setting
+
+
+def test_a_far_row_is_not_the_whole_error_of_an_ensemble():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(200, 2)), rng.normal(size=(200, 2))
+    y = a[:, 0] + b[:, 1] + 0.1 * rng.normal(size=200)
+    a[7, 0] = 1e4
+    answer = compare(
+        MultiView({"a": a, "b": b}),
+        y,
+        task="regression",
+        models=["ridge", "view:a", "view:b", "ensemble"],
+        budget=None,
+    )
+    of_model = {row.model: max(row.scores) for row in answer.rows}
+    assert of_model["ridge"] > 10 * np.ptp(y) > 10 * of_model["ensemble"]

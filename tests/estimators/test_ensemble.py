@@ -12,6 +12,7 @@ from crossview import (
     MultiView,
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
+    MultiViewRidge,
     MultiViewSVMPerf,
     OnlineStackingClassifier,
     PassiveAggressiveClassifier,
@@ -73,6 +74,25 @@ def test_of_numbers_it_is_their_weighted_sum():
     fitted = EnsembleRegressor(members=members, random_state=0).fit(X[:200], y[:200])
     assert fitted.score(X[200:], y[200:]) > 0.8
     assert min(fitted.weights_.values()) >= 0.0
+
+
+def test_members_are_kept_near_the_learned_numbers(tmp_path):
+    rng = np.random.default_rng(0)
+    X = MultiView({"a": rng.normal(size=(200, 2)), "b": rng.normal(size=(200, 2))})
+    y = X["a"][:, 0] + X["b"][:, 1]
+    members = [("ridge", MultiViewRidge(alpha=1e-6)), ("only a", MultiViewRidge(), "a")]
+    model = EnsembleRegressor(members=members, weights=[0.7, 0.2]).fit(X, y)
+    low, high = y.min() - 0.1 * np.ptp(y), y.max() + 0.1 * np.ptp(y)
+    far = MultiView({"a": np.array([[100.0, 0.0], [0.0, 0.0]]), "b": np.array([[0, 0], [0, -100]])})
+    ridge, only_a = (
+        np.clip(one.predict(own), low, high)
+        for own, one in ((far, model.members_[0][1]), (far.select(["a"]), model.members_[1][1]))
+    )
+    expected = 0.7 * ridge + 0.2 * only_a + 0.1 * y.mean()
+    assert (ridge[0], only_a[0], ridge[1]) == (high, high, low)
+    np.testing.assert_allclose(model.predict(far), expected)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(far), model.predict(far))
 
 
 def test_weights_that_are_not_given_are_best_for_rows_that_folds_hold_out():

@@ -40,7 +40,7 @@ from crossview.estimators.documentation import (
 )
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
-from crossview.estimators.targets import row_weights, several_classes
+from crossview.estimators.targets import limits_of, row_weights, several_classes
 from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -88,18 +88,20 @@ class _Member(NamedTuple):
 
 
 class _Weights(StatePart):
-    """The weights."""
+    """The weights; of numbers also between which limits each member is kept."""
 
-    def __init__(self, state: State, n_members: int) -> None:
+    def __init__(self, state: State, n_members: int, limited: bool) -> None:
         super().__init__(state)
-        self.n_members = n_members
+        self.n_members, self.limited = n_members, limited
 
     def start(self) -> None:
         """Add nothing: `fit` has them."""
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        return {"weights": Array("f8", (self.n_members,), 0.0), "center": Array("f8", (1,))}
+        limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
+        weights = Array("f8", (self.n_members,), 0.0)
+        return {"weights": weights, "center": Array("f8", (1,)), **limits}
 
 
 @with_parameters
@@ -112,6 +114,7 @@ class Ensemble(NestedLearners):
         "cv": [Interval(Integral, 2, None, closed="left")],
     }
     _nested = "members"
+    _limited: ClassVar[bool] = False  # whether members are kept near the targets
     _trees: ClassVar[Any]  # of the default members
     _machine: ClassVar[Any]
 
@@ -186,7 +189,11 @@ class Ensemble(NestedLearners):
         else:
             w = np.asarray(self.weights, dtype=np.float64)
         self._members = [one._replace(learner=self._fitted(one, X, y, weight)) for one in entries]
-        self._state = {"weights": np.array(w), "center": np.array([self._center(y, weight)])}
+        center = np.array([self._center(y, weight)])
+        self._state = {"weights": np.array(w), "center": center, **self._limits(y)}
+
+    def _limits(self, y: np.ndarray) -> State:
+        return {"limits": limits_of(y)} if self._limited else {}
 
     def _given_members(self) -> Iterator[tuple[str, Any, str | None]]:
         """Yield name, learner and view of each member."""
@@ -217,7 +224,7 @@ class Ensemble(NestedLearners):
         for train, test in folds.split(y, y):
             for k, one in enumerate(entries):
                 learner = self._fitted(one, X[train], y[train], weight[train])
-                self._members = [one._replace(learner=learner)]
+                self._members, self._state = [one._replace(learner=learner)], self._limits(y[train])
                 predicted[k, test] = self._predictions(self._read(X[test], reset=False))[0]
         blend = self._blended(predicted, y, len(entries))
         return [entries[k] for k in blend.members], blend.weights
@@ -233,10 +240,14 @@ class Ensemble(NestedLearners):
         """Return what the members say, (n_members, n_samples, n_blended)."""
         return np.stack(
             [
-                self._of_scores(one.learner, one.learner._joint_scores(own))
+                self._within(self._of_scores(one.learner, one.learner._joint_scores(own)))
                 for one, own in self._each(rows)
             ]
         )
+
+    def _within(self, said: np.ndarray) -> np.ndarray:
+        """Return what a member says, kept near the learned targets."""
+        return np.clip(said, *self._state["limits"]) if self._limited else said
 
     def _portable_scorer(self) -> PortableBlend:
         members = []
@@ -252,9 +263,9 @@ class Ensemble(NestedLearners):
             )
         task = "classes" if hasattr(self, "classes_") else "numbers"
         rest = self._state["center"][0] * (1.0 - self._state["weights"].sum())
-        return PortableBlend(
-            task, members, self._state["weights"], np.full(self._n_blended(), float(rest))
-        )
+        intercept = np.full(self._n_blended(), float(rest))
+        limits = self._state.get("limits")
+        return PortableBlend(task, members, self._state["weights"], intercept, limits=limits)
 
     def _blend(self, rows: Rows) -> np.ndarray:
         """Return the blend of rows, (n_samples, n_blended)."""
@@ -273,7 +284,8 @@ class Ensemble(NestedLearners):
             scores = one.learner._joint_scores(own)[row[seen]]
             without = scores - one.learner._entry_contributions(own)
             found[seen] += w * (
-                self._of_scores(one.learner, scores) - self._of_scores(one.learner, without)
+                self._within(self._of_scores(one.learner, scores))
+                - self._within(self._of_scores(one.learner, without))
             )
         return found
 
@@ -288,7 +300,7 @@ class Ensemble(NestedLearners):
     # --- state -----------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Weights(state, len(self._members))
+        own = _Weights(state, len(self._members), self._limited)
         return [own, *super()._parts(state)]
 
     def _learners(self) -> list[Any]:
@@ -478,6 +490,10 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     ``weights``, w minimizes the squared error of rows that were held out by folds; a member of
     weight 0 is left out.  Then the members learn from all rows.
 
+    f_m is not beyond the learned targets by more than a tenth of their range: one row far from all
+    others, to which a linear member or a machine says a multiple of any target, would be the whole
+    error.
+
     References
     ----------
     L. Breiman, "Stacked regressions", Machine Learning 24 (1996), 49-64.
@@ -492,7 +508,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     True
     """
 
-    _nested_kind = ViewRegressor
+    _nested_kind, _limited = ViewRegressor, True
     _trees, _machine = MultiViewTreesRegressor, MultiViewMachineRegressor
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
 from crossview.labels import MAX_WEIGHT, has_label, places_of
+from crossview.saving.schema import MAX_FINITE
 
 # spare bytes of a label in a model file
 MAX_LABEL_BYTES = 2**16
@@ -24,6 +25,8 @@ MOST_LEFT = 0.75
 LEAST_EXPONENT, LARGEST_EXPONENT = -745.0, 170.0
 # the range of the learned logarithms, by which share of it predictions may be beyond it
 BEYOND = 0.5
+# the same of what members of ensembles and kernel ridge regression predict
+LIMIT = 0.1
 
 
 def read_labels(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
@@ -146,6 +149,14 @@ def reach_of(lowest: Any, highest: Any) -> tuple[Any, Any]:
     room = np.where(highest < lowest, np.inf, BEYOND * (highest - lowest))
     low, high = np.maximum(lowest - room, LEAST_EXPONENT), highest + room
     return low, np.minimum(high, LARGEST_EXPONENT)
+
+
+def limits_of(y: np.ndarray) -> np.ndarray:
+    """Return (lowest, highest) of what may be predicted where nothing is to be far beyond y."""
+    low, high = y.min(), y.max()
+    with np.errstate(over="ignore"):  # the range of large numbers
+        room = LIMIT * (high - low)
+    return np.clip(np.array([low - room, high + room]), -MAX_FINITE, MAX_FINITE)
 
 
 def targets_of_scale(values: np.ndarray, scale: str, low: Any, high: Any) -> np.ndarray:

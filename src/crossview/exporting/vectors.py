@@ -785,6 +785,8 @@ class _Lowering:
                 least = self.ops.constant([LEAST_OF_MEMBERS])
                 logs = ops.keep(ops.unary("log", ops.binary("max", own, least)))
                 own = ops.sub(ops.take(logs, range(1, n_classes)), ops.take(logs, [0]))
+            if node.limits is not None:
+                own = ops.clip(own, *map(float, node.limits))
             z = ops.add(z, ops.mul(own, ops.constant([weight])))
         if ops.width(z) == 1:
             return z

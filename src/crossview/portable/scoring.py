@@ -306,8 +306,8 @@ class Blend:
     """Members that are blended: ``z = intercept + sum_m weights_m L_m``.
 
     For classes L_m are log odds of all classes but the first to the first, of probabilities that
-    are at least 1e-4; for numbers L_m is what the member predicts, in its units.  The score is z of
-    two classes or numbers, and log softmax of (0, z) of more.
+    are at least 1e-4; for numbers L_m is what the member predicts, in its units, but between the
+    limits.  The score is z of two classes or numbers, and log softmax of (0, z) of more.
     """
 
     kind: ClassVar[str] = "blend"
@@ -315,6 +315,7 @@ class Blend:
     members: list[Member]
     weights: np.ndarray
     intercept: np.ndarray
+    limits: np.ndarray | None = None  # (2,)
     view_scores: str = "alone"
 
 

@@ -16,6 +16,7 @@ from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.work import FoldScore
 from crossview.comparing.ranking import ComparisonRow, Member
 from crossview.comparing.run import Run
+from crossview.estimators.targets import limits_of
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import make_scored
 from crossview.scoring.metrics import decide
@@ -90,7 +91,10 @@ class Blending:
         """Return the log odds (numbers) of a model; scores that have no unit are calibrated."""
         given: dict[int, Any] = {f: scores[f].predictions for f in folds}
         if not isinstance(self.problem, Classification):
-            return {f: value[:, None] for f, value in given.items()}
+            y = [self.data.y[self.data.splits[f].train] for f in folds]
+            limits = [limits_of(own) for own in y]  # as the members of an ensemble are kept
+            pairs = zip(given.items(), limits, strict=True)
+            return {f: np.clip(value, *own)[:, None] for (f, value), own in pairs}
         if not all(scores[f].has_probabilities for f in folds):
             raw = np.concatenate([given[f] for f in folds])
             raw = raw.reshape(len(raw), -1)

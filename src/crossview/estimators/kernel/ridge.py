@@ -41,7 +41,13 @@ from crossview.estimators.base.learner import (
 )
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
-from crossview.estimators.targets import class_codes, class_weights, row_weights, several_classes
+from crossview.estimators.targets import (
+    class_codes,
+    class_weights,
+    limits_of,
+    row_weights,
+    several_classes,
+)
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Gaussians, ViewSum, split_by_view
@@ -67,8 +73,6 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
 MOST_COLUMNS = 5000
 # coordinate of a learned row, whose kernel with all but equal ones is 0
 FARTHEST = 1e4
-# how far beyond the learned targets a prediction may be, by their range
-BEYOND = 0.1
 # rows and landmarks on which the widths are chosen
 ROWS_OF_WIDTHS, LANDMARKS_OF_WIDTHS = 1500, 300
 
@@ -152,9 +156,7 @@ class KernelRidge(ViewLearner):
         state["b"] = np.average(y, axis=0, weights=h)
         scale = float(np.sqrt(np.average((y - state["b"]) ** 2, axis=0, weights=h).mean())) or 1.0
         if self._limited:
-            low, high = float((y - state["b"]).min()), float((y - state["b"]).max())
-            beyond = BEYOND * (high - low)
-            state["limits"] = np.array([low - beyond, high + beyond])
+            state["limits"] = limits_of(y - state["b"])
         y = (y - state["b"]) / scale
         some = order[:ROWS_OF_WIDTHS]
         state["gamma"] = self._widths(rows_at(rows, some), y[some], h[some])
