@@ -575,7 +575,7 @@ function blend(node, views) {
     if (node.task === "classes") {
       const [first, ...others] = own.map((p) => Math.log(Math.max(p, 1e-4)));
       own = others.map((one) => one - first);
-    } else own = own.map((one) => Math.min(Math.max(one, node.limits[0]), node.limits[1]));
+    } else if (node.limits) own = own.map((one) => Math.min(Math.max(one, node.limits[0]), node.limits[1]));
     own.forEach((value, k) => (z[k] += node.weights[m] * value));
   });
   if (z.length === 1) return z;

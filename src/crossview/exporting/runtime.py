@@ -709,7 +709,7 @@ def combine(node, found):
         if node["task"] == "classes":
             logs = [math.log(max(p, 1e-4)) for p in own]
             own = [one - logs[0] for one in logs[1:]]
-        else:
+        elif "limits" in node:
             low, high = node["limits"]
             own = [min(max(one, low), high) for one in own]
         for k, value in enumerate(own):

@@ -771,8 +771,9 @@ class _Lowering:
 
     def _as_target(self, values: Vector, node: Member | Model) -> Vector:
         """Return what is predicted on a scale of the targets in their units."""
-        if node.target_scale is None or node.reach is None:
+        if node.target_scale is None:
             return values
+        assert node.reach is not None  # with the scale
         found = self.ops.unary("exp", self.ops.clip(values, *map(float, node.reach)))
         return found if node.target_scale == "log" else self.ops.sub(found, self.one)
 
