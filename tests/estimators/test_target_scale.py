@@ -120,6 +120,14 @@ def test_a_target_without_a_logarithm_is_refused():
     assert online.predict_one({"a": 1.0}) == before
 
 
+def test_the_row_that_a_member_cannot_learn_is_that_of_all_rows():
+    members = [("ridge", crossview.MultiViewRidge(target_scale="log"))]
+    y = np.r_[Y[:200], -1.0, Y[201:]]
+    with pytest.raises(InputError, match="row 200: the target -1 has no logarithm"):
+        crossview.EnsembleRegressor(members=members, cv=3).fit(X, y)
+    crossview.EnsembleRegressor(members=members, weights=[1.0]).fit(X, y, (y > 0.0).astype(float))
+
+
 def test_what_was_learned_on_one_scale_is_not_read_on_another():
     model = crossview.MultiViewRidge(target_scale="log").fit(X, Y)
     before = model.predict(X)

@@ -40,7 +40,7 @@ from crossview.estimators.documentation import (
 )
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
-from crossview.estimators.targets import limits_of, row_weights, several_classes
+from crossview.estimators.targets import limits_of, row_weights, scaled_targets, several_classes
 from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -515,6 +515,13 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
         rows = self._read(X, reset=True)
         y = self._numbers(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
+        for (
+            _,
+            learner,
+            _,
+        ) in self._given_members():  # here the row is that of X, in a fold it is not
+            known = np.where(weight > 0.0, y, np.nan)
+            scaled_targets(known, getattr(learner, "target_scale", "linear"))
         self._learn(X, rows, y, weight)
         self._see_targets(y[weight > 0.0])
 
