@@ -128,6 +128,26 @@ def test_each_fold_is_done_before_the_next_is_encoded(smallest, points):
     assert events == ["fold", "run", "fold", "run"]
 
 
+def test_a_point_of_the_learning_curve_needs_each_class_in_the_rows_that_learn():
+    y = np.repeat([0, 1, 2], 6)
+    X = MultiView({"a": np.arange(18.0)[:, None]})
+    rows = np.arange(18)
+    fold = Fold(X, y, X, y, [(rows[rows % 3 > 0], rows[rows % 3 == 0])])
+    assert fold.take(np.array([0, 1, 6, 7, 12, 13]), 3).y_train.tolist() == [0, 0, 1, 1, 2, 2]
+    lacking = np.array([0, 1, 6, 7, 12, 15])  # class 2 only where nothing is learned
+    assert fold.take(lacking, 3) is None
+    assert fold.take(lacking) is not None  # as of numbers
+
+
+def test_points_of_the_learning_curve_have_different_rows():
+    X, y = make_views(160)
+    y = np.array([f"class {k}" for k in np.arange(160) % 7])
+    answer = thorough(X, y, curve=True, **GIVEN | {"scoring": None})
+    rows = [point.rows for point in answer.curve.points]
+    assert len(rows) > 1
+    assert rows == sorted({*rows})  # three rows of each class are no fewer than the half of them
+
+
 def test_each_class_has_its_precision_and_recall():
     row = made_row("arow", [0.9, 0.8], confusion=[[8, 2], [0, 10]])
     table = class_table(made_answer([row]))

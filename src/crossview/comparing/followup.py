@@ -29,6 +29,7 @@ from crossview.comparing.run import Run
 from crossview.data.labeled_source import hide_views
 from crossview.scoring.collector import strong_columns, strong_interactions
 from crossview.scoring.diagnostics import StrongColumn, StrongInteraction
+from crossview.scoring.problems import Classification
 from crossview.scoring.weights import ColumnNames
 
 # of the training rows; the whole is what the table says
@@ -101,14 +102,16 @@ def learning_curve(refit: Refit) -> LearningCurve | None:
     values: dict[float, list[float]] = {share: [] for share in SHARES}
     whole: list[float] = []
     for f, fold in enumerate(folds()):
-        calls = []
-        for share in list(values):
+        calls, classes = [], isinstance(run.problem, Classification)
+        n_learned = len(np.unique(fold.y_train)) if classes else 2
+        fewest = len(fold.y_train)
+        for share in reversed(list(values)):
             some = draw_rows(run.problem, fold.y_train, round(share * len(fold.y_train)), run.seed)
-            part = fold.take(some)
-            if len(some) < FEWEST_ROWS or part is None:
+            part = fold.take(some, n_learned)
+            if not FEWEST_ROWS <= len(some) < fewest or part is None:
                 del values[share]  # a point is the mean over all folds
                 continue
-            rows[share] = len(some)
+            rows[share] = fewest = len(some)
             calls.append(Call(share, _score, (run, learner, part, row.chosen[f])))
         if SHARES[-1] not in values:
             return None

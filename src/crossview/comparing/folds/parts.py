@@ -161,16 +161,21 @@ class Fold:
             binned=None if self.binned is None else self.binned.select(views),
         )
 
-    def take(self, rows: np.ndarray) -> Fold | None:
-        """Return the fold with some of its training rows; None if an inner split lacks classes."""
+    def take(self, rows: np.ndarray, n_learned: int = 2) -> Fold | None:
+        """Return the fold with some of its training rows; None if an inner split lacks classes.
+
+        n_learned: classes, or different numbers, of which the rows to learn need a row each.
+        """
         position = np.full(len(self.y_train), -1)
         position[rows] = np.arange(len(rows))
         inner = [
             (position[train][position[train] >= 0], position[test][position[test] >= 0])
             for train, test in self.inner
         ]
-        if any(len(np.unique(self.y_train[rows][part])) < 2 for both in inner for part in both):
-            return None
+        y = self.y_train[rows]
+        for train, test in inner:
+            if len(np.unique(y[train])) < n_learned or len(np.unique(y[test])) < 2:
+                return None
         X_more, y_more, weights = self.X_more, self.y_more, self.weights
         n = len(self.y_train)
         if weights is not None:
@@ -181,7 +186,7 @@ class Fold:
         return replace(
             self,
             X_train=self.X_train[rows],
-            y_train=self.y_train[rows],
+            y_train=y,
             inner=inner,
             X_more=X_more,
             y_more=y_more,
