@@ -13,13 +13,21 @@ from comparisons import ONE, make_noisy, make_views, thorough
 from crossview import PassiveAggressiveClassifier, Scoring
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.comparing.budget.clock import Clock, Took
-from crossview.comparing.budget.plan import LEVELS, Cost, guess_seconds, in_words, make_plan
+from crossview.comparing.budget.plan import (
+    LEVELS,
+    OF_LINEAR,
+    OF_OTHERS,
+    Cost,
+    guess_seconds,
+    in_words,
+    make_plan,
+)
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.candidates import most_gain_first
 from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.splits import Protocol, draw_rows, split_rows
-from crossview.comparing.folds.tuning import Tuner, Tuning
+from crossview.comparing.folds.tuning import Chosen, Tuner, Tuning
 from crossview.comparing.run import Run
 from crossview.reporting.tables import comparison_notes
 from crossview.scoring.problems import Classification
@@ -29,7 +37,7 @@ def make_cost(seconds=1.0, n_settings=9, n_splits=3, n_inner=6400, n_refined=0, 
     """What takes so long for a fit of the rows of an inner fold, in proportion to the rows."""
     cost = Cost(
         *(seconds / n_inner, n_settings, n_splits, n_inner, 3 * n_inner // 2),
-        *(n_refined, baseline),
+        *(n_refined, OF_LINEAR if baseline else None),
     )
     learned(cost)
     return cost
@@ -136,7 +144,7 @@ def f1_of(fold, rows, C):
 # --- how a setting is chosen with less ------------------------------------------
 
 
-def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
+def test_halving_goes_on_from_the_best_of_a_quarter_of_the_rows():
     run, fold = made_fold()
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
     grid = [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0]
@@ -150,14 +158,36 @@ def test_halving_tries_all_settings_on_a_quarter_of_the_rows():
             train[draw_rows(run.problem, y[train], round(n * share), 0)]
             for n in (len(train), len(train) / 4)
         )
-        rough = [f1_of(fold, quarter, C) for C in grid]
-        passed = np.argsort(np.negative(rough), kind="stable")[:2]
-        values = {i: f1_of(fold, part, grid[i]) for i in sorted(passed.tolist())}
-        best = max(values, key=values.get)
+        rough, values = ([f1_of(fold, rows, C) for C in grid] for rows in (quarter, part))
+        at = best = int(np.argmax(rough))
+        sides = sorted((-1, 1), key=lambda side: -([*rough, -1.0][at + side]))
+        for side in sides:
+            while best == at or (best - at) * side > 0:
+                if not (0 <= best + side < len(grid) and values[best + side] > values[best]):
+                    break
+                best += side
         assert chosen.setting == {"C": grid[best]}
         assert chosen.value == pytest.approx(values[best])
         # its threshold and its value are those of all rows
         assert tuner.settle(chosen).value == pytest.approx(f1_of(fold, train, grid[best]))
+
+
+def test_with_more_rows_the_best_penalty_moves_and_is_found():
+    """Of a quarter of the rows another one is best, and its neighbor is the next one."""
+    run, fold = made_fold()
+    learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
+    tuner = Tuner(run, learner, fold, Tuning(splits=1, halving=True))
+    values = {0.25: [0, 3, 2, 1, 0], 1.0: [0, 1, 2, 3, 0]}
+    seen = []
+
+    def evaluate(settings, inner, share):
+        seen.extend((share, order) for order, _ in settings)
+        return [Chosen(one, values[share][order], order) for order, one in settings]
+
+    tuner.evaluate = evaluate
+    tried = [(i, {"C": C}) for i, C in enumerate(learner.grid["C"])]
+    assert tuner.choose(tried).setting == {"C": learner.grid["C"][3]}
+    assert [order for share, order in seen if share == 1.0] == [1, 2, 3, 4]
 
 
 def test_after_the_deadline_one_setting_is_tried():
@@ -198,12 +228,16 @@ def test_the_most_expensive_learner_gives_first():
     plan = make_plan(costs, 5, 2.8)
     assert plan.dropped == {"slow"}
     assert plan.tuning == {"cheap": LEVELS[0]}
-    # nobody is left out for a guess
+    # for a guess a learner is left out alone if it would be so even if it took a sixth of it
     for cost in costs.values():
         cost.took.clear()
-    plan = make_plan(costs, 5, 2.8)
+    assert make_plan(costs, 5, 2.8).dropped == {"slow"}
+    plan = make_plan(costs, 5, 18.0)
     assert plan.dropped == set()
     assert plan.tuning == {"slow": LEVELS[6], "cheap": LEVELS[6]}
+    # what another learner of the same class took is no guess
+    costs["slow"].kin = [make_cost(1.0)]
+    assert make_plan(costs, 5, 18.0).dropped == {"slow"}
 
 
 def test_the_last_ones_in_the_order_are_dropped_and_tuning_gives_before():
@@ -248,19 +282,38 @@ def test_a_baseline_learns_from_fewer_rows_rather_than_that_others_are_dropped()
     costs = {"ours": make_cost(0.01), "baseline": make_cost(n_settings=5, n_splits=1)}
     assert make_plan(costs, 1, 2.7).dropped == {"baseline"}
     costs["baseline"] = make_cost(n_settings=5, n_splits=1, baseline=True)
-    # a tenth of the time is enough for one setting of all rows
-    plan = make_plan(costs, 1, 25.0)
+    # its share of the time is enough for all rows, if few of them choose the setting
+    plan = make_plan(costs, 1, 6.6)
     assert plan.tuning["baseline"].learned == 1.0
     plan = make_plan(costs, 1, 2.7)
     assert not plan.dropped
     assert plan.tuning["baseline"].learned < 1.0
-    assert plan.tuning["ours"] == LEVELS[0]
-    half = Tuning(splits=1, middle=True, refined=False, share=0.5, learned=0.5)
-    assert costs["baseline"].fold(half) == pytest.approx(0.5 + 0.75)
+    assert plan.tuning["ours"].learned == 1.0
+    half = LEVELS[6]._replace(learned=0.5)
+    assert half in costs["baseline"].levels
+    # five on a 256th of the rows, two on a 64th, then the half of them, and that of the whole part
+    assert costs["baseline"].fold(half) == pytest.approx(5 / 256 + 2 / 64 + 0.5 + 0.75)
     words = in_words(half, costs["baseline"])
-    assert words == "learned from 4,800 of 9,600 rows, 1 of 5 settings"
+    assert words == (
+        "learned from 4,800 of 9,600 rows, 2 of 5 settings on all tuning rows, 100 rows choose "
+        "the setting"
+    )
     # it never keeps out all the others
     assert make_plan(costs, 1, 1e-9).dropped == {"baseline"}
+
+
+def test_of_other_baselines_a_quarter_of_the_rows_is_the_least_and_a_tenth_of_the_time_the_most():
+    costs = {"ours": make_cost(0.01), "linear": make_cost(n_settings=1, baseline=True)}
+    costs["trees"] = make_cost(n_settings=1)
+    costs["trees"].yardstick = OF_OTHERS
+    assert min(level.learned for level in costs["linear"].levels) < 0.25
+    assert min(level.learned for level in costs["trees"].levels) == 0.25
+    # a fold of a quarter takes .625 s
+    assert costs["trees"].levels[costs["trees"].last_level(6.3)].learned == 0.25
+    costs["ours"] = make_cost()
+    assert make_plan(costs, 1, 3.0).dropped == {"trees"}
+    # where there is time for all of them, nobody is left out
+    assert not make_plan({"trees": costs["trees"]}, 1, 3.0).dropped
 
 
 def test_where_nothing_fits_the_cheapest_that_has_begun_stays():
@@ -312,11 +365,11 @@ def test_a_plan_keeps_within_the_time_unless_one_learner_is_left(some, n_folds, 
     assert not set(plan.tuning) & plan.dropped
     planned = sum(n_folds * costs[name].fold(level) for name, level in plan.tuning.items())
     assert plan.seconds == pytest.approx(planned)
-    ours = [name for name in plan.tuning if not costs[name].baseline]
+    ours = [name for name in plan.tuning if not costs[name].yardstick]
     assert planned <= seconds * (1 + 1e-9) or len(ours) <= 1
-    assert ours or all(one.baseline for one in some)
+    assert ours or all(one.yardstick for one in some)
     for name, level in plan.tuning.items():
-        assert level == LEVELS[0] or level.middle or level.share * costs[name].n_inner >= 100
+        assert level == LEVELS[0] or level.share * costs[name].n_inner >= 100
     most = max(n_folds * cost.fold(LEVELS[0]) for cost in some)
     if sum(n_folds * cost.fold(LEVELS[0]) for cost in some) <= seconds and 2 * most <= seconds:
         assert set(plan.tuning.values()) == {LEVELS[0]}
@@ -384,11 +437,12 @@ def test_a_model_that_takes_too_long_is_left_out_and_named(costs):
 
 
 def test_a_long_first_fold_begins_with_no_further_model(costs, monkeypatch):
-    """Two models take more than two fifths of the budget there; a baseline comes anyway."""
+    """Two models take more than a share of the budget there; a baseline comes anyway."""
+    monkeypatch.setattr("crossview.comparing.budget.planner.MOST_OF_FIRST_FOLD", 0.3)
     costs |= {"baseline:majority": 1e-8, "view:strong": 1.0, "view:weak": 1.0}
     models = ["baseline:majority", *MODELS]
     monkeypatch.setattr(Planner, "that_fit", lambda self, reserved: [])
-    answer = thorough(*make_views(), grid=ONE, cv=2, budget=1120.0, models=models)
+    answer = thorough(*make_views(), grid=ONE, cv=2, budget=1400.0, models=models)
     assert {row.model for row in answer.rows} == {"baseline:majority", *MODELS[:2]}
     (left,) = answer.left_out
     assert (left.model, left.what) == ("pa:squared", "not compared")

@@ -52,6 +52,7 @@ class Learner:
       `crossview.distributed`.
     explained_by {"weights", "interactions", "importances", "support rows", "experts", "members"}:
       what ``crossview inspect`` shows of it.
+    splits: columns of a view, at most, that its trees split, each in all rows; 0: it has none.
     quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper: the entry that `compare` uses instead if the cost is too high.
     compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it.
@@ -95,6 +96,7 @@ class Learner:
     trained_for_metric: bool = False
     divided: bool = False
     explained_by: str = "weights"
+    splits: int = 0
     quadratic: bool = False
     cheaper: str | None = None
     compared: str = "always"

@@ -307,6 +307,7 @@ def _trees(task: str) -> Iterator[Learner]:
         streams=False,
         effort=5,
         explained_by="importances",
+        splits=300,  # the most informative, and components
         measured_against="trees:additive",
     )
     yield trees
@@ -368,7 +369,8 @@ def _scikit_learn(task: str) -> Iterator[Learner]:
         "of scikit-learn, linear: on all columns, or one model per view and one on their scores",
         task,
         grid=grid,
-        settable=() if regression else ("calibration", "class_weight"),
+        settable=() if regression else ("calibration", "class_weight", "tol"),
+        tuning_params={} if regression else {"tol": 1e-3},
         streams=False,
         random=False,
         effort=4,

@@ -105,7 +105,8 @@ def _beside_baseline(c: Ranking) -> str:
     assert theirs.difference is not None
     worse = theirs.difference.areas(0.0).worse
     sure = "" if worse != worse else f", worse with probability {worse:.2f}"
-    return f"; scikit-learn alone ({theirs.title}): {short_value(c, theirs.value)}{sure}"
+    part = f", from {theirs.learned:.0%} of the rows" if theirs.learned < 1.0 else ""
+    return f"; scikit-learn alone ({theirs.title}{part}): {short_value(c, theirs.value)}{sure}"
 
 
 def _about_higher(c: Ranking) -> list[str]:

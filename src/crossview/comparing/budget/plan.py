@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,25 +24,49 @@ LEVELS = (
 )
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
-# a baseline is rather tried in one setting, and rather learns from fewer rows, than left out
-ONE_SETTING = Tuning(splits=1, middle=True, refined=False)
+# a baseline rather learns from fewer rows than it is left out
 FEWER = 1 / 2
-# shares of the time: what one learner may take at most, and what a baseline may without learning
-# from fewer rows
-MOST_OF_ONE, MOST_OF_BASELINE = 0.5, 0.1
+# share of the time that one learner may take at most
+MOST_OF_ONE = 0.5
+
+
+class Yardstick(NamedTuple):
+    """What a baseline may take of the time.
+
+    whole: share of it up to which it learns from all rows.
+    most: share of it beyond which it is left out, where there is not enough for all.
+    fewest: share of the rows that it learns from at least.
+    """
+
+    whole: float
+    most: float
+    fewest: float
+
+
+# a linear one is what the others are measured by, where columns are many the best of all
+OF_LINEAR, OF_OTHERS = Yardstick(0.4, MOST_OF_ONE, 0.0), Yardstick(0.05, 0.1, 1 / 4)
+# effort of a linear one
+LINEAR = 4
 # up to this share of the time is next to nothing
 CHEAP = 0.03
-# seconds of a fit: for each number of a row by the effort, for each row, and of any; what needs all
-# rows in memory takes longer
-BY_EFFORT = {0: 5e-9, 1: 5e-9, 2: 1e-8, 3: 2e-8, 4: 1e-7, 5: 5e-7, 6: 5e-7, 7: 2e-5}
+# seconds of a fit: for each number of a row by the effort, for each row, for each column of a row
+# that trees split, and of any; what needs all rows in memory takes longer
+BY_EFFORT = {0: 5e-9, 1: 5e-9, 2: 1e-8, 3: 2e-8, 4: 1e-7, 5: 5e-7, 6: 5e-7, 7: 5e-6}
 IN_MEMORY = 4.0
-BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
+BY_ROW, BY_PRODUCT, BY_SPLIT, OF_A_FIT = 2e-6, 1e-9, 4e-6, 0.005
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
 # and nobody is left out unless it is too high even if divided by this
 DOUBT = 3.0
 # seconds that tell little of what longer tasks take
 SHORT = 0.02
+
+
+def yardstick_of(learner: Learner) -> Yardstick | None:
+    """Return what a baseline may take of the time; None for all others."""
+    if not learner.baseline:
+        return None
+    return OF_LINEAR if learner.effort <= LINEAR else OF_OTHERS
 
 
 def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
@@ -55,6 +80,9 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     numbers = X.matrix.size / n_rows
     by_number = BY_EFFORT.get(learner.effort, 0.0) * (1.0 if learner.streams else IN_MEMORY)
     seconds = BY_ROW + by_number * numbers
+    if learner.splits:  # what is not there in a row, too
+        split = sum(min(width, learner.splits) for width in X.layout.widths)
+        seconds = BY_ROW + BY_SPLIT * split
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
     # several classes share passes over the rows, and stop at different ones
@@ -70,7 +98,9 @@ class Cost:
     n_splits: how many splits of the training rows it is tuned on, if nothing is left out.
     n_inner, n_train: rows that learn in one of them, and in the whole training part.
     n_refined: passes that are made to try further settings, from the best one on.
-    baseline: whether it is compared in any case, if need be after learning from fewer rows.
+    yardstick: of a baseline, which learns from fewer rows rather than to be left out.
+    kin: costs of learners of the same class and effort: what their tasks took tells what its own
+      will.
     took, guessed: seconds that its tasks took so far, and should have taken by the guess; by the
       rows of their largest fit.
     """
@@ -81,7 +111,8 @@ class Cost:
     n_inner: int
     n_train: int
     n_refined: int = 0
-    baseline: bool = False
+    yardstick: Yardstick | None = None
+    kin: Sequence[Cost] = field(default=(), repr=False, compare=False)
     took: dict[int, float] = field(default_factory=dict)
     guessed: dict[int, float] = field(default_factory=dict)
 
@@ -90,10 +121,11 @@ class Cost:
         """Levels of tuning, from all to least; enough rows choose the setting."""
         enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
         enough.insert(0, LEVELS[0])
-        learned = 1.0
-        while self.baseline and (learned == 1.0 or learned * self.n_inner >= FEWEST_ROWS):
-            enough.append(ONE_SETTING._replace(share=learned, learned=learned))
-            learned *= FEWER
+        if self.yardstick is not None:
+            least, learned = enough[-1], FEWER
+            while learned >= max(self.yardstick.fewest, FEWEST_ROWS / self.n_inner):
+                enough.append(least._replace(share=min(least.share, learned), learned=learned))
+                learned *= FEWER
         return enough
 
     def add(self, n_rows: float, took: float, guessed: float) -> None:
@@ -114,11 +146,16 @@ class Cost:
         ratios = [(self.took[n] + SHORT) / (self.guessed[n] + SHORT) for n in rows]
         return np.log(rows), np.log(ratios)
 
+    @property
+    def told(self) -> Cost | None:
+        """Whose tasks tell what it takes: its own, those of its kin, or none yet."""
+        return next((one for one in (self, *self.kin) if one.took), None)
+
     def correction(self, n: float) -> float:
         """Return the factor by which a fit of n rows takes longer than guessed."""
-        if not self.took:
+        if (told := self.told) is None:
             return CAUTION
-        return math.exp(np.interp(math.log(n), *self._corrections))
+        return math.exp(np.interp(math.log(n), *told._corrections))
 
     def fit(self, n: float) -> float:
         """Return the seconds of one fit of n rows."""
@@ -131,7 +168,7 @@ class Cost:
     def tune(self, tuning: Tuning) -> float:
         """Return the seconds of choosing a setting in one training part."""
         splits = self.splits(tuning)
-        n, settings = tuning.share * self.n_inner, 1 if tuning.middle else self.n_settings
+        n, settings = tuning.share * self.n_inner, self.n_settings
         if not tuning.halving or settings == 1:
             return settings * splits * self.fit(n)
         passed = math.ceil(settings / HALVING)
@@ -157,16 +194,17 @@ class Cost:
     def last_level(self, seconds: float) -> int:
         """Return the position of the last level that is worth trying to save time.
 
-        seconds: for a fold; a baseline that takes no longer learns from all rows.
-        Returns position: of the cheapest level, for all other learners.
+        seconds: for a fold, of all learners together.
+        Returns position: of the cheapest level; of a baseline the first one that takes no more than
+          its share, from the cheapest of all rows on.
         """
         costs = [self.fold(level) for level in self.levels]
-        positions = range(len(costs))
-        if self.baseline:
-            enough = [i for i in positions if self.levels[i].middle and costs[i] <= seconds]
-            if enough:
-                return enough[0]
-        return min(positions, key=costs.__getitem__)
+        if self.yardstick is not None:
+            whole = [i for i, level in enumerate(self.levels) if level.learned == 1.0]
+            for i in range(min(whole, key=costs.__getitem__), len(costs)):
+                if costs[i] <= self.yardstick.whole * seconds:
+                    return i
+        return min(range(len(costs)), key=costs.__getitem__)
 
     def largest_fit(self, kind: str, tuning: Tuning) -> float:
         """Return the rows of the largest fit of a job, ``"tune"`` or ``"finish"``."""
@@ -198,8 +236,9 @@ def make_plan(
 
     Baselines come in first, of fewer rows if need be, then what takes next to nothing, and then the
     other learners in their order: each that fits with the least tuning, beside those before it, and
-    takes no more than ``most`` of the time.  A guess leaves out those alone that take far too long.
-    The time that is left goes to tuning: the learner that takes longest gives first.
+    takes no more than ``most`` of the time, baselines no more than their own share.  A guess leaves
+    out those alone that take far too long.  The time that is left goes to tuning: the learner that
+    takes longest gives first.
 
     costs: of each learner, those that are worth most first.
     n_folds: how many folds are still to do.
@@ -218,10 +257,7 @@ def make_plan(
     ({'b'}, True)
     """
     more = begun or {}
-    last = {
-        name: cost.last_level(MOST_OF_BASELINE * seconds / max(n_folds, 1))
-        for name, cost in costs.items()
-    }
+    last = {name: cost.last_level(seconds / max(n_folds, 1)) for name, cost in costs.items()}
 
     def spent(name: str, level: int) -> float:
         return more.get(name, 0.0) + n_folds * costs[name].fold(costs[name].levels[level])
@@ -230,20 +266,21 @@ def make_plan(
         return sum(spent(name, level[name]) for name in names)
 
     def late(name: str) -> tuple[bool, bool]:
-        return not costs[name].baseline, spent(name, last[name]) > CHEAP * seconds
+        return costs[name].yardstick is None, spent(name, last[name]) > CHEAP * seconds
 
     kept, used = [], 0.0
+    tight = sum(spent(name, last[name]) for name in costs) > seconds
     for name in sorted(costs, key=late):
-        guessed = not costs[name].took
+        guessed, own = costs[name].told is None, costs[name].yardstick
         least = spent(name, last[name]) / (DOUBT if guessed else 1.0)
-        if least <= most * seconds and (guessed or used + least <= seconds):
+        share = most if own is None or not tight else min(most, own.most)
+        if least <= share * seconds and (guessed or used + least <= seconds):
             kept.append(name)
             used += least
-    if all(costs[name].baseline or not costs[name].took for name in kept):
+    ours = [name for name in costs if costs[name].took and not costs[name].yardstick]
+    if ours and not {*ours} & {*kept}:
         # one that has begun is compared in any case, that which takes least
-        others = [name for name in costs if name not in kept and not costs[name].baseline]
-        others.sort(key=lambda name: (not costs[name].took, spent(name, last[name])))
-        kept += others[:1]
+        kept.append(min(ours, key=lambda name: spent(name, last[name])))
     kept = kept or list(costs)[:1]
     level = dict.fromkeys(kept, 0)
     while total(kept) > seconds:
@@ -264,13 +301,11 @@ def in_words(tuning: Tuning, cost: Cost) -> str:
         )
     if tuning.splits is not None and cost.n_splits > tuning.splits:
         words.append(f"{tuning.splits} of {cost.n_splits} inner folds")
-    if tuning.middle and cost.n_settings > 1:
-        words.append(f"1 of {cost.n_settings} settings")
     if tuning.halving and cost.n_settings > 1:
         passed = math.ceil(cost.n_settings / HALVING)
         words.append(f"{passed} of {cost.n_settings} settings on all tuning rows")
     if cost.n_refined and not tuning.refined:
         words.append("nothing refined")
-    if tuning.share < 1.0 and not tuning.middle:
+    if tuning.share < 1.0 and cost.n_settings > 1:
         words.append(f"{round(tuning.share * cost.n_inner):,} rows choose the setting")
     return ", ".join(words)

@@ -17,6 +17,7 @@ from crossview.comparing.budget.plan import (
     guess_seconds,
     in_words,
     make_plan,
+    yardstick_of,
 )
 from crossview.comparing.candidates import most_gain_first
 from crossview.comparing.folds.failures import Failures
@@ -31,6 +32,12 @@ EFFICIENCY = 0.75
 MOST_OF_FIRST_FOLD = 0.4
 # of the budget: the folds after it take as much if need be
 LEAST_OF_LATER = 0.2
+
+
+def _not_compared(begun: int) -> str:
+    """Return that a learner is left out, after all but the last of the folds that have begun."""
+    done = max(0, begun - 1)
+    return "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
 
 
 class Planner:
@@ -75,8 +82,11 @@ class Planner:
 
     def guess(self, fold: Fold) -> None:
         """Guess what each learner takes, by the rows of a fold."""
+        kin: dict[tuple[str, int], list[Cost]] = defaultdict(list)
         for learner in most_gain_first(self.run.learners):
-            self.costs[learner.name] = self._cost(learner, fold)
+            cost = self.costs[learner.name] = self._cost(learner, fold)
+            cost.kin = kin[learner.path, learner.effort]
+            cost.kin.append(cost)
 
     def _cost(self, learner: Learner, fold: Fold) -> Cost:
         once = learner.stops_early or not learner.streams
@@ -96,7 +106,7 @@ class Planner:
             n_inner=len(fold.inner[0][0]),
             n_train=len(fold.y_train),
             n_refined=sum(passes),
-            baseline=learner.baseline,
+            yardstick=yardstick_of(learner),
         )
 
     def add(self, name: str, took: Took, guessed: float, n_rows: float) -> None:
@@ -156,26 +166,25 @@ class Planner:
                 seconds -= needed
         return found
 
-    def gives_up(self, name: str, begins: bool) -> bool:
-        """Leave a learner out of the first fold if there is no time for it.
+    def gives_up(self, name: str, f: int, begins: bool) -> bool:
+        """Leave a learner out if there is no time for it.
 
-        begins: whether it has not begun, or has chosen its setting; then what it took says how long
-          it will take.
+        f: the fold.
+        begins: whether it begins there, and has not chosen its setting.
         Returns: whether it is left out.  Baselines are not, nor is the first one of the others.
         """
         cost = self.costs.get(name)
-        others = {one for one, cost in self.costs.items() if not cost.baseline and one != name}
-        if cost is None or cost.baseline or not others.intersection(self.took):
+        ours = {one for one, cost in self.costs.items() if cost.yardstick is None}
+        if cost is None or cost.yardstick is not None or not (ours - {name}) & self.took.keys():
             return False
-        if begins:
-            late = self.done > self.most_of_first and name not in self.took
-        else:
+        late = begins and f == 0 and self.done > self.most_of_first and name not in self.took
+        if not late and cost.told is not None:
             # by work alone: what compiles meanwhile is not known yet
             left = EFFICIENCY * self.n_workers * self.clock.budget - self.done
             late = self.n_folds * cost.least() - self.took[name] > left
         if late:
             self.plan.dropped.add(name)
-            self.saved[name] = "not compared", cost.fold(LEVELS[0]) * self.n_folds
+            self.saved[name] = _not_compared(f), cost.fold(LEVELS[0]) * (self.n_folds - f)
         return late
 
     def take_back(self, name: str, other: Planner) -> None:
@@ -227,10 +236,9 @@ class Planner:
         return max(0.0, EFFICIENCY * seconds)
 
     def _note_what_is_left_out(self, plan: Plan, finished: int, left: int) -> None:
-        done = max(0, finished - 1)
         for name in plan.dropped:
-            what = "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
-            self.saved[name] = what, self.costs[name].fold(LEVELS[0]) * left
+            saved = self.costs[name].fold(LEVELS[0]) * left
+            self.saved[name] = _not_compared(finished), saved
         for name, tuning in plan.tuning.items():
             cost = self.costs[name]
             if words := in_words(tuning, cost):

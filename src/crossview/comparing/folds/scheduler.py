@@ -114,6 +114,7 @@ class FoldComparison:
         self.open: dict[int, OpenFold] = {}
         self.total = math.nan
         self.said: set[str] = set()
+        self.begun: set[str] = set()  # paths of estimators
         # whether there is an ensemble of the models, and its scores
         self.blends, self.of_ensemble = False, dict[int, FoldScore]()
 
@@ -184,10 +185,12 @@ class FoldComparison:
     def _waiting(self) -> Iterator[Call]:
         """Yield tasks as long as there are any; threads of joblib ask for them."""
         while self.queue:
-            call = self.queue.popleft()
+            call = self._next_call()
             job: Job = call.key
-            late = job.kind == "tune" and job.fold == 0 and self.planner.gives_up(job.name, True)
-            if not late and not self.planner.is_dropped(job.name):
+            dropped = self.planner.is_dropped(job.name) or (
+                job.kind == "tune" and self.planner.gives_up(job.name, job.fold, True)
+            )
+            if not dropped:
                 # a duration: the clock of a worker may be another one
                 yield call._replace(arguments=(*call.arguments, self.planner.remaining))
 
@@ -209,7 +212,7 @@ class FoldComparison:
         for name in [name for name in self.planner.costs if name in kept] or kept:
             learner = self.learners[name]
             tuning = self.planner.tuning(name)
-            groups = paths(learner, tuning.tried(learner.candidates(self.run.grid)))
+            groups = paths(learner, list(enumerate(learner.candidates(self.run.grid))))
             # in as many parts as there are workers; halving needs the settings together
             parts = 1 if tuning.halving else min(self.jobs.n_workers, len(groups))
             fold.parts[name] = parts
@@ -223,6 +226,24 @@ class FoldComparison:
             jobs.sort(key=lambda one: -one[0])
         self.queue.extend(call for _, call in jobs)
         return True
+
+    def _next_call(self) -> Call:
+        """Take the next call from the queue.
+
+        Where a learner of the same class is at work, which has not told yet how long it takes,
+        others come before.
+        """
+        costs = self.planner.costs
+
+        def waits(call: Call) -> bool:
+            name = call.key.name
+            return self.learners[name].path in self.begun and costs[name].told is None
+
+        first = next((i for i, call in enumerate(self.queue) if not (costs and waits(call))), 0)
+        call = self.queue[first]
+        del self.queue[first]
+        self.begun.add(self.learners[call.key.name].path)
+        return call
 
     def _call(self, job: Job, function: Callable[..., Any], *given: Any) -> Call:
         """Return a job as a call."""
@@ -244,7 +265,7 @@ class FoldComparison:
         if kind == "finish":
             return
         if (chosen := self.open[f].add(name, result)) is not None:
-            if f == 0 and self.planner.gives_up(name, False):
+            if f == 0 and self.planner.gives_up(name, 0, False):
                 return
             tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish")

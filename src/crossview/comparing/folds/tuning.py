@@ -37,11 +37,11 @@ class Tuning(NamedTuple):
 
     splits: how many of the inner splits; None: all of them.
     halving: whether all settings are tried on a quarter of the rows first, and the best quarter of
-      them on all rows.
+      them on all rows; of the values of one parameter the best, and its neighbors as long as they
+      are better, since with more rows the best value moves.
     share: share of the training rows that choose the setting.
     refined: whether further parameters are tried from the best setting on.
     learned: share of the training rows that the model learns from in the end.
-    middle: whether only the setting in the middle is tried, of two the first.
     """
 
     splits: int | None = None
@@ -49,12 +49,6 @@ class Tuning(NamedTuple):
     share: float = 1.0
     refined: bool = True
     learned: float = 1.0
-    middle: bool = False
-
-    def tried(self, settings: Sequence[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-        """Return the settings that are tried, each with its position among all of them."""
-        numbered = list(enumerate(settings))
-        return [numbered[(len(numbered) - 1) // 2]] if self.middle else numbered
 
 
 @dataclass
@@ -143,9 +137,39 @@ class Tuner:
         if self.tuning.halving and len(settings) > 1:
             some = self.evaluate(settings, self.inner[:1], self.tuning.share / HALVING)
             some.sort(key=lambda one: (-one.value, one.order))
+            if self._is_scale():
+                return self._sound(self._climb(settings, [one.order for one in some]))
             best = some[: math.ceil(len(settings) / HALVING)]
             settings = [(one.order, one.setting) for one in sorted(best, key=lambda c: c.order)]
         return self._sound(best_of(self.evaluate(settings, self.inner, self.tuning.share)))
+
+    def _is_scale(self) -> bool:
+        """Return whether the settings are the values of one parameter, in their order."""
+        values = [self.run.grid.get(name, own) for name, own in self.learner.grid.items()]
+        numbers = [one for own in values for one in own if isinstance(one, int | float)]
+        return len(values) == 1 and len(numbers) == len(values[0]) and numbers == sorted(numbers)
+
+    def _climb(self, settings: Sequence[tuple[int, dict[str, Any]]], ranks: list[int]) -> Chosen:
+        """Return the best setting, from the first in the ranks on to one side or the other.
+
+        ranks: positions of all settings, the best of fewer rows first.
+        """
+        by_order = dict(settings)
+
+        def at(order: int) -> Chosen:
+            return self.evaluate([(order, by_order[order])], self.inner, self.tuning.share)[0]
+
+        best = first = at(ranks[0])
+        sides = [order - first.order for order in ranks if abs(order - first.order) == 1]
+        for side in sides:
+            while best.order + side in by_order and seconds_of_work() < self.deadline:
+                other = at(best.order + side)
+                if not other.value > best.value:
+                    break
+                best = other
+            if best is not first:
+                break
+        return best
 
     def _sound(self, chosen: Chosen) -> Chosen:
         """Return the setting, unless its loss and so that of all others diverges."""
@@ -294,6 +318,7 @@ class Tuner:
         held_out = np.concatenate([test for _, test in inner])
         y = known_labels(self.labels[held_out])
         weight = None if self.fold.weights is None else self.fold.weights[held_out]
+        judged = None
         if calibrates:  # the map depends on the scores alone, and any of the models can hold it
             model = scored[0][0]
             if len(lacking := np.setdiff1d(self.labels, model.classes_)):
@@ -302,10 +327,16 @@ class Tuner:
                     f"metric {run.metric!r} needs its probability; take fewer folds, or leave the "
                     "class out"
                 )
-            model.set_threshold(None).calibrate(together.scores, y, weight)
+            model.set_threshold(None)
+            if self.learner.baseline and model.scores_are_log_odds:
+                # as scikit-learn alone chooses; calibrated, few rows hardly tell them apart
+                own = model.probabilities(together.scores)
+                judged = run.problem.decide(together.scores, own)
+            model.calibrate(together.scores, y, weight)
             together = run.problem.decide(together.scores, model.probabilities(together.scores))
         if chosen_by != run.metric:
-            value = signed_score(chosen_by, run.problem.measure(chosen_by, y, together))
+            judged = judged or together
+            value = signed_score(chosen_by, run.problem.measure(chosen_by, y, judged))
         elif value is None:
             tunes = run.problem.tunes
             value = run.problem.tune(y, together)[1] if tunes else run.score(y, together)
