@@ -44,16 +44,18 @@ class Yardstick(NamedTuple):
 
 
 # a linear one is what the others are measured by, where columns are many the best of all
-OF_LINEAR, OF_OTHERS = Yardstick(0.4, MOST_OF_ONE, 0.0), Yardstick(0.05, 0.1, 1 / 4)
+OF_LINEAR, OF_OTHERS = Yardstick(0.4, MOST_OF_ONE, 0.0), Yardstick(0.15, 0.2, 1 / 4)
 # effort of a linear one
 LINEAR = 4
 # up to this share of the time is next to nothing
 CHEAP = 0.03
-# seconds of a fit: for each number of a row by the effort, for each row, for each column of a row
-# that trees split, and of any; what needs all rows in memory takes longer
-BY_EFFORT = {0: 5e-9, 1: 5e-9, 2: 1e-8, 3: 2e-8, 4: 1e-7, 5: 5e-7, 6: 5e-7, 7: 5e-6}
-IN_MEMORY = 4.0
-BY_ROW, BY_PRODUCT, BY_SPLIT, OF_A_FIT = 2e-6, 1e-9, 4e-6, 0.005
+# seconds of a fit: for each number of a row by the effort, for each row, and of any; models up to
+# some effort that need all rows in memory take longer
+BY_EFFORT = {0: 5e-9, 1: 5e-9, 2: 1e-8, 3: 2e-8, 4: 1e-7, 5: 5e-7, 6: 5e-7, 7: 2e-5}
+IN_MEMORY, MODELS = 4.0, 6
+BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
+# columns that trees split, for each number of a row
+BY_SPLIT, SPLIT = 2e-6, 8
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
 # and nobody is left out unless it is too high even if divided by this
@@ -78,11 +80,11 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     X = learner.select_view(fold.X_train)
     n_rows = len(fold.y_train)
     numbers = X.matrix.size / n_rows
-    by_number = BY_EFFORT.get(learner.effort, 0.0) * (1.0 if learner.streams else IN_MEMORY)
-    seconds = BY_ROW + by_number * numbers
+    once = learner.streams or learner.effort > MODELS
+    seconds = BY_ROW + BY_EFFORT.get(learner.effort, 0.0) * numbers * (1.0 if once else IN_MEMORY)
     if learner.splits:  # what is not there in a row, too
         split = sum(min(width, learner.splits) for width in X.layout.widths)
-        seconds = BY_ROW + BY_SPLIT * split
+        seconds = BY_ROW + BY_SPLIT * min(split, SPLIT * numbers)
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
     # several classes share passes over the rows, and stop at different ones
@@ -201,8 +203,9 @@ class Cost:
         costs = [self.fold(level) for level in self.levels]
         if self.yardstick is not None:
             whole = [i for i, level in enumerate(self.levels) if level.learned == 1.0]
+            most = self.yardstick.whole * seconds * (DOUBT if self.told is None else 1.0)
             for i in range(min(whole, key=costs.__getitem__), len(costs)):
-                if costs[i] <= self.yardstick.whole * seconds:
+                if costs[i] <= most:
                     return i
         return min(range(len(costs)), key=costs.__getitem__)
 

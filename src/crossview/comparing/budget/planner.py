@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from crossview.catalog.learner import Learner
 from crossview.comparing.budget.clock import Clock, Took
 from crossview.comparing.budget.plan import (
+    CHEAP,
     LEVELS,
     MOST_OF_ONE,
     Cost,
@@ -30,6 +31,8 @@ from crossview.comparing.run import Run
 EFFICIENCY = 0.75
 # of the budget: when the first fold has taken as much, it begins with no further learner
 MOST_OF_FIRST_FOLD = 0.4
+# folds that begin before all learners have told what they take
+FEWEST_TO_TELL = 2
 # of the budget: the folds after it take as much if need be
 LEAST_OF_LATER = 0.2
 
@@ -178,10 +181,11 @@ class Planner:
         if cost is None or cost.yardstick is not None or not (ours - {name}) & self.took.keys():
             return False
         late = begins and f == 0 and self.done > self.most_of_first and name not in self.took
-        if not late and cost.told is not None:
+        if not late and f < FEWEST_TO_TELL and cost.told is not None:
             # by work alone: what compiles meanwhile is not known yet
-            left = EFFICIENCY * self.n_workers * self.clock.budget - self.done
-            late = self.n_folds * cost.least() - self.took[name] > left
+            seconds = EFFICIENCY * self.n_workers * self.clock.budget
+            needed = (self.n_folds - f) * cost.least() - (0.0 if f else self.took[name])
+            late = needed > max(seconds - self.done, f * CHEAP * seconds)
         if late:
             self.plan.dropped.add(name)
             self.saved[name] = _not_compared(f), cost.fold(LEVELS[0]) * (self.n_folds - f)
