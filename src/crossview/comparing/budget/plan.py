@@ -45,10 +45,9 @@ SHORT = 0.02
 
 
 def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
-    """Return about what a row takes in a fit, before anything was fitted.
+    """Return about how many seconds a row takes in a fit, before anything was fitted.
 
-    n_classes: how many classes there are; 0: a number is predicted.
-    Returns seconds: by the effort of the learner, the numbers in a row and the classes.
+    n_classes: 0: a number is predicted.
     """
     X = learner.select_view(fold.X_train)
     n_rows = len(fold.y_train)
@@ -155,10 +154,9 @@ class Cost:
         return min(self.fold(level) for level in self.levels if level.learned == 1.0)
 
     def last_level(self, seconds: float) -> int:
-        """Return the position of the last level that is worth trying to save time.
+        """Return the position of the last level that is worth trying: the cheapest one.
 
         seconds: for a fold; a baseline that takes no longer learns from all rows.
-        Returns position: of the cheapest level, for all other learners.
         """
         costs = [self.fold(level) for level in self.levels]
         positions = range(len(costs))

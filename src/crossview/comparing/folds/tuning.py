@@ -31,6 +31,9 @@ MAX_COST_OF_BINS = 5e8
 # a refinement has to gain more than this on the held-out rows
 LEAST_GAIN = 0.002
 
+# a setting, with its position among all of them
+Numbered = tuple[int, dict[str, Any]]
+
 
 class Tuning(NamedTuple):
     """Effort that a learner may spend on tuning.
@@ -51,8 +54,8 @@ class Tuning(NamedTuple):
     learned: float = 1.0
     middle: bool = False
 
-    def tried(self, settings: Sequence[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-        """Return the settings that are tried, each with its position among all of them."""
+    def tried(self, settings: Sequence[dict[str, Any]]) -> list[Numbered]:
+        """Return the settings that are tried."""
         numbered = list(enumerate(settings))
         return [numbered[(len(numbered) - 1) // 2]] if self.middle else numbered
 
@@ -80,16 +83,12 @@ def best_of(chosen: Sequence[Chosen]) -> Chosen:
     return max(chosen, key=lambda one: (one.value, -one.order))
 
 
-def paths(
-    learner: Learner, settings: Sequence[tuple[int, dict[str, Any]]]
-) -> list[list[tuple[int, dict[str, Any]]]]:
-    """Return the settings in groups that are fitted together, each group by itself.
+def paths(learner: Learner, settings: Sequence[Numbered]) -> list[list[Numbered]]:
+    """Return the settings in groups that are fitted together: for most learners one each.
 
-    learner: the entry; those of one group differ in its ``fitted_together`` only.
-    settings: settings, each with its position among all of them.
-    Returns groups: one setting each, for most learners.
+    Those of one group differ in parameters of ``Learner.fitted_together`` only.
     """
-    groups: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
+    groups: dict[Any, list[Numbered]] = {}
     for order, setting in settings:
         common = tuple((k, v) for k, v in setting.items() if k not in learner.fitted_together)
         groups.setdefault(common if learner.fitted_together else order, []).append((order, setting))
@@ -138,8 +137,8 @@ class Tuner:
         # the rows of the inner splits, kept for the settings of the same share and encoding
         self._taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
-    def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
-        """Return the best of some settings, each with its position among all of them."""
+    def choose(self, settings: Sequence[Numbered]) -> Chosen:
+        """Return the best of some settings."""
         if self.tuning.halving and len(settings) > 1:
             some = self.evaluate(settings, self.inner[:1], self.tuning.share / HALVING)
             some.sort(key=lambda one: (-one.value, one.order))
@@ -194,7 +193,7 @@ class Tuner:
         return 1.0 if is_bounded(self.run.problem.chosen_by) else abs(value)
 
     def evaluate(
-        self, settings: Sequence[tuple[int, dict[str, Any]]], inner: list[Split], share: float
+        self, settings: Sequence[Numbered], inner: list[Split], share: float
     ) -> list[Chosen]:
         """Return the settings with what the held-out rows say, as far as the deadline allows.
 
