@@ -344,14 +344,15 @@ class Source:
     def find_dates(self, columns: Sequence[str]) -> dict[str, DateFormat]:
         """Return which columns are text that is dates in every row, and their formats.
 
-        Columns that may be dates are read once, and of others only the first batch.
+        Columns that may be dates by the first batch are read to the end.
         """
         known: dict[str, DateFormat | None] = vars(self._reader).setdefault("found_dates", {})
         kinds = {field.name: field.type for field in self.schema}
         names = [name for name in columns if name not in known and is_text(kinds[name])]
         if names and (first := next(iter(self.select(names)), None)) is not None:
             known |= dict.fromkeys(names)
-            names = list(find_formats([_columns_of(first)], names, complete=False))
+            if len(first) != self.known_rows:
+                names = list(find_formats([_columns_of(first)], names, complete=False))
         if names:
             known |= find_formats(map(_columns_of, self.select(names)), names)
         found = {name: known.get(name) for name in columns if is_text(kinds[name])}

@@ -19,6 +19,7 @@ import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
 from crossview.data.encoding.dates import ISO, as_times, date_numbers
+from crossview.data.encoding.plan import numbers_of_column
 from crossview.data.encoding.row_fill import RowFill
 from crossview.data.encoding.statistics import weigh_rows
 from crossview.data.encoding.text import characters_of, shape_numbers, word_analyzer
@@ -136,7 +137,7 @@ class SingleRows:
         self._parts: list[tuple[Column, int, int]] = []
         at = 0
         for column in plan.columns:
-            size = plan.n_numbers_of(column)
+            size = len(numbers_of_column(column))
             if size:
                 kind = self._whole if column.is_number else self._parts
                 kind.append((column, self._places[column.name], at))

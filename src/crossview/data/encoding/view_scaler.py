@@ -115,7 +115,7 @@ class ViewScaler(ViewTransformer):
             The rows, each scaled by the mean norms up to and including itself.
         """
         if not hasattr(self, "layout_"):
-            self.use_layout(_checked(X).layout)
+            self._use_layout(_checked(X).layout)
         return self._scale(X, learn=True, copy=copy)
 
     def transform(self, X: MultiView, copy: bool = True) -> MultiView:
@@ -172,17 +172,11 @@ class ViewScaler(ViewTransformer):
                 raise InputError(
                     "the widths of the views are not known yet; call partial_fit first"
                 )
-            self.use_layout(x.layout)
+            self._use_layout(x.layout)
         return self._scale_one(x, learn=True)
 
-    def use_layout(self, layout: ViewLayout) -> None:
-        """Forget all rows, and expect these views.
-
-        Parameters
-        ----------
-        layout : ViewLayout
-            Names and widths of the views.
-        """
+    def _use_layout(self, layout: ViewLayout) -> None:
+        """Forget all rows, and expect these views."""
         self.layout_ = layout
         self.total_norm_, self.count_ = np.zeros(layout.n_views), np.zeros(layout.n_views)
 
@@ -225,7 +219,7 @@ class ViewScaler(ViewTransformer):
             As from JSON.
         """
         check_header(header, {"names": [str], "widths": [int]}, "ViewScaler")
-        self.use_layout(ViewLayout(header["names"], header["widths"]))
+        self._use_layout(ViewLayout(header["names"], header["widths"]))
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the learned state as arrays.
