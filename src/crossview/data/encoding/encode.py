@@ -363,6 +363,15 @@ class ViewEncoder(ViewTransformer):
                 self._start(columns, int(self.bins or 0))
         return X if self._personal is None else self._rows.plan.table(X)
 
+    def _encode(self, X: Any, *, learn: bool) -> MultiView:
+        table = self._table(X)
+        encoded = self._rows.encode(table, learn=learn)
+        encoded.index = row_index(X)
+        if self.scale_views:
+            scale = self._scaler.partial_fit_transform if learn else self._scaler.transform
+            encoded = scale(encoded, copy=False)
+        return self._crossed(encoded, table, learn=learn)
+
     def _crossed(self, X: MultiView, table: Any, *, learn: bool) -> MultiView:
         """Return encoded rows of a table with their personal view, where there is one."""
         users = self._rows.plan.decode(table).users
@@ -451,12 +460,7 @@ class ViewEncoder(ViewTransformer):
         MultiView
             The views; each row by the statistics up to and including itself.
         """
-        table = self._table(X)
-        encoded = self._rows.encode(table, learn=True)
-        encoded.index = row_index(X)
-        if self.scale_views:
-            encoded = self._scaler.partial_fit_transform(encoded, copy=False)
-        return self._crossed(encoded, table, learn=True)
+        return self._encode(X, learn=True)
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.
@@ -472,12 +476,7 @@ class ViewEncoder(ViewTransformer):
             The views, as one CSR matrix with sorted indices.
         """
         check_is_fitted(self, "layout_")
-        table = self._table(X)
-        encoded = self._rows.encode(table)
-        encoded.index = row_index(X)
-        if self.scale_views:
-            encoded = self._scaler.transform(encoded, copy=False)
-        return self._crossed(encoded, table, learn=False)
+        return self._encode(X, learn=False)
 
     def hash_rows(self, X: Any) -> np.ndarray:
         """Return a hash of what each row has in the columns of the encoder, before it is encoded.

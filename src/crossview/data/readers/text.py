@@ -224,12 +224,11 @@ class CsvSource(_TextSource):
     def __init__(
         self,
         files: list[str],
-        format: CsvFormat | None = None,
-        dialect: Mapping[str, Any] | None = None,
+        format: CsvFormat,
+        dialect: Mapping[str, Any] | None,
     ) -> None:
-        format, self._expected = format or CsvFormat(), dialect or {}
         format.check()
-        self._format = format
+        self._format, self._expected = format, dialect or {}
         self.header_lines, self._encodings = int(format.header), {}
         try:
             super().__init__(files)
