@@ -93,11 +93,12 @@ def _items(x: Any) -> Iterable[tuple[Any, Any]]:
 class _Hashed:
     """A column that is hashed: the slots of its terms, of which the last ones are kept.
 
+    place: of its cells.
     learn: remembers the name of the slot of a term.
     """
 
-    def __init__(self, column: Column, encoder: RowEncoder) -> None:
-        self.column, slots, plan = column, encoder.slots, encoder.plan
+    def __init__(self, column: Column, place: int, encoder: RowEncoder) -> None:
+        self.column, self.place, slots, plan = column, place, encoder.slots, encoder.plan
         self.view, self.first_slot = plan.layout.index(column.view), plan.first_slot(column.view)
         self.terms: Callable[[str], list[str]] | None = None
         if column.kind == "text":
@@ -131,7 +132,7 @@ class SingleRows:
             if mark:  # views may be declared by globs across prefixes
                 self._groups.setdefault(prefix, {})[rest] = place
         self._unused = {*others} - self._places.keys()
-        self._hashed = [_Hashed(column, encoder) for column in plan.hashed]
+        self._hashed = [_Hashed(one, self._places[one.name], encoder) for one in plan.hashed]
         # numbers: those of a column of numbers, or all parts of a date or of the shape of a text
         self._whole: list[tuple[Column, int, int]] = []
         self._parts: list[tuple[Column, int, int]] = []
@@ -143,7 +144,6 @@ class SingleRows:
                 kind.append((column, self._places[column.name], at))
             at += size
         self._n_numbers = at
-        self._hashed_at = [self._places[column.name] for column in plan.hashed]
         self._date = lru_cache(MOST_KEPT)(_numbers_of_date)
         # names that are of a column, and of no group; and lists of names whose places are known
         self._flat = {name: at for name, at in self._places.items() if name not in self._groups}
@@ -163,21 +163,17 @@ class SingleRows:
         cells = self._cells(x)
         try:
             numbers = self._numbers(cells)
-            terms = [
-                self._terms(one, cells[at])
-                for one, at in zip(self._hashed, self._hashed_at, strict=True)
-            ]
+            hashed = [(one, self._terms(one, cells[one.place])) for one in self._hashed]
             user = None
             if self._user is not None:
                 user = _string(self._user, cells[self._places[self._user.name]])
         except InputError as error:  # there is only one row, so its number says nothing
             raise InputError(error.message, column=error.column) from None
         if learn and encoder.slots.remember_names:
-            for one, own in zip(self._hashed, terms, strict=True):
+            for one, own in hashed:
                 for term in own or ():
                     one.learn(term)
         # 2. numbers and categories, then texts
-        hashed = list(zip(self._hashed, terms, strict=True))
         slots = [
             -1 if own is None else one.slot(own[0]) for one, own in hashed if one.terms is None
         ]

@@ -83,26 +83,22 @@ class RowEncoder:
         if self.plan.n_bins:
             self.quantiles.fit(batch.values)
         self._texts(batch, tables, learn=True)
-        return self._views(self._values(batch, tables))
+        return self._views(self._values(batch))
 
     def encode(self, X: Any, *, learn: bool = False) -> MultiView:
         """Encode rows; ``learn``: each by the statistics up to and including itself."""
-        return self._views(self._read(X, learn=learn))
+        return self._views(self._values(self.plan.decode(X), learn=learn))
 
     def learn(self, X: Any) -> None:
         """Learn rows, without encoding them."""
-        self._read(X, learn=True)
+        self._values(self.plan.decode(X), learn=True)
 
     def hash_rows(self, X: Any) -> np.ndarray:
         """Return a hash of each row as it is read, whatever was learned."""
         return self._hashes.of(self.plan.decode(X))
 
-    def _read(self, X: Any, *, learn: bool) -> _Values:
-        batch = self.plan.decode(X)
+    def _values(self, batch: Batch, *, learn: bool = False) -> _Values:
         tables = self.slots.look_up(self.plan.hashed, batch.coded, learn=learn)
-        return self._values(batch, tables, learn=learn)
-
-    def _values(self, batch: Batch, tables: list[Any], *, learn: bool = False) -> _Values:
         numbers, positions = batch.values, np.empty((len(batch.values), 0))
         if self.standardizes or learn:
             standardized = self.moments.standardize(numbers, learn=learn)
