@@ -225,7 +225,7 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
     assert "KNeighborsClassifier takes no weights" in why
     folds = StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)
     for f, (train, test) in enumerate(folds):
-        X = drop_empty_columns([views[train], views[test]], views[train])
+        X, _ = drop_empty_columns([views[train], views[test]], views[train])
         for name in names[:3]:
             entry = find_learner(name, "classification", ["a"])
             made = {"random_state": 0} if entry.random else {}

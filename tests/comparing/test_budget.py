@@ -332,7 +332,7 @@ def test_after_a_first_fold_that_took_all_the_time_there_is_a_fifth_of_it():
         for n in (cost.n_inner, cost.n_train):
             cost.add(n, cost.fit(n), cost.fit(n))
         planner.took[name] = 1.0
-    assert planner.remaining < 0
+    assert planner.clock.remaining < 0
     planner.replan(1, {})
     assert set(planner.plan.tuning) == set(run.names)
     assert 0 < planner.plan.seconds <= 0.2 * 0.75 * 2 * 60.0

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import is_classifier
 
@@ -65,7 +66,7 @@ def test_batches_are_predicted_in_threads(learner_of_loop):
 
 def test_an_encoder_does_not_return_the_batch_of_another_thread(monkeypatch):
     tables = [pd.DataFrame({"a__x": [float(i), i + 1.0]}) for i in range(2)]
-    plan = Plan(plan_columns(tables[0], None, {}), 1, 0)
+    plan = Plan(plan_columns(pa.schema([("a__x", pa.float64())]), ["a__x"], None, {}), 1, 0)
     batches = [plan.decode(table) for table in tables]
     answers = iter([*zip(tables, batches, strict=True)] * 2)  # each look finds another one
     monkeypatch.setattr(

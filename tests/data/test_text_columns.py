@@ -8,6 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 import crossview
 from crossview import InputError, ViewEncoder
+from crossview.data.labeled_source import open_labeled
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -67,6 +68,12 @@ def test_what_is_declared_is_not_guessed():
     table = pa.table({"v__x": values})
     stream = ViewEncoder(hash_bits=4).partial_fit(table)  # the first batch may be short
     assert stream.kinds()["v__x"] == "categorical"
+
+
+def test_the_only_column_of_text_may_be_named_without_a_list():
+    table = pa.table({"page": sentences(), "y": ["p", "q"] * (N // 2)})
+    source = open_labeled(table, "y", encoder=ViewEncoder(text="page", hash_bits=4))
+    assert source.encoder.kinds() == {"page": "text"}
 
 
 THREE = {"words": ["words(t)"], "chars": ["chars(t)"], "shape": ["shape(t)"]}

@@ -262,7 +262,7 @@ def test_the_values_of_a_column_are_known_where_rows_and_views_are_taken():
     assert devices | cities <= set(range(block.start, block.stop))
     # what is no value: age, and whether it is missing
     assert len(occurring - devices - cities) == 2
-    narrow = drop_empty_columns([X], X)[0]
+    (narrow,), _ = drop_empty_columns([X], X)
     assert narrow.layout.n_columns < 400
     both = [MultiViewTreesClassifier(**FEW).fit(rows, label[::2]) for rows in (X, narrow)]
     scores = [m.decision_function(rows) for m, rows in zip(both, (X, narrow), strict=True)]

@@ -99,15 +99,15 @@ def test_a_server_that_stands_still_does_not_keep_others_from_writing(address):
         records = [Prediction(base + i, own_id(base + i), 0, "{}", 0, "1", "1") for i in range(3)]
 
         def stand_still():
-            with one.db.reading(), one.transaction():
+            with one.db.reading(), one.db.transaction():
                 one.add_predictions(records)
-                with other.transaction():  # waits until the session of the first one is ended
+                with other.db.transaction():  # waits until the session of the first one is ended
                     assert other.newest().predictions == 0
                 one.newest()
 
         with pytest.raises(AwayError):
             stand_still()
-        with one.transaction():
+        with one.db.transaction():
             assert one.add_predictions(records[:2]) == 2
             assert one.add_predictions(records) == 1  # as after a commit of unknown outcome
         assert other.newest().predictions == 3

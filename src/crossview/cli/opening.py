@@ -26,7 +26,6 @@ from crossview.data.encoding.columns import match_names
 from crossview.data.encoding.view_columns import (
     check_per,
     columns_of_views,
-    match_ignored,
     names_of_views,
     plan_columns,
     without_ignored,
@@ -246,7 +245,7 @@ def _check_table(
         views = without_ignored(columns.views, left_out, table.column_names)
         others = predictors(table, columns.label, views, [*ignored, *left_out])
         dates = dates_in_views(columns.kinds["date"], ignored)
-        plan_columns(others, views, declared | {"date": dates})
+        plan_columns(others.schema, others.column_names, views, declared | {"date": dates})
     check_columns(table, ignored)
 
 
@@ -254,7 +253,7 @@ def _left_out(
     columns: SourceArguments, names: Sequence[str]
 ) -> tuple[list[str], dict[str, list[str]]]:
     """Return the columns that no view may name, and the kinds that are declared of the others."""
-    left_out, per = match_ignored(columns.ignored, names), getattr(columns, "per", None)
+    left_out, per = match_names(columns.ignored, names), getattr(columns, "per", None)
     if per is None:
         return left_out, columns.kinds
     check_per(per, left_out, names)

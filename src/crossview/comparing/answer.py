@@ -29,19 +29,20 @@ SURELY = 0.95
 # folds that tell little of an ensemble
 FEW_FOLDS = 3
 
+# how much the first of two rows is better
+Difference = Callable[[ComparisonRow, ComparisonRow], Posterior]
+
 
 def make_answer(
     run: Run,
     layout: ViewLayout,
     rows: Sequence[ComparisonRow],
-    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
+    difference: Difference,
     rope: float,
     **known: Any,
 ) -> Comparison:
     """Return the rows in their order, with the difference of each to the best.
 
-    difference: takes a row and another one, and returns the posterior of how much the first is
-      better.
     rope: differences up to this are none; a share of the best value where the metric has no bound.
     **known: further attributes of the answer.
     """
@@ -87,10 +88,7 @@ def make_answer(
     return answer
 
 
-def _gains(
-    rows: Sequence[ComparisonRow],
-    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
-) -> list[PersonalGain]:
+def _gains(rows: Sequence[ComparisonRow], difference: Difference) -> list[PersonalGain]:
     """What deviations of users gain with each learner that is compared without them, too."""
     by_use = {(row.learner, row.user): row for row in rows}
     gains = []
@@ -106,7 +104,7 @@ def _gains(
 def _loses(
     row: ComparisonRow,
     rows: Sequence[ComparisonRow],
-    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
+    difference: Difference,
     metric: str,
     rope: float,
 ) -> bool:
@@ -138,9 +136,7 @@ def _width(metric: str, rope: float, best: float) -> float:
 
 
 def _adjusted(
-    rows: Sequence[ComparisonRow],
-    difference: Callable[[ComparisonRow, ComparisonRow], Posterior],
-    mode: str,
+    rows: Sequence[ComparisonRow], difference: Difference, mode: str
 ) -> list[float | None]:
     """The p of all rows but the best, adjusted for the number of tests.
 
@@ -156,9 +152,7 @@ def _adjusted(
     return [None if np.isnan(one) else float(one) for one in holm_of_pairs(p)[0, 1:]]
 
 
-def fold_difference(
-    metric: str, test_share: float, least_scale: float = 0.0
-) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
+def fold_difference(metric: str, test_share: float, least_scale: float = 0.0) -> Difference:
     """Return what compares two rows by their scores, fold by fold."""
 
     def difference(row: ComparisonRow, other: ComparisonRow) -> Posterior:
@@ -176,11 +170,9 @@ def posterior_of(
     test_share: float,
     least_scale: float = 0.0,
 ) -> Posterior:
-    """Return how much better some scores are than others of the same folds.
+    """Return how much better some scores, fold by fold, are than others of the same folds.
 
-    scores, others: its values, fold by fold.
     test_share: rows of a test fold, by the rows of a fold.
-    Returns difference: above 0: the first are better.
     """
     first = np.array([signed_score(metric, score) for score in scores])
     second = np.array([signed_score(metric, score) for score in others])

@@ -39,9 +39,7 @@ MOST_GAIN = (
 def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
     """Return learners in the order in which they bring most to an ensemble of three.
 
-    Where time is short, the last ones are left out.
-
-    Returns learners: the same; all that are not in `MOST_GAIN` are last, in their order.
+    Where time is short, the last ones are left out: all that are not in `MOST_GAIN` first.
 
     >>> from crossview.catalog.learners import known_learners
     >>> from crossview.comparing.candidates import most_gain_first
@@ -90,8 +88,6 @@ def compared_learners(
 
     Of one view those are left out that are the same as another one there.
 
-    n_rows: number of rows, if it is known.
-    task {"classification", "regression"}: what is predicted.
     unlabeled: whether some rows have no label; then those that learn from them are last, after the
       same without them.
     metric: the metric that ranks the models.  None on a stream, which excludes learners that need
@@ -132,14 +128,9 @@ def choose_learners(
 ) -> list[Learner]:
     """Return the learners of the given models, or all that apply to the data.
 
-    run: what is predicted, and the metric.
-    n_rows: number of labeled rows, if it is known.
-    models: their names; None: `compared_learners`.
+    n_rows: labeled rows, if their number is known.
     baselines: names for `find_baseline`, besides the usual ones, which are there where ``models``
       is None and the rows are no stream.
-    unlabeled: whether some rows have no label.
-    stream: whether the rows are a stream.
-    Returns learners: entries of the catalog, for the metric.
     """
     task, metric = run.problem.name, run.metric
     if models is None:
@@ -206,7 +197,6 @@ def target_scales(
 
     That is what `scale_of_skewed` says; a ``grid`` may name others.
 
-    y: the labels.
     lowest: returns the lowest of all targets, if ``y`` has the first ones only.
     """
     if "target_scale" in grid:

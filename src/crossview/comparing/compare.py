@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
@@ -404,9 +405,10 @@ def compare(
     if not (random_folds or any(given.values())):
         resources.observer.say("testing whether random folds promise too much")
         split = guess_split(run, source, protocol, rope, extend)
-    options = CompareOptions(models, baselines, split.protocol, rope, extend, ablate, curve)
-    options.groups, options.split_lines = split.groups, split.lines
-    answer = compare_folds(run, split.source, options, resources)
+    options = CompareOptions(models, baselines, rope, extend, ablate, curve)
+    # more threads would wait for the workers' processors, and change the last digits of sums
+    with threadpool_limits(1):
+        answer = compare_folds(run, split, options, resources)
     left_out = [] if split.groups is None else [split.groups]
     answer.given, answer.encoders = for_train, {"": encoder_without(given_encoder, left_out)}
     return answer

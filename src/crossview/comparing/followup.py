@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from crossview.baselines import is_trainable
 from crossview.catalog.learner import Learner
@@ -93,10 +92,7 @@ def ablate(refit: Refit) -> list[Ablation]:
 
 
 def learning_curve(refit: Refit) -> LearningCurve | None:
-    """Return the metric by the number of training rows.
-
-    Returns curve: None for too few rows: where half of the training rows of some fold are.
-    """
+    """Return the metric by the number of training rows; None if half of a fold's are too few."""
     run, row, learner, folds, jobs, test_share = refit
     rows: dict[float, int] = {}
     values: dict[float, list[float]] = {share: [] for share in SHARES}
@@ -129,9 +125,7 @@ def learning_curve(refit: Refit) -> LearningCurve | None:
 
 
 def has_weights(learner: Learner, setting: Mapping[str, Any]) -> bool:
-    """Return whether a learner in a setting has weights of columns.
-
-    Returns: False for baselines that are not linear, and for kernels other than the linear one.
+    """Return whether a learner in a setting has weights of columns, as rows of a kernel have not.
 
     >>> from crossview.catalog.learners import find_learner
     >>> from crossview.comparing.followup import has_weights
@@ -149,8 +143,6 @@ def explain(
 
     refit: the model; it is fitted once more, without choosing anything.
     fold: the rows of the first fold, in the encoding of its setting there.
-    names: of their columns.
-    Returns columns: the strongest first; interactions: None of a learner without interactions.
     """
     run, row, learner, _, jobs, _ = refit
     call = Call(None, _explain, (run, learner, jobs.share(fold), names, row.chosen[0]))
@@ -182,33 +174,29 @@ def _fit(
 
 def _score(run: Run, learner: Learner, fold: Fold, setting: dict[str, Any]) -> float:
     """Return the metric of a setting on a fold."""
-    with threadpool_limits(1):
-        model, fold, chosen = _fit(run, learner, fold, setting)
-        return score_model(run, learner, model, fold, chosen).value
+    model, fold, chosen = _fit(run, learner, fold, setting)
+    return score_model(run, learner, model, fold, chosen).value
 
 
 def _score_missing(
     run: Run, learner: Learner, fold: Fold, setting: dict[str, Any]
 ) -> dict[str | None, float]:
     """Return the metric on a fold as it is (None), and where a view is missing in its rows."""
-    with threadpool_limits(1):
-        model, fold, chosen = _fit(run, learner, fold, setting)
-        values: dict[str | None, float] = {}
-        for view in (None, *fold.X_test.layout.names):
-            X = fold.X_test if view is None else hide_views(fold.X_test, [view])
-            test = replace(fold, X_test=X)
-            values[view] = score_model(run, learner, model, test, chosen).value
-        return values
+    model, fold, chosen = _fit(run, learner, fold, setting)
+    values: dict[str | None, float] = {}
+    for view in (None, *fold.X_test.layout.names):
+        X = fold.X_test if view is None else hide_views(fold.X_test, [view])
+        values[view] = score_model(run, learner, model, replace(fold, X_test=X), chosen).value
+    return values
 
 
 def _explain(
     run: Run, learner: Learner, fold: Fold, names: ColumnNames, setting: dict[str, Any]
 ) -> tuple[list[StrongColumn], list[StrongInteraction]]:
     """Fit a setting on the training rows, and explain some of those held out."""
-    with threadpool_limits(1):
-        model = make_model(run, learner, setting)
-        with warnings.catch_warnings():  # the fit that was scored has warned
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(*fold.training_rows(learner))
-        columns = strong_columns(model, names, learner.select_view(fold.X_test))
-        return columns, strong_interactions(model, names)
+    model = make_model(run, learner, setting)
+    with warnings.catch_warnings():  # the fit that was scored has warned
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(*fold.training_rows(learner))
+    columns = strong_columns(model, names, learner.select_view(fold.X_test))
+    return columns, strong_interactions(model, names)

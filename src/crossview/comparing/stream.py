@@ -14,13 +14,13 @@ from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
-from crossview.comparing.answer import make_answer
+from crossview.comparing.answer import Difference, make_answer
 from crossview.comparing.candidates import target_scales
 from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.ranking import EFFORT, ComparisonRow, name_of_use
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledBatch, LabeledSource, stack_rows
-from crossview.data.labeled_source import take_rows
+from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.scoring.collector import (
@@ -162,9 +162,40 @@ class Stream:
         )
 
     def diagnose(self, answer: Comparison) -> Diagnostics:
-        """Return what pictures need of the recommended model, which is one of these."""
-        found = _diagnose(self.models, answer, self._end, self._encoder)
-        found.views, found.views_of = self._views, "the first rows"
+        """Return what pictures need: curves of all models, and what the recommended one said."""
+        models, end = self.models, self._end
+        chosen, by_name = answer.recommended, {model.name: model for model in models}
+        mine = by_name[chosen.model]
+        found = Diagnostics(
+            model=chosen.model,
+            views=self._views,
+            views_of="the first rows",
+            class_rows=[sum(line) for line in chosen.confusion or []],
+            scored=mine.collector.sample.scored(),
+            experts=expert_weights(mine.model),
+        )
+        for model in models:
+            errors, differences = model.collector.curves(model.name)
+            found.errors += errors
+            found.differences += differences
+        if end is None:
+            return found
+        names = ColumnNames(self._encoder, getattr(end.source, "feature_names", None))
+        found.columns = strong_columns(mine.model, names, mine.learner.select_view(end.X))
+        found.columns_of = "the last rows of the stream"
+        found.interactions = strong_interactions(mine.model, names) if found.columns else []
+
+        def look_up(i: int) -> tuple[int, dict[str, str | None]]:
+            return int(end.rows[i]), cells_of_row(end.source, i, names, end.X[[i]])
+
+        for row in (chosen, *answer.rows):
+            model = by_name.get(row.model, mine)
+            if model.last is not None:  # the first model that has scored them by view
+                found.view_model, found.by_view = model.name, model.last
+                model.collector.add_scored(model.last, look_up)
+                found.differing = model.collector.differing
+                found.differing_of = f"the last {len(end.y):,}, scored before they were learned"
+                break
         return found
 
 
@@ -338,9 +369,7 @@ class _StreamedModel:
         )
 
 
-def _differences(
-    run: Run, models: Sequence[_StreamedModel]
-) -> Callable[[ComparisonRow, ComparisonRow], Posterior]:
+def _differences(run: Run, models: Sequence[_StreamedModel]) -> Difference:
     """Return a function of how much a row is better than another one, by the rows so far."""
     # the metric of each model, and without each block
     values = {model.name: model.blocks.values() for model in models}
@@ -357,43 +386,6 @@ def _differences(
         )
 
     return difference
-
-
-def _diagnose(
-    models: Sequence[_StreamedModel], answer: Comparison, end: LabeledEnd | None, encoder: Any
-) -> Diagnostics:
-    """Return the curves of all models, and what the recommended one said of the rows."""
-    chosen, by_name = answer.recommended, {model.name: model for model in models}
-    mine = by_name[chosen.model]
-    found = Diagnostics(
-        model=chosen.model,
-        class_rows=[sum(line) for line in chosen.confusion or []],
-        scored=mine.collector.sample.scored(),
-        experts=expert_weights(mine.model),
-    )
-    for model in models:
-        errors, differences = model.collector.curves(model.name)
-        found.errors += errors
-        found.differences += differences
-    if end is None:
-        return found
-    names = ColumnNames(encoder, getattr(end.source, "feature_names", None))
-    found.columns = strong_columns(mine.model, names, mine.learner.select_view(end.X))
-    found.columns_of = "the last rows of the stream"
-    found.interactions = strong_interactions(mine.model, names) if found.columns else []
-
-    def look_up(i: int) -> tuple[int, dict[str, str | None]]:
-        return int(end.rows[i]), cells_of_row(end.source, i, names, end.X[[i]])
-
-    for row in (chosen, *answer.rows):
-        model = by_name.get(row.model, mine)
-        if model.last is not None:  # the first model that has scored them by view
-            found.view_model, found.by_view = model.name, model.last
-            model.collector.add_scored(model.last, look_up)
-            found.differing = model.collector.differing
-            found.differing_of = f"the last {len(end.y):,}, scored before they were learned"
-            break
-    return found
 
 
 # the last rows of a stream, and the share of it that they are at most

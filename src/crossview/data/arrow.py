@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,7 @@ def codes_of(indices: Any, missing: int, dtype: Any = np.int64) -> np.ndarray:
     return codes
 
 
+@lru_cache(maxsize=64)
 def is_number(kind: Any) -> bool:
     """Return whether an Arrow type is one of numbers, whole ones, floats or decimals."""
     types = pyarrow().types

@@ -16,7 +16,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -330,7 +329,7 @@ class Postgres(Database):
     def _run(self, query: str, values: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:
         # no executemany: that of psycopg would use a pipeline, which ends with a message that
         # switches the timeout of a transaction off in which a server stands still
-        cursor = self._connected().execute(_marked(query), values)
+        cursor = self._connected().execute(query.replace("?", "%s"), values)
         return cursor.fetchall() if cursor.description else [], int(cursor.rowcount)
 
     @contextmanager
@@ -466,13 +465,6 @@ def sha256_of(file: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-@lru_cache(maxsize=256)
-def _marked(query: str) -> str:
-    """Return a statement as psycopg takes it."""
-    return query.replace("?", "%s")
-
-
-@lru_cache(maxsize=256)
 def _cut_values(query: str) -> tuple[str, str, str]:
     """Return what is before the values of an INSERT, the marks of one row, and what is after."""
     head, word, rest = query.partition("VALUES (")

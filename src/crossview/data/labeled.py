@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from crossview.batch import make_rows
-from crossview.data.arrow import integers, pyarrow, release_unused
+from crossview.data.arrow import pyarrow, release_unused
 from crossview.data.encoding.columns import plain_kinds
 from crossview.data.encoding.dates import split_format
 from crossview.data.encoding.encode import ViewEncoder, bins_of_stream
@@ -41,7 +42,7 @@ from crossview.data.row_columns import (
 )
 from crossview.data.rows_read import RowsRead, hash_of
 from crossview.data.shuffle import Shuffled, regroup, take_in_order
-from crossview.data.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source
+from crossview.data.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
 from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.errors import InputError, argument
 from crossview.labels import has_label, rows_per_class
@@ -61,20 +62,6 @@ class LabeledBatch:
     row: np.ndarray  # its row there, from 0
     weight: np.ndarray | None = None
 
-    @classmethod
-    def read(
-        cls,
-        X: Any,
-        y: np.ndarray,
-        file: str | None,
-        first_row: int,
-        weight: np.ndarray | None = None,
-    ) -> Self:
-        """Return consecutive rows of a file."""
-        n = len(y)
-        rows = np.arange(first_row, first_row + n)
-        return cls(X, y, np.broadcast_to(np.array(file, dtype=object), n), rows, weight)
-
     def __len__(self) -> int:
         return len(self.y)
 
@@ -90,14 +77,7 @@ class LabeledBatch:
 
     def take(self, rows: np.ndarray | slice) -> Self:
         """Return some of the rows, in this order."""
-        if isinstance(self.X, MultiView):
-            X = self.X[rows]
-        elif isinstance(rows, slice):
-            start, stop, _ = rows.indices(len(self))
-            X = self.X.slice(start, stop - start)
-        else:
-            X = self.X.take(integers(rows))
-        weight = None if self.weight is None else self.weight[rows]
+        X, weight = take_rows(self.X, rows), None if self.weight is None else self.weight[rows]
         return type(self)(X, self.y[rows], self.file[rows], self.row[rows], weight)
 
     def packed(self) -> Self:
@@ -135,10 +115,10 @@ class LabeledSource:
     False.  ``unlabeled`` rows, whose label is None, are an error unless they are allowed (of
     numbers, not in files of views).  The
     ``classes`` may be given as labels or as text; else one pass over the labels finds them.
-    ``scale_views`` divides each view by the mean norm of its rows.  For columns alone there are
+    Views that are there are scaled if ``encoder.scale_views`` says so.  For columns alone there are
     ``ignored``, columns that are in no view, whatever the globs say; ``time``, a column in whose
-    order the rows are read; ``recognize``, kinds that the values of strings may say, as for
-    `recognized`; and parameters of `ViewEncoder`.
+    order the rows are read; and ``recognize``, kinds that the values of strings may say, as for
+    `recognized`.
 
     The source with all columns is ``table``, and with those that are used ``stream``.  The classes
     are sorted, and none of numbers; ``class_rows`` is None where they were given.  ``encoder``,
@@ -157,13 +137,13 @@ class LabeledSource:
     def __init__(
         self,
         source: Source,
-        y: Any = None,
+        y: Any,
+        encoder: ViewEncoder,
         *,
         task: str | None = None,
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
         weight: Any = None,
-        scale_views: bool = True,
         **of_columns: Any,
     ) -> None:
         self.table = self.stream = source
@@ -182,18 +162,19 @@ class LabeledSource:
         self.columns: dict[str, list[str]] = {}
         self.encoder: Any = None
         if self.has_columns:
-            self._plan_columns(scale_views=scale_views, **of_columns)
+            self._plan_columns(encoder, **of_columns)
         else:
             self._layout = source.layout
             if source.reading is not None:
-                self.encoder = ViewReader(**source.reading, scale_views=scale_views)
-            elif scale_views:
+                self.encoder = ViewReader(**source.reading, scale_views=encoder.scale_views)
+            elif encoder.scale_views:
                 self.encoder = ViewScaler()
         self.classes, self.class_rows = np.empty(0), None
         if not self._numbers:
             self.classes, self.class_rows = self._find_classes(classes)
         elif self._unlabeled:
-            self.some_unlabeled = self._some_number_is_missing()
+            with suppress(InputError):  # reading the rows says where it is
+                self.some_unlabeled = any(np.isnan(y).any() for y in self._targets())
 
     def _check_sources_of_values(self, y: Any, weight: Any) -> None:
         """Raise an error for labels or weights that rows of views cannot have."""
@@ -224,31 +205,27 @@ class LabeledSource:
 
     def _plan_columns(
         self,
+        encoder: ViewEncoder,
         *,
-        views: Mapping[str, Any] | None = None,
         ignored: Sequence[str] = (),
         time: str | None = None,
-        date: Sequence[str] = (),
         recognize: Collection[str] = RECOGNIZED,
-        **encoding: Any,
     ) -> None:
         """Find the columns of the views, their kinds, and the order of the rows."""
-        table = self.table
+        table, views, per = self.table, encoder.views, encoder.per
         in_no_view = [*ignored, *(name for name in (time, self._weight) if name is not None)]
-        per = encoding.get("per")
         others = predictors(table, self._label, views, in_no_view, per)
         if self._weight is not None:
             check_weight_column(table, self._weight)
-        encoding["date"], format = split_time(date, time)
+        date, format = split_time(encoder.date, time)
         if time is not None:
             self._order = read_order(table, time, format)
         self.table = table = table.as_written([] if self._label is None else [self._label])
         named = [name for name in others.column_names if name != per]
         shared = views if per is None else without_ignored(views, [per], others.column_names)
-        found = recognized(table, named, shared, encoding, recognize)
-        encoding |= found.added_to(encoding)
-        encoding = {"dialect": table.dialect or None, **encoding}
-        self._use(table, ViewEncoder(views, **encoding).fit(others))
+        declared = {**encoder.get_params(), "date": date}
+        found = recognized(table, named, shared, declared, recognize)
+        self._use(table, encoder.set_params(**found.added_to(declared)).fit(others))
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:
         """Read the columns of this encoder, and those of labels and weights."""
@@ -310,28 +287,20 @@ class LabeledSource:
         found = check_classes(counts, self._label, unlabeled=self.some_unlabeled)
         return found, rows_per_class(found, counts)
 
-    def _some_number_is_missing(self) -> bool:
-        """Return whether a row has no number, by a pass over a column of labels."""
+    def _targets(self) -> Iterator[Any]:
+        """Return the numbers to predict, by a pass over the labels; NaN where one is missing."""
         if self._y is not None:
-            return bool(np.isnan(self._y).any())
-        import pyarrow.compute as pc
-
-        assert self._label is not None
-        labels = (batch.X.column(0) for batch in self.stream.select([self._label]))
-        return any(pc.any(pc.is_null(own, nan_is_null=True)).as_py() for own in labels)
+            return iter([self._y])
+        if self._label is None:
+            return (batch.y for batch in self.stream)
+        label, only = self._label, self.stream.select([self._label])
+        return (targets_of(batch.X.column(0), label, True) for batch in only)
 
     def lowest_target(self) -> float:
         """Return the smallest number to predict, by a pass over the labels; -inf if one is none."""
-        columns: Iterable[Any]
-        if self._y is not None:
-            columns = [self._y]
-        elif self._label is None:
-            columns = (batch.y for batch in self.stream)
-        else:
-            label, only = self._label, self.stream.select([self._label])
-            columns = (targets_of(batch.X.column(0), label, True) for batch in only)
+        least = (float(np.min(y, initial=np.inf, where=~np.isnan(y))) for y in self._targets())
         try:
-            return min(float(np.min(y, initial=np.inf, where=~np.isnan(y))) for y in columns)
+            return min(least)
         except InputError:  # reading the rows says where it is
             return -np.inf
 
@@ -490,7 +459,9 @@ class LabeledSource:
             X = X.drop_columns(self.other_columns)
             pack = self._shuffled is not None
             X = _compact(X, self.encoder.text) if pack else pyarrow().Table.from_batches([X])
-        return LabeledBatch.read(X, y, batch.file, batch.first_row, weight)
+        places = np.arange(batch.first_row, batch.first_row + len(batch))
+        file = np.broadcast_to(np.array(batch.file, dtype=object), len(batch))
+        return LabeledBatch(X, y, file, places, weight)
 
     def _labels(self, batch: Batch, rows: slice) -> np.ndarray:
         if self._label is not None:

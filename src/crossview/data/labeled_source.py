@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from crossview.data.arrow import integers, release_unused
-from crossview.data.encoding.encode import ViewEncoder, listed
-from crossview.data.encoding.view_columns import match_ignored, view_for, without_ignored
+from crossview.data.arrow import release_unused
+from crossview.data.encoding.columns import listed, match_names
+from crossview.data.encoding.encode import ViewEncoder
+from crossview.data.encoding.view_columns import view_for, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
-from crossview.data.source import Source, open_source
+from crossview.data.source import Source, open_source, take_rows
 from crossview.data.table_columns import RECOGNIZED, check_label
 from crossview.errors import InputError, argument, check_kind, type_of
 from crossview.views import MultiView, check_rows
@@ -61,19 +62,20 @@ def open_labeled(
             rows.check_views()
         for_rows = ("task", "unlabeled", "classes", "weight")
         known = {key: options[key] for key in for_rows if key in options}
-        return LabeledSource(rows, y, scale_views=encoder.scale_views, **known)
+        return LabeledSource(rows, y, encoder, **known)
     if y is None:
         raise InputError(f"which column is the label? Name it: {argument(y='COLUMN')}")
     encoder.check_params()
-    encoding = encoder.get_params()
-    if encoding["dialect"] is None:
-        del encoding["dialect"]  # the source knows it
-    left_out = match_ignored(encoding.pop("ignore"), rows.column_names)
-    encoding["views"] = without_ignored(views, left_out, rows.column_names)
+    left_out = match_names(encoder.ignore, rows.column_names)
+    own = clone(encoder).set_params(
+        views=without_ignored(views, left_out, rows.column_names),
+        ignore=(),
+        dialect=rows.dialect or None if encoder.dialect is None else encoder.dialect,
+        **{kind: getattr(encoder, kind) or () for kind in RECOGNIZED},
+    )
     ignored = [*left_out, *([] if groups is None else [groups])]
     recognize = {"recognize": recognizes(encoder), **options}
-    encoding |= {kind: encoding[kind] or () for kind in RECOGNIZED}
-    return LabeledSource(rows, y, ignored=ignored, **encoding | recognize)
+    return LabeledSource(rows, y, own, ignored=ignored, **recognize)
 
 
 def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
@@ -151,17 +153,13 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         check_label(rows, y, encoder.view_columns())
     known = set(rows.column_names)
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
-    same: dict[str, Any] = encoder.declared_columns()
-    names = ["hash_bits", "ngram_range", "tf_idf", "scale_views", "per", "per_variance"]
-    names += ["max_users", "dialect"]
-    same |= {name: getattr(encoder, name) for name in names} | {"bins": encoder.n_bins_ or None}
-    rows = rows.as_kinds(words, numbers)
-    return LabeledSource(rows, y, views=encoder.specified_views(), recognize=(), **same, **options)
-
-
-def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return some rows of a MultiView or an Arrow table."""
-    return X[rows] if isinstance(X, MultiView) else X.take(integers(rows))
+    same = clone(encoder).set_params(
+        views=encoder.specified_views(),
+        ignore=(),
+        bins=encoder.n_bins_ or None,
+        **encoder.declared_columns(),
+    )
+    return LabeledSource(rows.as_kinds(words, numbers), y, same, recognize=(), **options)
 
 
 def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:

@@ -13,8 +13,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -205,7 +204,7 @@ class Log:
         if not is_address(where):
             (Path(where) / LOG).touch()
         log = cls(where)
-        with log.db.reading(), log.transaction():
+        with log.db.reading(), log.db.transaction():
             if log.is_empty():
                 more = {"N": log.db.number, "O": log.db.once}
                 log.db.create([one.format(**more) for one in SCHEMA], FORMAT)
@@ -215,11 +214,6 @@ class Log:
         if isinstance(log.db, Sqlite):
             log.db.keep_name()
         return log
-
-    @property
-    def name(self) -> str:
-        """What it is called in messages."""
-        return self.db.name
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -249,15 +243,6 @@ class Log:
     def close(self) -> None:
         """Close the connection."""
         self.db.close()
-
-    @contextmanager
-    def transaction(self, *, alone: bool = True) -> Iterator[None]:
-        """Commit what is written meanwhile, or nothing of it.
-
-        alone: whether labels are written, or ids are looked up that another server may write.
-        """
-        with self.db.transaction(alone=alone):
-            yield
 
     # --- writing -------------------------------------------------------------------------------
 
@@ -335,7 +320,7 @@ class Log:
 
     def begin_run(self) -> int:
         """Return the first sequence number of a new run, which no other run has."""
-        with self.db.reading(), self.transaction():
+        with self.db.reading(), self.db.transaction():
             run = int(self.db.value("SELECT coalesce(max(run), 0) FROM runs")) + 1
             highest = self.db.value("SELECT max(sequence) FROM predictions")
             if highest is not None and highest >= run * RUN:

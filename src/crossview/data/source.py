@@ -22,8 +22,6 @@ batch that its files stay as they were.
 
 A reader may also have
 
-``batches_of_shuffled_blocks(columns, batch_rows, rng)``
-    The same as ``batches``, with the blocks of the source, such as its files, in random order.
 ``as_written(columns)``
     The reader for which these columns, unless they are numbers, are text as it is in the file,
     where yes or 2026-01-01 would be read as another type.
@@ -55,14 +53,14 @@ A reader may also have
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crossview.catalog.names import load_object
-from crossview.data.arrow import pyarrow
+from crossview.data.arrow import integers, pyarrow
 from crossview.data.encoding.dates import DateFormat, find_formats, is_text
 from crossview.data.encoding.sparse import find_sparse
 from crossview.data.encoding.text import find_texts
@@ -121,10 +119,19 @@ class Batch:
         if stop - start == len(self):
             return self
         rows = slice(start, stop)
-        X = self.X[rows] if isinstance(self.X, MultiView) else self.X.slice(start, stop - start)
+        X, first_row = take_rows(self.X, rows), self.first_row + start
         y, weight = (None if part is None else part[rows] for part in (self.y, self.weight))
-        first_row = self.first_row + start
         return replace(self, X=X, first_row=first_row, y=y, weight=weight, tags=None)
+
+
+def take_rows(X: Any, rows: np.ndarray | slice) -> Any:
+    """Return some rows of a MultiView, or of an Arrow table or batch."""
+    if isinstance(X, MultiView):
+        return X[rows]
+    if isinstance(rows, slice):
+        start, stop, _ = rows.indices(X.num_rows)
+        return X.slice(start, stop - start)
+    return X.take(integers(rows))
 
 
 class _MultiViewReader:
@@ -250,13 +257,18 @@ class Source:
         return replace(batch, X=fields_as_columns(batch.X).select(self.column_names))
 
     def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[Batch]:
-        """Yield the batches with the blocks of the source in random order, if it has blocks."""
-        shuffled = getattr(self._reader, "batches_of_shuffled_blocks", None)
-        if shuffled is None:
-            yield from self
+        """Yield the batches, those of columns in files with the blocks in random order."""
+        reader = self._reader
+
+        def shuffled() -> Iterator[Batch]:
+            for i in rng.permutation(self.n_blocks):
+                block = reader.of_blocks([reader.blocks[i]])
+                yield from block.batches(self._columns_to_read, self.batch_rows)
+
+        if self.has_columns and self.files and self.n_blocks:
+            yield from map(self._read, self.unchanged.watch(shuffled()))
         else:
-            rows = shuffled(self._columns_to_read, self.batch_rows, rng)
-            yield from map(self._read, self.unchanged.watch(rows))
+            yield from self
 
     @property
     def known_rows(self) -> int | None:
@@ -332,14 +344,15 @@ class Source:
     def find_dates(self, columns: Sequence[str]) -> dict[str, DateFormat]:
         """Return which columns are text that is dates in every row, and their formats.
 
-        Columns that may be dates are read once, and of others only the first batch.
+        Columns that may be dates by the first batch are read to the end.
         """
         known: dict[str, DateFormat | None] = vars(self._reader).setdefault("found_dates", {})
         kinds = {field.name: field.type for field in self.schema}
         names = [name for name in columns if name not in known and is_text(kinds[name])]
         if names and (first := next(iter(self.select(names)), None)) is not None:
             known |= dict.fromkeys(names)
-            names = list(find_formats([_columns_of(first)], names, complete=False))
+            if len(first) != self.known_rows:
+                names = list(find_formats([_columns_of(first)], names, complete=False))
         if names:
             known |= find_formats(map(_columns_of, self.select(names)), names)
         found = {name: known.get(name) for name in columns if is_text(kinds[name])}
@@ -347,19 +360,18 @@ class Source:
 
     def find_texts(self, columns: Sequence[str]) -> list[str]:
         """Return which columns of strings are text by their first values, which are read once."""
-        known: dict[str, bool] = vars(self._reader).setdefault("found_texts", {})
         kinds = {field.name: field.type for field in self.schema}
-        names = [name for name in columns if is_text(kinds[name])]
-        if unknown := [name for name in names if name not in known]:
-            found = find_texts(map(_columns_of, self.select(unknown)), unknown)
-            known |= {name: name in found for name in unknown}
-        return [name for name in names if known[name]]
+        return self._find(find_texts, [name for name in columns if is_text(kinds[name])])
 
     def find_sparse(self, columns: Sequence[str]) -> list[str]:
         """Return which columns of numbers are mostly 0 by their first values, read once."""
-        known: dict[str, bool] = vars(self._reader).setdefault("found_sparse", {})
+        return self._find(find_sparse, columns)
+
+    def _find(self, look: Callable[..., list[str]], columns: Sequence[str]) -> list[str]:
+        """The columns that a function finds by their values, which are read for it once."""
+        known: dict[str, bool] = vars(self._reader).setdefault(look.__name__, {})
         if unknown := [name for name in columns if name not in known]:
-            found = set(find_sparse(map(_columns_of, self.select(unknown)), unknown))
+            found = set(look(map(_columns_of, self.select(unknown)), unknown))
             known |= {name: name in found for name in unknown}
         return [name for name in columns if known[name]]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crossview.data.encoding.columns import kind_of, matching
+from crossview.data.encoding.columns import kind_of, listed, match_names, matching
 from crossview.data.encoding.dates import DateFormat, split_format
 from crossview.data.encoding.sparse import sparse_of_views
 from crossview.data.encoding.view_columns import (
@@ -16,7 +16,6 @@ from crossview.data.encoding.view_columns import (
     columns_of_views,
     declared_kinds,
     items_of,
-    match_ignored,
     names_of_views,
     split_form,
 )
@@ -50,7 +49,7 @@ def predictors(
             raise InputError(
                 f"view {view!r} names the label column; leave it out of the views", column=label
             )
-    in_no_view = match_ignored(ignored, stream.column_names)
+    in_no_view = match_names(ignored, stream.column_names)
     if per is not None and per in (label, *in_no_view):
         what = "the label" if per == label else "in no view"
         raise InputError(f"is {what}, so it is not the column of {argument('per')}", column=per)
@@ -101,8 +100,8 @@ def check_label(stream: Source, label: str, views: Mapping[str, Sequence[str]]) 
     """Raise an error for a label that a table has not, or that a model predicts from."""
     names = stream.column_names
     if label not in names:
-        file = stream.files[0] if stream.files else None
-        raise InputError(f"no label column {label!r}{closest_names(label, names)}", file=file)
+        close = closest_names(label, names)
+        raise InputError(f"no label column {label!r}{close}", file=stream.file)
     for view, group in views.items():
         if label in group:
             raise InputError(
@@ -116,9 +115,9 @@ def dates_in_views(date: Sequence[str], in_no_view: Sequence[str]) -> list[str]:
     return [one for one in date if left_out.isdisjoint((one, split_format(one)[0]))]
 
 
-def split_time(date: Sequence[str], time: str | None) -> tuple[list[str], str]:
+def split_time(date: Sequence[str] | None, time: str | None) -> tuple[list[str], str]:
     """Return the columns of dates without that of times, which is in no view, and its format."""
-    date = [date] if isinstance(date, str) else list(date)
+    date = listed(date)
     columns = date if time is None else dates_in_views(date, [time])
     formats = [split_format(one)[1] for one in date if one not in columns and one != time]
     return columns, formats[-1] if formats else ""
@@ -138,11 +137,12 @@ class Recognized(NamedTuple):
 
     def added_to(self, declared: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return parameters of `ViewEncoder` for these columns and those that are declared."""
-        dates = [one for one in declared.get("date") or () if one not in self.dates]
+        date, text, sparse = (listed(declared.get(kind)) for kind in RECOGNIZED)
+        dates = [one for one in date if one not in self.dates]
         return {
             "date": [*dates, *(f"{name}={one.format}" for name, one in self.dates.items())],
-            "text": [*(declared.get("text") or ()), *self.texts],
-            "sparse": [*(declared.get("sparse") or ()), *self.sparse],
+            "text": [*text, *self.texts],
+            "sparse": [*sparse, *self.sparse],
         }
 
 
@@ -160,17 +160,19 @@ def recognized(
     """
     parts = [part for group in columns_of_views(views, names).values() for part in group]
     used = list(dict.fromkeys(name for name, _ in parts))
+    types = dict(zip(stream.schema.names, stream.schema.types, strict=True))
     of_kinds = {kind: declared.get(kind) or () for kind in KINDS}
     kinds, formats = declared_kinds(of_kinds, used)
     kinds |= dict.fromkeys((name for name, form in parts if form), "text")
-    unknown = [name for name in used if name not in kinds or formats.get(name) == ""]
+    plain = [name for name in used if name in types]  # and no object with fields
+    unknown = [name for name in plain if name not in kinds or formats.get(name) == ""]
     dates = stream.find_dates(unknown) if "date" in recognize else {}
     unknown = [name for name in unknown if name not in {**kinds, **dates}]
     texts = stream.find_texts(unknown) if "text" in recognize else []
     sparse: list[str] = []
     if "sparse" in recognize:
-        types = dict(zip(stream.schema.names, stream.schema.types, strict=True))
-        numbers = [name for name in used if name not in kinds and kind_of(types[name]) == "numeric"]
+        numbers = [name for name in plain if kind_of(types[name]) == "numeric"]
+        numbers = [name for name in numbers if name not in kinds]
         sparse = sparse_of_views(numbers, names_of_views(views, names), stream.find_sparse)
     return Recognized(dates, texts, sparse)
 
@@ -219,7 +221,7 @@ def columns_of_model(
         raise InputError(
             f"has none of the model's columns ({', '.join(needed[:5])}, ...); "
             f"it has {', '.join(table.column_names[:5])}, ...{fix}",
-            file=table.files[0] if table.files else None,
+            file=table.file,
         )
     used = (column for view, group in views.items() if view not in absent for column in group)
     wanted = list(dict.fromkeys(used))

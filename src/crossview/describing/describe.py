@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.data.encoding.columns import LARGEST, about_unusable
+from crossview.data.encoding.columns import LARGEST, about_unusable, match_names
 from crossview.data.encoding.dates import DateFormat, covering_formats
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
     declared_kinds,
-    match_ignored,
     suggested_views,
     without_ignored,
 )
@@ -33,6 +32,8 @@ from crossview.data.row_columns import (
 )
 from crossview.data.source import Batch, Source, open_source
 from crossview.data.summaries.columns import (
+    AMOUNT,
+    GROUPED,
     MOST_DISTINCT,
     Target,
     ValueSummary,
@@ -332,7 +333,7 @@ def describe_columns(
     given = {kind: (kinds or {}).get(kind, ()) for kind in KINDS}
     given["date"], format = split_time(given["date"], time)
     row_columns = RowColumns(table, time, weight, format)
-    left_out = match_ignored(ignore, table.column_names)
+    left_out = match_names(ignore, table.column_names)
     views = without_ignored(views, left_out, table.column_names)
     in_no_view = [*left_out, *(name for name in (time, weight) if name is not None)]
     others = predictors(table, label, views, in_no_view)
@@ -632,7 +633,7 @@ class _Pass(TableSummary):
                 else None
             )
         words = f"{LIKE_NUMBERS} {percent(numbers, present)} look like numbers"
-        if (amount := summary.first_amount()) is not None:
+        if (amount := summary.first_like(AMOUNT)) is not None:
             return (
                 f"{words}, and some are written as {shortened(amount, LONGEST_EXAMPLE)!r}, {WRITE}"
             )
@@ -640,7 +641,7 @@ class _Pass(TableSummary):
         if like.decimal_comma:
             words += " with a decimal comma"
             if like.grouped == like.decimal_comma:
-                value = str(summary.first_grouped())
+                value = str(summary.first_like(GROUPED))
                 return (
                     f"{words}, or with one that separates thousands: {argument(decimal=',')} reads "
                     f"{value!r} as {value.replace(',', '.')}; for {value.replace(',', '')}, write "

@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 
 from crossview.distributed.cluster import check_client, n_threads
 from crossview.distributed.mixing import Learned, Mixer, split_evenly
+from crossview.distributed.sources import check_partitions
 from crossview.errors import InputError, type_of
 
 
@@ -122,9 +123,8 @@ def fit(
         raise InputError(f"n_rounds={n_rounds}; give 1 or more")
     if not len(blocks):
         raise InputError("there are no blocks of rows; give at least one")
+    check_partitions(n_partitions)
     n = min(n_threads(client), len(blocks)) if n_partitions is None else n_partitions
-    if n < 1:
-        raise InputError(f"n_partitions={n}; give 1 or more")
     parts = split_evenly(blocks, n)
     mixer = Mixer(client, ArrayWork(classes), parts, held_out, observer)
     if n_rounds is None and not len(held_out):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from crossview.data.shuffle import regroup
 from crossview.data.source import Source
 from crossview.distributed.fitting import losses, without_calibration
 from crossview.distributed.mixing import Learned
-from crossview.distributed.sources import check_blocks, cut_evenly, frames_as_table, with_frames
+from crossview.distributed.sources import check_blocks, cut_evenly, frames_as_table
 from crossview.errors import InputError
 from crossview.labels import has_label
 from crossview.saving.pipelines import pipeline, steps
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     def rows(self) -> LabeledSource:
         """Return the rows, where they are read."""
         if self.frames and self.source.has_columns:
-            return with_frames(self.source, self.frames)
+            return self.source.with_sources(lambda table: frames_as_table(table, self.frames))
         return copy.copy(self.source)
 
 
@@ -147,10 +147,7 @@ class RowWork:
             batches = source.shuffle(int(seed))
         with_classes = {"classes": self.task.classes} if len(self.task.classes) else {}
         with without_calibration(learner, at[0] > 0):
-            for batch in prefetch(batches):
-                batch = _learned(batch, block.period)
-                if not len(batch):
-                    continue
+            for batch in _learned(batches, block.period):
                 X = source.encode(batch, encoder, at[0] == 0)
                 if at[0] == 0:
                     sketch = sketch.with_rows(hash_rows(batch.X, encoder))
@@ -159,12 +156,9 @@ class RowWork:
         return Learned(pipeline(encoder, learner), rows, sketch)
 
     def learned(self, part: Part) -> Iterator[LabeledBatch]:
-        """Yield the labeled rows of a part that are not held out, in their order."""
+        """Return the labeled rows of a part that are not held out, in their order."""
         source = part.rows()
-        for batch in prefetch(regroup(source.read(), source.batch_rows)):
-            rows = _learned(batch, part.period)
-            if len(rows):
-                yield rows
+        return _learned(regroup(source.read(), source.batch_rows), part.period)
 
     def rows_held_out(self, part: Part) -> Kept:
         """Return the labeled rows of a part that are held out, of very many the first ones."""
@@ -212,9 +206,11 @@ def _has_label(batch: LabeledBatch) -> np.ndarray:
     return has_label(batch.y) if batch.y.dtype == object else np.ones(len(batch), dtype=bool)
 
 
-def _learned(batch: LabeledBatch, period: int) -> LabeledBatch:
-    """The labeled rows that are learned."""
-    is_learned = _has_label(batch)
-    if period:
-        is_learned &= ~_is_held_out(batch, period)
-    return batch if is_learned.all() else batch.take(np.flatnonzero(is_learned))
+def _learned(batches: Iterable[LabeledBatch], period: int) -> Iterator[LabeledBatch]:
+    """Yield the labeled rows that are learned."""
+    for batch in prefetch(batches):
+        is_learned = _has_label(batch)
+        if period:
+            is_learned &= ~_is_held_out(batch, period)
+        if is_learned.any():
+            yield batch if is_learned.all() else batch.take(np.flatnonzero(is_learned))

@@ -5,15 +5,13 @@ The partitions of a data frame are read where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from crossview.data.arrow import first_line, pyarrow, to_arrow
-from crossview.data.labeled import LabeledSource
 from crossview.data.readers.memory import MemorySource
 from crossview.data.source import Batch, Source
-from crossview.data.source import open_source as open_any_source
 from crossview.distributed.cluster import n_threads
 from crossview.errors import InputError
 
@@ -68,23 +66,9 @@ def open_frame(X: Any) -> tuple[Source, list[Any]]:
     return Source(FrameSource(schema, range(len(partitions)))), partitions
 
 
-def with_frames(source: LabeledSource, frames: Sequence[Any]) -> LabeledSource:
-    """Return the rows of these partitions, which are here now."""
-    return source.with_sources(lambda stream: frames_as_table(stream, frames))
-
-
 def frames_as_table(stream: Source, frames: Sequence[Any]) -> Source:
     """Return the columns of a stream with the rows of these partitions."""
     return Source(FrameSource(stream.schema, frames), stream.column_names, stream.batch_rows)
-
-
-def open_source(
-    X: Any, *, views: Mapping[str, Any] | None = None, hash_bits: int = 18
-) -> tuple[Source, list[Any]]:
-    """Return the rows of files, or the columns of a Dask data frame and its partitions."""
-    if is_dask_frame(X):
-        return open_frame(X)
-    return open_any_source(X, views=views, hash_bits=hash_bits), []
 
 
 def check_partitions(n: int | None) -> None:

@@ -17,7 +17,7 @@ from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.statistics import LAST_PLACED
 from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
-from crossview.data.source import Source, input_files
+from crossview.data.source import Source, input_files, open_source
 from crossview.distributed.cluster import check_client, compute
 from crossview.distributed.mixing import Mixer
 from crossview.distributed.rows import (
@@ -32,7 +32,7 @@ from crossview.distributed.sources import (
     cut_evenly,
     find_partitions,
     is_dask_frame,
-    open_source,
+    open_frame,
 )
 from crossview.distributed.svm import fit_in_memory
 from crossview.errors import InputError, argument
@@ -138,7 +138,11 @@ def train(
             f"{argument(max_users=encoder.max_users)} drops who was not seen for longest, which "
             "no worker knows of all rows; leave it out, or train in one process"
         )
-    stream, frames = open_source(X, views=encoder.views, hash_bits=encoder.hash_bits)
+    stream, frames = (
+        open_frame(X)
+        if is_dask_frame(X)
+        else (open_source(X, views=encoder.views, hash_bits=encoder.hash_bits), [])
+    )
     job, n = _job(stream, frames, y, client, n_partitions, encoder, options)
     task = job.task.for_model(job.learner)
     work = RowWork(task, options["seed"], bool(options["in_order"]))
@@ -227,8 +231,7 @@ def _job(
     options: dict[str, Any],
 ) -> tuple[Job, int]:
     """Return the training job, its rows, and the number of partitions."""
-    file = stream.files[0] if stream.files else None
-    n = find_partitions(client, stream.n_blocks, n, file)
+    n = find_partitions(client, stream.n_blocks, n, stream.file)
     task, classes, counts = options["task"], options["classes"], None
     if task is None and frames:  # no row is here
         task = "classification"

@@ -156,8 +156,7 @@ def _check_columns(table: Source, label: str | None, columns: list[str], *, of_m
         if name not in table.column_names:
             where = " (the label of the model)" if name == label and of_model else ""
             hint = closest_names(name, table.column_names)
-            file = table.files[0] if table.files else None
-            raise InputError(f"no column {name!r}{where}{hint}", file=file)
+            raise InputError(f"no column {name!r}{where}{hint}", file=table.file)
 
 
 def labeled_batches(

@@ -115,7 +115,7 @@ def main() -> None:
 def _commit(log: Log, group: Group) -> Committed:
     ids = {id_ for entry in group.entries for id_ in _looked_up(entry)}
     works = any(entry.work for entry in group.entries)
-    with log.transaction(alone=bool(ids) or works):
+    with log.db.transaction(alone=bool(ids) or works):
         if group.touches:
             log.touch()
         newest = _write(log, group, list(ids))

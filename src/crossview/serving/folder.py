@@ -176,7 +176,7 @@ class Folder:
         first = self.first()
         if not first.is_file() or sha256_of(first) != log.about().get("first"):
             raise InputError(
-                f"is not the model that {log.name} goes on from; restore a copy",
+                f"is not the model that {log.db.name} goes on from; restore a copy",
                 file=self.files.describe(first.name),
             )
         if first.name == FIRST_NEW:
@@ -244,7 +244,7 @@ class Folder:
         except InputError as error:
             raise InputError(error.message, file=str(path)) from None
         checksum = self.keep_challenger(name, path)
-        with log.db.reading(), log.transaction():  # another server may let it join, too
+        with log.db.reading(), log.db.transaction():  # another server may let it join, too
             if log.add_event(JOIN, name, checksum, frozen) is not None:
                 return
             joined = [one for one in log.events() if one.kind == JOIN and one.name == name][-1]
@@ -303,8 +303,8 @@ class Folder:
             shown = self.files.describe(name)
             if labels > n_labels:
                 raise InputError(
-                    f"has learned {labels} labels, and {log.name} has {n_labels}: labels are lost; "
-                    "restore a copy of the log, or remove this file to go on without them",
+                    f"has learned {labels} labels, and {log.db.name} has {n_labels}: labels are "
+                    "lost; restore a copy of the log, or remove this file to go on without them",
                     file=shown,
                 )
             try:
@@ -349,7 +349,7 @@ class Folder:
         file = self.files.find(name)
         if file is None or sha256_of(file) != checksum:
             raise InputError(
-                f"is not the model that {log.name} goes on from; restore a copy",
+                f"is not the model that {log.db.name} goes on from; restore a copy",
                 file=self.files.describe(name),
             )
         return self._complete(LiveModel.restore(file), log, name)

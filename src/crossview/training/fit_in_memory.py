@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from crossview.compiling import seconds_of_compiling
-from crossview.data.labeled_source import take_rows
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
+from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import has_label

@@ -377,16 +377,13 @@ def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> En
 
 def _is_in_view(name: str, rows: Opened) -> bool:
     """Return whether `train` would put a column in a view."""
-    from crossview.data.encoding.view_columns import (
-        columns_of_views,
-        match_ignored,
-        without_ignored,
-    )
+    from crossview.data.encoding.columns import match_names
+    from crossview.data.encoding.view_columns import columns_of_views, without_ignored
     from crossview.data.source import open_table
 
     columns = rows.arguments
     names = open_table(rows.table, **columns.reading).column_names
-    ignored = match_ignored(columns.ignored, names)
+    ignored = match_names(columns.ignored, names)
     views = without_ignored(columns.views, ignored, names)
     others = [one for one in names if one not in (*ignored, columns.label)]
     groups = columns_of_views(views, others).values()
@@ -396,7 +393,8 @@ def _is_in_view(name: str, rows: Opened) -> bool:
 def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | None) -> str:
     """The Python that trains a baseline."""
     from crossview.baselines import Shape, find_baseline, training_code
-    from crossview.data.encoding.view_columns import match_ignored, without_ignored
+    from crossview.data.encoding.columns import match_names
+    from crossview.data.encoding.view_columns import without_ignored
     from crossview.data.source import open_table
     from crossview.data.table_columns import (
         RECOGNIZED,
@@ -415,7 +413,7 @@ def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | 
     ignored += [name for name in groups if name not in ignored]
     if columns.label is not None:
         table = open_table(rows.table, **columns.reading)
-        ignored = match_ignored(ignored, table.column_names)
+        ignored = match_names(ignored, table.column_names)
         given["views"] = without_ignored(given["views"], ignored, table.column_names)
         if said := [kind for kind in RECOGNIZED if given[kind]]:  # `fit` finds none besides
             in_no_view = [*ignored, *rows.in_no_view]

@@ -72,10 +72,9 @@ def yardstick_of(learner: Learner) -> Yardstick | None:
 
 
 def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
-    """Return about what a row takes in a fit, before anything was fitted.
+    """Return about how many seconds a row takes in a fit, before anything was fitted.
 
-    n_classes: how many classes there are; 0: a number is predicted.
-    Returns seconds: by the effort of the learner, the numbers in a row and the classes.
+    n_classes: 0: a number is predicted.
     """
     X = learner.select_view(fold.X_train)
     n_rows = len(fold.y_train)
@@ -194,11 +193,10 @@ class Cost:
         return min(self.fold(level) for level in self.levels if level.learned == 1.0)
 
     def last_level(self, seconds: float) -> int:
-        """Return the position of the last level that is worth trying to save time.
+        """Return the position of the last level that is worth trying: the cheapest one.
 
-        seconds: for a fold, of all learners together.
-        Returns position: of the cheapest level; of a baseline the first one that takes no more than
-          its share, from the cheapest of all rows on.
+        seconds: for a fold, of all learners; of a baseline it is the first level that takes no more
+          than its share, from the cheapest of all rows on.
         """
         costs = [self.fold(level) for level in self.levels]
         if self.yardstick is not None:

@@ -236,7 +236,7 @@ class Planner:
 
     def _seconds_left(self, n_folds: int) -> float:
         """Seconds of all workers, if so many folds are still to be encoded."""
-        seconds = self.n_workers * self.remaining - self.encoding * n_folds
+        seconds = self.n_workers * self.clock.remaining - self.encoding * n_folds
         return max(0.0, EFFICIENCY * seconds)
 
     def _note_what_is_left_out(self, plan: Plan, finished: int, left: int) -> None:
@@ -257,11 +257,6 @@ class Planner:
             LeftOut(name, *self.saved[name]) for name in names if name in self.saved
         ]
 
-    @property
-    def remaining(self) -> float:
-        """Seconds that are left, for a machine that does nothing else."""
-        return self.clock.remaining
-
     def allows(self, seconds: float, n_folds: int) -> bool:
         """Return whether there is time for something more, and to encode so many folds for it."""
-        return seconds + self.encoding * n_folds < self.remaining
+        return seconds + self.encoding * n_folds < self.clock.remaining

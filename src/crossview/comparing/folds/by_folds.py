@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.answer import (
@@ -25,10 +24,11 @@ from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import FoldRows, Protocol, rare_line, split_rows
 from crossview.comparing.folds.work import FoldScore
 from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
+from crossview.comparing.guessed_split import GuessedSplit
 from crossview.comparing.ranking import ComparisonRow, LeftOut, least_scale
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.labeled_source import take_rows
+from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
@@ -46,21 +46,14 @@ PREDICTIONS = 200_000
 
 @dataclasses.dataclass
 class CompareOptions:
-    """Options of a comparison by folds; as the parameters of `crossview.compare`.
-
-    ``groups`` is the column that ``protocol`` has its groups from, and ``split_lines`` say why the
-    rows are split so, where nobody asked for it.
-    """
+    """Options of a comparison by folds; as the parameters of `crossview.compare`."""
 
     models: Sequence[str] | None
     baselines: Sequence[str] | None
-    protocol: Protocol
     rope: float
-    extend: Comparison | None = None
-    ablate: bool = False
-    curve: bool = False
-    groups: str | None = None
-    split_lines: list[str] = dataclasses.field(default_factory=list)
+    extend: Comparison | None
+    ablate: bool
+    curve: bool
 
     @property
     def blends(self) -> bool:
@@ -76,24 +69,16 @@ class CompareOptions:
 
 
 def compare_folds(
-    run: Run, source: LabeledSource, options: CompareOptions, resources: Resources
+    run: Run, split: GuessedSplit, options: CompareOptions, resources: Resources
 ) -> Comparison:
     """Compare by folds that are the same for every learner.
 
     run: what is predicted, and how; its learners are chosen here.
     """
-    # more threads would wait for the workers' processors, and change the last digits of sums
-    with threadpool_limits(1):
-        return _compare_folds(run, source, options, resources)
-
-
-def _compare_folds(
-    run: Run, source: LabeledSource, options: CompareOptions, resources: Resources
-) -> Comparison:
-    begin = time.monotonic()
+    begin, source = time.monotonic(), split.source
     resources.observer.say("reading the rows")
     leaks = LeakCheck(source)
-    data, protocol = _load(run, source, options.protocol, leaks)
+    data, protocol = _load(run, source, split.protocol, leaks)
     run.in_order = protocol.in_order
     data.splits, data.jobs = split_rows(run, data.y, protocol, len(data.unlabeled)), resources.jobs
     given: dict[str, Any] = {
@@ -131,9 +116,9 @@ def _compare_folds(
             planned_folds=len(data.splits),
             seconds=time.monotonic() - begin,
             fingerprint=known,
-            warnings=[*rare, *options.split_lines, *leaks.found],
-            split_lines=options.split_lines,
-            groups=options.groups,
+            warnings=[*rare, *split.lines, *leaks.found],
+            split_lines=split.lines,
+            groups=split.groups,
         )
 
     for _ in comparison.rounds():
@@ -292,7 +277,6 @@ def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[Compa
 def sample_rows(run: Run, n_rows: int, n_views: int) -> tuple[np.ndarray, np.ndarray]:
     """Return masks of the labeled rows for pictures and for the ensemble, by the seed of the run.
 
-    n_rows, n_views: labeled rows, and views.
     Returns sampled (n_rows,): at most 20,000, fewer with many classes; blended (n_rows,): these,
       and more: at most 200,000 by the number of classes.
     """
@@ -319,7 +303,6 @@ def diagnose(
     scores: by model and fold; rows of an earlier comparison have none.
     models: the recommended one, then all of them, the best first.
     views: the views of the training rows of the first fold.
-    Returns: without curves, which a comparison in stream order has.
     """
     found = Diagnostics(models[0], views, "the training rows of the first fold")
     if K := len(run.problem.classes):

@@ -25,6 +25,9 @@ from crossview.scoring.problems import Classification, Scored
 # with one there is nothing to blend
 FEWEST_MODELS, FEWEST_FOLDS = 2, 2
 
+# of models that may be members, by fold
+Scores = Mapping[str, Mapping[int, FoldScore]]
+
 
 def can_blend(learner: Learner) -> bool:
     """Return whether a learner can be a member: `train` knows it, and it learns labeled rows."""
@@ -32,11 +35,7 @@ def can_blend(learner: Learner) -> bool:
 
 
 def blend_folds(
-    run: Run,
-    data: Data,
-    scores: Mapping[str, Mapping[int, FoldScore]],
-    folds: Sequence[int],
-    cv: int,
+    run: Run, data: Data, scores: Scores, folds: Sequence[int], cv: int
 ) -> tuple[list[FoldScore], Blend, Threshold | None] | None:
     """Return the scores of the ensemble fold by fold, and the blend of all folds.
 
@@ -44,8 +43,7 @@ def blend_folds(
     turn.  The folds of a repetition are by themselves, since those of another one have the same
     rows.
 
-    scores: of the models that may be members, by fold.
-    folds: folds that all of them have finished.
+    folds: folds that all models have finished.
     cv: folds of a repetition.
     Returns scores: of the ensemble; blend: of all folds; members are positions in ``scores``;
       threshold: the best of all folds if the blended probabilities are right; of the second class,
@@ -66,13 +64,7 @@ def blend_folds(
 class Blending:
     """Predictions of all models for the rows of folds, and the labels; as for `blend_folds`."""
 
-    def __init__(
-        self,
-        run: Run,
-        data: Data,
-        scores: Mapping[str, Mapping[int, FoldScore]],
-        folds: Sequence[int],
-    ) -> None:
+    def __init__(self, run: Run, data: Data, scores: Scores, folds: Sequence[int]) -> None:
         self.problem, self.data, self.metric = run.problem, data, run.metric
         any_model = next(iter(scores.values()))  # all have kept the same rows
         self.rows: dict[int, Any] = {f: any_model[f].blended for f in folds}

@@ -20,9 +20,9 @@ class Failure(NamedTuple):
 def or_failure(task: Callable[..., Any]) -> Callable[..., Any]:
     """Return the task with a `Failure` as its result where a learner fails.
 
+    Of baselines every error is a failure, of learners of this package a `DivergedError`.
+
     task: its second argument is the learner.
-    Returns task: of baselines every error is a failure, of learners of this package a
-    `DivergedError`.
     """
 
     @wraps(task)
@@ -44,11 +44,7 @@ class Failures(dict[str, str]):
     """The error of each learner that failed, by its name."""
 
     def drop(self, results: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-        """Yield results with their keys, but nothing of a learner that failed.
-
-        results: the name of the learner is the last part of the key.
-        Yields: those that are no failures.
-        """
+        """Yield results with their keys, which end in a learner, but none of one that failed."""
         for key, result in results:
             if isinstance(result, Failure):
                 self[key[-1]] = result.error

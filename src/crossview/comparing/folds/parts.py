@@ -92,12 +92,9 @@ class Data:
             parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
         encoder, encoded = encode_parts(self.X, encoder, parts)
         learned = encoded[2] if self.with_unlabeled else encoded[0]
-        X_train, X_test, *others = drop_empty_columns(encoded, learned)
-        kept = kept_columns(learned)
+        (X_train, X_test, *others), kept = drop_empty_columns(encoded, learned)
         names = ColumnNames(encoder, getattr(self.X, "feature_names", None), kept)
-        y_more = np.concatenate(
-            [self.y[rows.train].astype(object), np.full(len(self.unlabeled), None)]
-        )
+        y_more = [self.y[rows.train].astype(object), np.full(len(self.unlabeled), None)]
         fold = Fold(
             X_train,
             self.y[rows.train],
@@ -105,7 +102,7 @@ class Data:
             self.y[rows.test],
             rows.inner,
             others[0] if others else None,
-            y_more if others else None,
+            np.concatenate(y_more) if others else None,
             weights=None
             if self.weight is None
             else self.weight[np.concatenate([parts[0], self.unlabeled])],
@@ -195,16 +192,24 @@ class Fold:
         )
 
 
-def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[MultiView]:
+def drop_empty_columns(
+    parts: list[MultiView], learned: MultiView
+) -> tuple[list[MultiView], dict[str, np.ndarray] | None]:
     """Return the parts without the columns that have no entry in the rows to learn.
 
     No weight would be learned for them, and of hashed columns they are the most.  In their place
     each view gets one column, with the norm of what a row has there: so a row keeps its norm, and
     its scores are the same.  Dense rows, and rows in which most columns occur, stay as they are.
+
+    Returns parts; kept: of each view the positions of its columns that are kept, and -1 for the one
+      in the place of the others; None where the rows stay as they are.
     """
-    layout, occurs = learned.layout, _occurring(learned)
-    if occurs is None:
-        return parts
+    layout, occurs = learned.layout, np.ones(learned.layout.n_columns, dtype=bool)
+    if sp.issparse(learned.matrix):
+        occurs = np.zeros(layout.n_columns, dtype=bool)
+        occurs[learned.matrix.indices] = True
+    if 2 * occurs.sum() > len(occurs):
+        return parts, None
     widths = [int(occurs[layout.block(name)].sum()) + 1 for name in layout.names]
     narrow = ViewLayout(layout.names, widths)
     # the new column of each: the last one of its view, unless it occurs
@@ -212,30 +217,10 @@ def drop_empty_columns(parts: list[MultiView], learned: MultiView) -> list[Multi
     position = np.repeat(last, layout.widths)
     views = np.repeat(np.arange(layout.n_views), layout.widths)
     position[occurs] = np.arange(occurs.sum()) + views[occurs]
-    return [_narrow(part, occurs, position.astype(np.int32), last, narrow) for part in parts]
-
-
-def kept_columns(learned: MultiView) -> dict[str, np.ndarray] | None:
-    """Return which columns `drop_empty_columns` keeps; None where the rows stay as they are.
-
-    Returns kept: of each view the positions of its columns, and -1 for the one in the place of the
-      others.
-    """
-    layout, occurs = learned.layout, _occurring(learned)
-    if occurs is None:
-        return None
-    return {
+    rows = [_narrow(part, occurs, position.astype(np.int32), last, narrow) for part in parts]
+    return rows, {
         name: np.append(np.flatnonzero(occurs[layout.block(name)]), -1) for name in layout.names
     }
-
-
-def _occurring(learned: MultiView) -> np.ndarray | None:
-    """Return the mask of columns with an entry; None for dense rows, and if most have one."""
-    if not sp.issparse(learned.matrix):
-        return None
-    occurs = np.zeros(learned.layout.n_columns, dtype=bool)
-    occurs[learned.matrix.indices] = True
-    return None if 2 * occurs.sum() > len(occurs) else occurs
 
 
 def _narrow(

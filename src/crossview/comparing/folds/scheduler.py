@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -23,11 +23,7 @@ from crossview.comparing.folds.ensemble import blend_folds, can_blend, ensemble_
 from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.tuning import Chosen, best_of, paths
-from crossview.comparing.folds.work import (
-    FoldScore,
-    finish_fold,
-    tune_settings,
-)
+from crossview.comparing.folds.work import FoldScore, finish_fold, tune_settings
 from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.labels import Threshold
@@ -114,7 +110,7 @@ class FoldComparison:
         self.open: dict[int, OpenFold] = {}
         self.total = math.nan
         self.said: set[str] = set()
-        self.begun: set[str] = set()  # paths of estimators
+        self.begun: set[tuple[str, int]] = set()  # classes and efforts of learners
         # whether there is an ensemble of the models, and its scores
         self.blends, self.of_ensemble = False, dict[int, FoldScore]()
 
@@ -192,12 +188,12 @@ class FoldComparison:
             )
             if not dropped:
                 # a duration: the clock of a worker may be another one
-                yield call._replace(arguments=(*call.arguments, self.planner.remaining))
+                yield call._replace(arguments=(*call.arguments, self.clock.remaining))
 
     def _begin(self) -> bool:
         """Put the tasks of the next fold into the queue; False if there is none, or no time."""
         f, rows = self.number, self._next
-        if rows is None or (f >= FEWEST_FOLDS and self.planner.remaining < 0.0):
+        if rows is None or (f >= FEWEST_FOLDS and self.clock.remaining < 0.0):
             return False
         fold = OpenFold(rows.result())
         self._next, self.number = None, f + 1
@@ -219,9 +215,7 @@ class FoldComparison:
             for part in range(parts):
                 some = [setting for group in groups[part::parts] for setting in group]
                 expected = self.planner.expect(name, "tune") / parts
-                job = Job("tune", f, *self.planner.of_guess(expected, name, "tune"), name)
-                given = (fold.rows, some, tuning)
-                jobs.append((expected, self._call(job, tune_settings, *given)))
+                jobs.append((expected, self._call("tune", f, name, expected, some, tuning)))
         if f or not self.planner.costs:  # the first fold has those first that bring most
             jobs.sort(key=lambda one: -one[0])
         self.queue.extend(call for _, call in jobs)
@@ -237,18 +231,24 @@ class FoldComparison:
 
         def waits(call: Call) -> bool:
             name = call.key.name
-            return self.learners[name].path in self.begun and costs[name].told is None
+            return self._kind(name) in self.begun and costs[name].told is None
 
         first = next((i for i, call in enumerate(self.queue) if not (costs and waits(call))), 0)
         call = self.queue[first]
         del self.queue[first]
-        self.begun.add(self.learners[call.key.name].path)
+        self.begun.add(self._kind(call.key.name))
         return call
 
-    def _call(self, job: Job, function: Callable[..., Any], *given: Any) -> Call:
-        """Return a job as a call."""
+    def _kind(self, name: str) -> tuple[str, int]:
+        """Return the class and the effort of a learner."""
+        return self.learners[name].path, self.learners[name].effort
+
+    def _call(self, kind: str, f: int, name: str, seconds: float, *given: Any) -> Call:
+        """Return a job, which takes about so long, as a call."""
+        job = Job(kind, f, *self.planner.of_guess(seconds, name, kind), name)
         self.pending[job] += 1
-        return Call(job, function, (self.run, self.learners[job.name], *given))
+        function = tune_settings if kind == "tune" else finish_fold
+        return Call(job, function, (self.run, self.learners[name], self.open[f].rows, *given))
 
     def _handle(self, job: Job, result: Any, took: Took) -> None:
         """Take a result, and put the job that follows from it at the head of the queue."""
@@ -267,11 +267,9 @@ class FoldComparison:
         if (chosen := self.open[f].add(name, result)) is not None:
             if f == 0 and self.planner.gives_up(name, 0, False):
                 return
-            tuning = self.planner.tuning(name)
             expected = self.planner.expect(name, "finish")
-            finish = Job("finish", f, *self.planner.of_guess(expected, name, "finish"), name)
-            given = (self.open[f].rows, chosen, tuning)
-            self.queue.appendleft(self._call(finish, finish_fold, *given))
+            given = chosen, self.planner.tuning(name)
+            self.queue.appendleft(self._call("finish", f, name, expected, *given))
 
     def _best_so_far(self) -> str:
         """Return the best model of the first fold in words, until there is a table."""

@@ -85,12 +85,10 @@ def rare_line(rows: Mapping[Any, int], cv: int) -> str:
 
 
 def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) -> list[FoldRows]:
-    """Return the folds, the same for every learner.
+    """Return the folds of all repetitions, the same for every learner.
 
-    run: what is predicted, and the seed.
     y (n_samples,): the labels of the labeled rows.
     unlabeled: number of rows without label, for messages.
-    Returns folds: one for each fold of each repetition.
     """
     protocol.check()
     run.problem.check_folds(y, protocol.cv, unlabeled)
@@ -155,12 +153,10 @@ def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray, *, in_order: bo
 
 
 def draw_rows(problem: Any, y: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """Draw about n rows: each class in proportion, but at least three of it, if it has them.
+    """Return the sorted positions of about n rows that are drawn.
 
-    problem: what is predicted; of numbers any n rows are drawn.
-    y (n_samples,): the labels.
-    n: how many, up to rounding and rare classes.
-    Returns rows: their positions, sorted.
+    Each class is drawn in proportion, but at least three of it, if it has them; of numbers to
+    predict any n rows are.
 
     >>> import numpy as np
     >>> from crossview.comparing.folds.splits import draw_rows

@@ -31,6 +31,9 @@ MAX_COST_OF_BINS = 5e8
 # a refinement has to gain more than this on the held-out rows
 LEAST_GAIN = 0.002
 
+# a setting, with its position among all of them
+Numbered = tuple[int, dict[str, Any]]
+
 
 class Tuning(NamedTuple):
     """Effort that a learner may spend on tuning.
@@ -74,16 +77,12 @@ def best_of(chosen: Sequence[Chosen]) -> Chosen:
     return max(chosen, key=lambda one: (one.value, -one.order))
 
 
-def paths(
-    learner: Learner, settings: Sequence[tuple[int, dict[str, Any]]]
-) -> list[list[tuple[int, dict[str, Any]]]]:
-    """Return the settings in groups that are fitted together, each group by itself.
+def paths(learner: Learner, settings: Sequence[Numbered]) -> list[list[Numbered]]:
+    """Return the settings in groups that are fitted together: for most learners one each.
 
-    learner: the entry; those of one group differ in its ``fitted_together`` only.
-    settings: settings, each with its position among all of them.
-    Returns groups: one setting each, for most learners.
+    Those of one group differ in parameters of ``Learner.fitted_together`` only.
     """
-    groups: dict[Any, list[tuple[int, dict[str, Any]]]] = {}
+    groups: dict[Any, list[Numbered]] = {}
     for order, setting in settings:
         common = tuple((k, v) for k, v in setting.items() if k not in learner.fitted_together)
         groups.setdefault(common if learner.fitted_together else order, []).append((order, setting))
@@ -132,8 +131,8 @@ class Tuner:
         # the rows of the inner splits, kept for the settings of the same share and encoding
         self._taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
-    def choose(self, settings: Sequence[tuple[int, dict[str, Any]]]) -> Chosen:
-        """Return the best of some settings, each with its position among all of them."""
+    def choose(self, settings: Sequence[Numbered]) -> Chosen:
+        """Return the best of some settings."""
         if self.tuning.halving and len(settings) > 1:
             some = self.evaluate(settings, self.inner[:1], self.tuning.share / HALVING)
             some.sort(key=lambda one: (-one.value, one.order))
@@ -149,7 +148,7 @@ class Tuner:
         numbers = [one for own in values for one in own if isinstance(one, int | float)]
         return len(values) == 1 and len(numbers) == len(values[0]) and numbers == sorted(numbers)
 
-    def _climb(self, settings: Sequence[tuple[int, dict[str, Any]]], ranks: list[int]) -> Chosen:
+    def _climb(self, settings: Sequence[Numbered], ranks: list[int]) -> Chosen:
         """Return the best setting, from the first in the ranks on to one side or the other.
 
         ranks: positions of all settings, the best of fewer rows first.
@@ -218,7 +217,7 @@ class Tuner:
         return 1.0 if is_bounded(self.run.problem.chosen_by) else abs(value)
 
     def evaluate(
-        self, settings: Sequence[tuple[int, dict[str, Any]]], inner: list[Split], share: float
+        self, settings: Sequence[Numbered], inner: list[Split], share: float
     ) -> list[Chosen]:
         """Return the settings with what the held-out rows say, as far as the deadline allows.
 

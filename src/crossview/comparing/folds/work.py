@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learner import Learner
 from crossview.comparing.budget.clock import StopWatch, Took
@@ -18,6 +17,7 @@ from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import draw_rows
 from crossview.comparing.folds.tuning import (
     Chosen,
+    Numbered,
     Tuner,
     Tuning,
     calibrates_in_pass,
@@ -81,15 +81,13 @@ def tune_settings(
     run: Run,
     learner: Learner,
     fold: Fold,
-    settings: Sequence[tuple[int, dict[str, Any]]],
+    settings: Sequence[Numbered],
     tuning: Tuning,
     seconds_left: float,
 ) -> tuple[Chosen, Took]:
     """Return the best of some settings on the inner validation, and the seconds it took."""
     watch = StopWatch()
-    with threadpool_limits(1):
-        tuner = Tuner(run, learner, fold, tuning, seconds_left)
-        return tuner.choose(settings), watch.read()
+    return Tuner(run, learner, fold, tuning, seconds_left).choose(settings), watch.read()
 
 
 @or_failure
@@ -98,20 +96,19 @@ def finish_fold(
 ) -> tuple[FoldScore, Took]:
     """Try what refines the setting, train with it, and score the rows held out."""
     watch = StopWatch()
-    with threadpool_limits(1):
-        tuner = Tuner(run, learner, fold, tuning, seconds_left)
-        chosen = tuner.settle(tuner.refine(chosen))
-        del tuner  # with its rows
-        fold = fold.of_setting(chosen.setting)
-        model, seconds = fit_model(run, learner, fold, chosen, tuning.learned)
-        score = score_model(run, learner, model, fold, chosen, keep=True)
-        score.learned = tuning.learned
-        made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
-        score.passes = made if learner.streams else 1
-        learned = tuning.learned * len(fold.y_train)
-        steps = model.n_steps_ if learner.draws_rows else learned * score.passes
-        score.rows_per_second = steps / seconds
-        return score, watch.read()
+    tuner = Tuner(run, learner, fold, tuning, seconds_left)
+    chosen = tuner.settle(tuner.refine(chosen))
+    del tuner  # with its rows
+    fold = fold.of_setting(chosen.setting)
+    model, seconds = fit_model(run, learner, fold, chosen, tuning.learned)
+    score = score_model(run, learner, model, fold, chosen, keep=True)
+    score.learned = tuning.learned
+    made = getattr(model, "n_iter_", getattr(model, "n_epochs", 1))
+    score.passes = made if learner.streams else 1
+    learned = tuning.learned * len(fold.y_train)
+    steps = model.n_steps_ if learner.draws_rows else learned * score.passes
+    score.rows_per_second = steps / seconds
+    return score, watch.read()
 
 
 def fit_model(
@@ -157,24 +154,11 @@ def score_model(
     if keep and fold.sampled is not None:
         score.kept = _keep(run, learner, model, fold, chosen, scored)
         score.experts = expert_weights(model)
-    if keep and fold.blended is not None:
-        _keep_predictions(run, learner, model, fold.blended, chosen, scored, score)
+    if keep and fold.blended is not None:  # probabilities where there are any
+        own = _with_probabilities(run, learner, model, chosen, scored.take(fold.blended))
+        score.blended, score.has_probabilities = fold.blended, own.probabilities is not None
+        score.predictions = own.scores if own.probabilities is None else own.probabilities
     return score
-
-
-def _keep_predictions(
-    run: Run,
-    learner: Learner,
-    model: Any,
-    rows: np.ndarray,
-    chosen: Chosen,
-    scored: Scored,
-    score: FoldScore,
-) -> None:
-    """Keep what the ensemble blends: probabilities where there are any, otherwise scores."""
-    own = _with_probabilities(run, learner, model, chosen, scored.take(rows))
-    score.blended, score.has_probabilities = rows, own.probabilities is not None
-    score.predictions = own.scores if own.probabilities is None else own.probabilities
 
 
 def _keep(
@@ -193,20 +177,16 @@ def _keep(
 def _with_probabilities(
     run: Run, learner: Learner, model: Any, chosen: Chosen, scored: Scored
 ) -> Scored:
-    """Return rows with probabilities, if the model has them."""
-    if scored.probabilities is None and _is_calibrated(run, learner, model, chosen):
-        return scored._replace(probabilities=model.probabilities(scored.scores))
-    return scored
-
-
-def _is_calibrated(run: Run, learner: Learner, model: Any, chosen: Chosen) -> bool:
-    """Return whether the model has probabilities of all classes though the metric needs none."""
-    return (
-        isinstance(run.problem, Classification)
+    """Return rows with probabilities of all classes, if the model has them."""
+    if (
+        scored.probabilities is None
+        and isinstance(run.problem, Classification)
         and calibrates_in_pass(run, learner, chosen.setting)
         and gives_probabilities(model)
         and len(model.classes_) == len(run.problem.classes)
-    )
+    ):
+        return scored._replace(probabilities=model.probabilities(scored.scores))
+    return scored
 
 
 def _set_threshold(run: Run, learner: Learner, model: Any, chosen: Chosen) -> None:

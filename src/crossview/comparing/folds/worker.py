@@ -11,6 +11,8 @@ from functools import lru_cache
 from multiprocessing import current_process
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
 from crossview.errors import Spelling, spell_arguments
@@ -47,8 +49,9 @@ def call_in_worker(
 
 
 def call_here(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:
-    """Return a key, and what a function returns."""
-    return key, function(*arguments)
+    """Return a key, and what a function returns, in one thread: others have the processors."""
+    with threadpool_limits(1):
+        return key, function(*arguments)
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from crossview.data.arrow import codes_of, numbers_of
+from crossview.data.arrow import codes_of, is_number, numbers_of
 from crossview.data.encoding.dates import is_date, is_text
 from crossview.errors import InputError, argument, closest_names
 
@@ -63,6 +63,11 @@ class Batch(NamedTuple):
     users: Coded | None = None
 
 
+def listed(names: str | Sequence[str] | None) -> list[str]:
+    """Return names, of which one alone may be given as it is, as a list; of None none."""
+    return [names] if isinstance(names, str) else list(() if names is None else names)
+
+
 def matching(pattern: str, names: Sequence[str], known: Collection[str]) -> list[str]:
     """Return the names that are a pattern, or that it matches as a glob; ``known`` are the same."""
     if pattern in known:
@@ -76,7 +81,7 @@ def match_names(
     """Return the column names that match an option such as ``text=``; without one, any of them."""
     found: dict[str, None] = {}
     known = set(names)
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+    for pattern in listed(patterns):
         own = matching(pattern, names, known)
         if not own:
             what = f"no column {pattern!r}"
@@ -89,7 +94,7 @@ def match_names(
 
 def kind_of(kind: pa.DataType) -> str | None:
     """Return the kind of a column by its Arrow type; None if it has no use."""
-    if _is_number(kind):
+    if is_number(kind):
         return "numeric"
     if _is_category(kind):
         return "categorical"
@@ -129,13 +134,6 @@ def refuse_unusable(types: Mapping[str, pa.DataType]) -> None:
     ]
     if parts:
         raise InputError("; ".join(parts), column=next(iter(types)) if len(types) == 1 else None)
-
-
-@functools.lru_cache(maxsize=64)
-def _is_number(kind: pa.DataType) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 @functools.lru_cache(maxsize=64)
@@ -195,7 +193,7 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
 
     if array.null_count == len(array):
         return np.full(len(array), np.nan)
-    if not _is_number(array.type):
+    if not is_number(array.type):
         if not (column.declared and _is_category(array.type)):
             raise _changed(column, array)
         if isinstance(array, pa.DictionaryArray):
@@ -212,7 +210,7 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
     numbers = np.asarray(numbers_of(array), dtype=np.float64)
     sound = np.abs(numbers) <= LARGEST
     if len(sound) - np.count_nonzero(sound) != array.null_count:
-        row = int(np.flatnonzero(~sound & ~_is_null(array))[0])
+        row = int(np.flatnonzero(~sound & ~numbers_of(array.is_null()))[0])
         what = (
             NOT_MISSING
             if np.isnan(numbers[row])
@@ -282,10 +280,6 @@ def _whole_as_integers(column: Column, array: Any) -> pa.Array:
             column=column.name,
         )
     return pa.array([str(int(v)) if v.is_integer() else str(v) for v in values.tolist()])
-
-
-def _is_null(array: pa.Array) -> np.ndarray:
-    return numbers_of(array.is_null())
 
 
 def _changed(column: Column, array: pa.Array) -> InputError:

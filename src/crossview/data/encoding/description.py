@@ -10,6 +10,7 @@ import numpy as np
 
 from crossview.data.encoding.dates import ISO, portable_pattern
 from crossview.data.encoding.hashing import prefix_of
+from crossview.data.encoding.plan import numbers_of_column
 from crossview.data.encoding.row_encoder import RowEncoder
 from crossview.portable.encoding import Column, Hashed, Number, TableEncoder, View
 
@@ -32,18 +33,14 @@ def describe_encoder(rows: RowEncoder, factors: np.ndarray) -> TableEncoder:
     centers, scales = moments.center_and_scale()
     c = 0
     for at, column in enumerate(columns):
-        part = 0
-        while c < len(plan.numbers) and part < plan.n_numbers_of(column):
-            own = plan.numbers[c]
+        for part, own in enumerate(numbers_of_column(column)):
             scale = float(scales[c]) if np.isfinite(scales[c]) else None
             mean = float(centers[c])
             if not rows.standardizes:
                 mean, scale = 0.0, 1.0
             knots = rows.quantiles.knots[c] if plan.n_bins else np.empty(0)
-            numbers[own.view].append(
-                Number(own.name, at, part, mean, scale, knots, bool(own.is_whole))
-            )
-            c, part = c + 1, part + 1
+            numbers[own.view].append(Number(own.name, at, part, mean, scale, knots, own.is_whole))
+            c += 1
     hashed: dict[str, list[Hashed]] = {view: [] for view in plan.layout.names}
     n_texts = 0
     for column in plan.hashed:

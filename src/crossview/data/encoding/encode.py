@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import chain
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.data.arrow import column_names, pyarrow
-from crossview.data.encoding.columns import USER, Column
+from crossview.data.arrow import column_names, pyarrow, to_arrow
+from crossview.data.encoding.columns import USER, Column, listed, match_names
 from crossview.data.encoding.dates import check_format, split_format
 from crossview.data.encoding.description import Box, boxes_of_views, describe_encoder
 from crossview.data.encoding.hashing import split_name
@@ -34,7 +35,7 @@ from crossview.data.encoding.view_columns import (
     KINDS,
     check_columns,
     check_per,
-    match_ignored,
+    names_of_views,
     plan_columns,
     specification,
     without_ignored,
@@ -43,6 +44,9 @@ from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.encoding.view_transformer import ViewTransformer
 from crossview.data.joining.views_as_table import side_by_side
 from crossview.data.readers.csv_format import check_dialect
+from crossview.data.readers.memory import MemorySource
+from crossview.data.source import Source
+from crossview.data.table_columns import RECOGNIZED, recognized
 from crossview.errors import InputError, argument
 from crossview.portable.encoding import TableEncoder
 from crossview.saving.schema import Array, check_header
@@ -268,7 +272,10 @@ class ViewEncoder(ViewTransformer):
                 f"{argument(bins=self.bins)}; give a whole number from 2 to {MAX_BINS}, 'auto' or "
                 "None"
             )
-        _check_count("remember_names", self.remember_names)
+        if not _is_whole(self.remember_names, 0, np.inf):
+            raise InputError(
+                f"{argument(remember_names=self.remember_names)}; give a whole number, 0 or more"
+            )
         if not isinstance(self.per, str | None):
             raise InputError(f"{argument(per=self.per)}; give the name of a column, or None")
         variance = self.per_variance
@@ -303,7 +310,7 @@ class ViewEncoder(ViewTransformer):
         )
         shared = self._rows.plan.layout
         self._scaler = ViewScaler()
-        self._scaler.use_layout(shared)
+        self._scaler.set_header({"names": list(shared.names), "widths": list(shared.widths)})
         self._personal: PersonalView | None = None
         if (user := self._rows.plan.user) is not None:
             n_slots = 1 << min(self.hash_bits + MORE_BITS, MOST_BITS)
@@ -322,22 +329,26 @@ class ViewEncoder(ViewTransformer):
         if not hasattr(self, "layout_"):
             self.check_params()
             names = column_names(X)
-            ignored = dict.fromkeys(match_ignored(self.ignore, names))
+            ignored = dict.fromkeys(match_names(self.ignore, names))
             views = self.views
             if self.per is not None:
                 check_per(self.per, ignored, names)
                 ignored[self.per] = None
+            own = [name for name in names if name not in ignored]
             if views is None:
-                warn_of_unused([name for name in names if name not in ignored])
+                warn_of_unused(own)
             elif ignored:
                 views = without_ignored(views, list(ignored), names)
-            declared = {kind: getattr(self, kind) or () for kind in KINDS}
-            if self.per is not None:  # which is a category anyway
-                own = listed(declared["categorical"])
-                declared["categorical"] = [name for name in own if name != self.per]
-            values_say = ("date", "text", "sparse") if whole else ()
-            recognize = [kind for kind in values_say if getattr(self, kind) is None]
-            columns = plan_columns(X, views, declared, ignored=list(ignored), recognize=recognize)
+            declared = {kind: listed(getattr(self, kind)) for kind in KINDS}
+            others = [name for name in declared["categorical"] if name != self.per]
+            declared["categorical"] = others  # which the column of users is anyway
+            used = dict.fromkeys(chain.from_iterable(names_of_views(views, own)))
+            table = to_arrow(X, list(used))
+            unsaid = [kind for kind in RECOGNIZED if whole and getattr(self, kind) is None]
+            if unsaid:  # the values say it
+                rows = Source(MemorySource(table), batch_rows=max(1, table.num_rows))
+                declared |= recognized(rows, own, views, declared, unsaid).added_to(declared)
+            columns = plan_columns(table.schema, own, views, declared)
             if self.per is not None:
                 if any(column.view == PERSONAL for column in columns):
                     what = "makes a view of that name; call yours something else"
@@ -351,6 +362,15 @@ class ViewEncoder(ViewTransformer):
             else:
                 self._start(columns, int(self.bins or 0))
         return X if self._personal is None else self._rows.plan.table(X)
+
+    def _encode(self, X: Any, *, learn: bool) -> MultiView:
+        table = self._table(X)
+        encoded = self._rows.encode(table, learn=learn)
+        encoded.index = row_index(X)
+        if self.scale_views:
+            scale = self._scaler.partial_fit_transform if learn else self._scaler.transform
+            encoded = scale(encoded, copy=False)
+        return self._crossed(encoded, table, learn=learn)
 
     def _crossed(self, X: MultiView, table: Any, *, learn: bool) -> MultiView:
         """Return encoded rows of a table with their personal view, where there is one."""
@@ -392,13 +412,10 @@ class ViewEncoder(ViewTransformer):
         ViewEncoder
             Itself.
         """
-        if self.per is not None:  # names of the personal view are those of encoded rows
+        if self.scale_views or self.per is not None:  # norms and names are of encoded rows
             self.partial_fit_transform(X)
-            return self
-        table = self._table(X)
-        if self.scale_views:  # their norms are those of encoded rows
-            self._scaler.partial_fit(self._rows.encode(table, learn=True))
         else:
+            table = self._table(X)
             self._rows.learn(table)
         return self
 
@@ -443,12 +460,7 @@ class ViewEncoder(ViewTransformer):
         MultiView
             The views; each row by the statistics up to and including itself.
         """
-        table = self._table(X)
-        encoded = self._rows.encode(table, learn=True)
-        encoded.index = row_index(X)
-        if self.scale_views:
-            encoded = self._scaler.partial_fit_transform(encoded, copy=False)
-        return self._crossed(encoded, table, learn=True)
+        return self._encode(X, learn=True)
 
     def transform(self, X: Any) -> MultiView:
         """Encode rows with the statistics fitted so far, without updating them.
@@ -464,12 +476,7 @@ class ViewEncoder(ViewTransformer):
             The views, as one CSR matrix with sorted indices.
         """
         check_is_fitted(self, "layout_")
-        table = self._table(X)
-        encoded = self._rows.encode(table)
-        encoded.index = row_index(X)
-        if self.scale_views:
-            encoded = self._scaler.transform(encoded, copy=False)
-        return self._crossed(encoded, table, learn=False)
+        return self._encode(X, learn=False)
 
     def hash_rows(self, X: Any) -> np.ndarray:
         """Return a hash of what each row has in the columns of the encoder, before it is encoded.
@@ -525,8 +532,8 @@ class ViewEncoder(ViewTransformer):
             The row by the statistics up to and including itself, as from `partial_fit_transform`.
         """
         if not hasattr(self, "layout_"):
-            kinds = [getattr(self, kind) or () for kind in KINDS]
-            declared = [split_format(name)[0] for names in kinds for name in listed(names)]
+            kinds = [listed(getattr(self, kind)) for kind in KINDS]
+            declared = [split_format(name)[0] for names in kinds for name in names]
             declared += [] if self.per is None else [self.per]
             self._table(pyarrow().Table.from_pylist([first_row(x, declared)]))
         row, user = self._single_rows().encode(x, learn=True)
@@ -985,16 +992,5 @@ def bins_of_stream(n_numbers: int) -> int:
     return AUTO_BINS if 0 < n_numbers <= MOST_BINNED else 0
 
 
-def listed(names: str | Sequence[str]) -> list[str]:
-    """Return names, of which one alone may be given as it is, as a list."""
-    return [names] if isinstance(names, str) else list(names)
-
-
-def _check_count(name: str, value: Any) -> None:
-    """Raise an error unless a value is a whole number, 0 or more."""
-    if not (isinstance(value, int | np.integer) and value >= 0):
-        raise InputError(f"{argument(**{name: value})}; give a whole number, 0 or more")
-
-
-def _is_whole(value: Any, low: int, high: int) -> bool:
+def _is_whole(value: Any, low: int, high: float) -> bool:
     return isinstance(value, int | np.integer) and bool(low <= value <= high)

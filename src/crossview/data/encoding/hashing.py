@@ -64,41 +64,7 @@ class _Table:
     learned: np.ndarray
 
 
-class _Hashing:
-    """From values to slots."""
-
-    n_slots: int
-    ngram_range: tuple[int, int]
-    normalized: bool
-
-    def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
-        import pyarrow as pa
-
-        prefix = prefix_of(column)
-        if column.kind == "categorical":
-            codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
-        else:
-            ngrams = (self.ngram_range[0], self.ngram_range[1])
-            terms, codes, indptr = split_terms(dictionary.to_pylist(), column.format, ngrams)
-            dictionary = labels_as(terms, pa.large_string())
-        hashes, prints = hash_strings(prefix, *bytes_of(dictionary))
-        slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)
-        return _Words(prefix, dictionary, slots, prints, codes, indptr)
-
-    def _content(self, column: Column, words: _Words) -> Any:
-        if column.kind == "categorical":
-            return np.append(words.slots, np.int32(-1))
-        indptr = np.append(words.indptr, words.indptr[-1]).astype(np.int32)
-        counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
-        rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
-        rows.sum_duplicates()
-        if self.normalized:
-            row = np.repeat(np.arange(len(indptr) - 1), np.diff(rows.indptr))
-            rows.data /= np.sqrt(np.bincount(row, rows.data**2))[row]
-        return rows
-
-
-class SlotTables(_Hashing):
+class SlotTables:
     """Hashes of the values of categorical and text columns, and names of the slots.
 
     Per view, ``names`` has the name of each slot, the first one that a row had, for at most
@@ -131,7 +97,7 @@ class SlotTables(_Hashing):
         self.__dict__ |= state
         self._prints = {view: np.zeros(self.n_slots, dtype=np.uint64) for view in self.names}
         for view, names in self.names.items():
-            self._prints[view][list(names)] = _prints_of(names.values())
+            self._prints[view][list(names)] = hash_texts("", names.values())[1]
 
     # --- hashes ----------------------------------------------------------------------------
 
@@ -161,14 +127,37 @@ class SlotTables(_Hashing):
             self._name(view, found)
         return contents
 
+    def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
+        import pyarrow as pa
+
+        prefix = prefix_of(column)
+        if column.kind == "categorical":
+            codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
+        else:
+            ngrams = (self.ngram_range[0], self.ngram_range[1])
+            terms, codes, indptr = split_terms(dictionary.to_pylist(), column.format, ngrams)
+            dictionary = labels_as(terms, pa.large_string())
+        hashes, prints = hash_strings(prefix, *bytes_of(dictionary))
+        slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)
+        return _Words(prefix, dictionary, slots, prints, codes, indptr)
+
+    def _content(self, column: Column, words: _Words) -> Any:
+        if column.kind == "categorical":
+            return np.append(words.slots, np.int32(-1))
+        indptr = np.append(words.indptr, words.indptr[-1]).astype(np.int32)
+        counts = np.ones(len(words.codes)), words.slots[words.codes], indptr
+        rows = sp.csr_array(counts, shape=(len(indptr) - 1, self.n_slots))
+        rows.sum_duplicates()
+        if self.normalized:
+            row = np.repeat(np.arange(len(indptr) - 1), np.diff(rows.indptr))
+            rows.data /= np.sqrt(np.bincount(row, rows.data**2))[row]
+        return rows
+
     # --- single values ---------------------------------------------------------------------
 
     def hash_one(self, column: Column, term: str) -> tuple[int, int]:
         """Return the slot and the fingerprint of a category or a word."""
-        text = term.encode()
-        bounds = np.array([0, len(text)], dtype=np.int64)
-        prefix = prefix_of(column)
-        hashes, prints = hash_strings(prefix, np.frombuffer(text, dtype=np.uint8), bounds)
+        hashes, prints = hash_texts(prefix_of(column), [term])
         return int(hashes[0]) % self.n_slots, int(prints[0])
 
     def name_one(self, column: Column, term: str) -> None:
@@ -270,7 +259,7 @@ class SlotTables(_Hashing):
                 raise InputError(f"the names of the slots of view {view!r} contradict each other")
             self.names[view] = dict(zip(slots.tolist(), names, strict=True))
             self.collisions[view] = set(slots[state[f"slot_collides.{v}"]].tolist())
-            self._prints[view][slots] = _prints_of(names)
+            self._prints[view][slots] = hash_texts("", names)[1]
 
 
 def _first_rows(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -313,11 +302,11 @@ def bytes_of(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return text, bounds[strings.offset : strings.offset + len(strings) + 1]
 
 
-def _prints_of(names: Iterable[str]) -> np.ndarray:
-    """Return the fingerprint of each name."""
-    encoded = [name.encode() for name in names]
-    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return hash_strings("", text, np.cumsum([0, *map(len, encoded)]))[1]
+def hash_texts(prefix: str, texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `hash_strings` does of some texts."""
+    encoded = [text.encode() for text in texts]
+    joined = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return hash_strings(prefix, joined, np.cumsum([0, *map(len, encoded)]))
 
 
 def same_strings(a: pa.Array, b: pa.Array) -> bool:
@@ -331,11 +320,7 @@ def same_strings(a: pa.Array, b: pa.Array) -> bool:
 
 def prefix_of(column: Column) -> str:
     """Return the prefix of a column's categories or words in the names that are hashed."""
-    return column.name + _separator(column)
-
-
-def _separator(column: Column) -> str:
-    return SEPARATORS["chars" if column.format == "chars" else column.kind]
+    return column.name + SEPARATORS["chars" if column.format == "chars" else column.kind]
 
 
 def split_name(name: str, columns: Iterable[Column]) -> tuple[str, str | None]:

@@ -12,12 +12,14 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
 from crossview.data.encoding.dates import ISO, as_times, date_numbers
+from crossview.data.encoding.plan import numbers_of_column
 from crossview.data.encoding.row_fill import RowFill
 from crossview.data.encoding.statistics import weigh_rows
 from crossview.data.encoding.text import characters_of, shape_numbers, word_analyzer
@@ -89,36 +91,22 @@ def _items(x: Any) -> Iterable[tuple[Any, Any]]:
 
 
 class _Hashed:
-    """The terms of a column that is hashed, and their slots, as far as they are kept."""
+    """A column that is hashed: the slots of its terms, of which the last ones are kept.
 
-    def __init__(self, column: Column, encoder: RowEncoder) -> None:
-        self.column, self._slots, plan = column, encoder.slots, encoder.plan
+    place: of its cells.
+    learn: remembers the name of the slot of a term.
+    """
+
+    def __init__(self, column: Column, place: int, encoder: RowEncoder) -> None:
+        self.column, self.place, slots, plan = column, place, encoder.slots, encoder.plan
         self.view, self.first_slot = plan.layout.index(column.view), plan.first_slot(column.view)
         self.terms: Callable[[str], list[str]] | None = None
         if column.kind == "text":
             n_grams = encoder.slots.ngram_range
             is_words = column.format != "chars"
             self.terms = word_analyzer(*n_grams) if is_words else characters_of
-        self._kept: dict[str, int] = {}
-        self._learned: set[str] = set()
-
-    def slot(self, term: str) -> int:
-        """Return the slot of a term."""
-        found = self._kept.get(term)
-        if found is None:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            found = self._kept[term] = self._slots.hash_one(self.column, term)[0]
-        return found
-
-    def learn(self, terms: Iterable[str]) -> None:
-        """Remember the names of the slots of some terms."""
-        for term in terms:
-            if term not in self._learned:
-                if len(self._learned) >= MOST_KEPT:
-                    self._learned.clear()
-                self._learned.add(term)
-                self._slots.name_one(self.column, term)
+        self.slot = lru_cache(MOST_KEPT)(lambda term: slots.hash_one(column, term)[0])
+        self.learn = lru_cache(MOST_KEPT)(partial(slots.name_one, column))
 
 
 class SingleRows:
@@ -144,20 +132,19 @@ class SingleRows:
             if mark:  # views may be declared by globs across prefixes
                 self._groups.setdefault(prefix, {})[rest] = place
         self._unused = {*others} - self._places.keys()
-        self._hashed = [_Hashed(column, encoder) for column in plan.hashed]
+        self._hashed = [_Hashed(one, self._places[one.name], encoder) for one in plan.hashed]
         # numbers: those of a column of numbers, or all parts of a date or of the shape of a text
         self._whole: list[tuple[Column, int, int]] = []
         self._parts: list[tuple[Column, int, int]] = []
         at = 0
         for column in plan.columns:
-            size = plan.n_numbers_of(column)
+            size = len(numbers_of_column(column))
             if size:
                 kind = self._whole if column.is_number else self._parts
                 kind.append((column, self._places[column.name], at))
             at += size
         self._n_numbers = at
-        self._hashed_at = [self._places[column.name] for column in plan.hashed]
-        self._dates: dict[tuple[str, str], list[float]] = {}
+        self._date = lru_cache(MOST_KEPT)(_numbers_of_date)
         # names that are of a column, and of no group; and lists of names whose places are known
         self._flat = {name: at for name, at in self._places.items() if name not in self._groups}
         self._known: dict[Any, list[Any]] = {}
@@ -176,21 +163,17 @@ class SingleRows:
         cells = self._cells(x)
         try:
             numbers = self._numbers(cells)
-            terms = [
-                self._terms(one, cells[at])
-                for one, at in zip(self._hashed, self._hashed_at, strict=True)
-            ]
+            hashed = [(one, self._terms(one, cells[one.place])) for one in self._hashed]
             user = None
             if self._user is not None:
                 user = _string(self._user, cells[self._places[self._user.name]])
         except InputError as error:  # there is only one row, so its number says nothing
             raise InputError(error.message, column=error.column) from None
         if learn and encoder.slots.remember_names:
-            for one, own in zip(self._hashed, terms, strict=True):
-                if own:
-                    one.learn(own)
+            for one, own in hashed:
+                for term in own or ():
+                    one.learn(term)
         # 2. numbers and categories, then texts
-        hashed = list(zip(self._hashed, terms, strict=True))
         slots = [
             -1 if own is None else one.slot(own[0]) for one, own in hashed if one.terms is None
         ]
@@ -358,15 +341,7 @@ class SingleRows:
         if column.kind != "date":
             _string(column, value)  # or its error
             return shape_numbers(as_codes(column, _as_array(column, value)).dictionary)[0].tolist()
-        if not isinstance(value, str):
-            return date_numbers(_times(column, value))[0].tolist()
-        found = self._dates.get((value, column.format))
-        if found is None:
-            times = _times(column, value)
-            if len(self._dates) >= MOST_KEPT:
-                self._dates.clear()
-            found = self._dates[value, column.format] = date_numbers(times)[0].tolist()
-        return found
+        return (self._date if isinstance(value, str) else _numbers_of_date)(column, value)
 
     def _terms(self, one: _Hashed, value: Any) -> list[str] | None:
         """Return the terms of a cell that are hashed; None where it is missing."""
@@ -474,10 +449,10 @@ def _number(column: Column, value: Any) -> float:
         raise InputError(words, column=column.name) from None
 
 
-def _times(column: Column, value: Any) -> np.ndarray:
-    """Return a date as a time."""
+def _numbers_of_date(column: Column, value: Any) -> list[float]:
     try:
-        return as_times(column.name, _as_array(column, value), column.format)
+        times = as_times(column.name, _as_array(column, value), column.format)
+        return date_numbers(times)[0].tolist()
     except InputError:
         format = column.format or ISO
         words = (

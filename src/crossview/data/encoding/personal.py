@@ -24,7 +24,7 @@ from crossview.data.encoding.cross import (
     mix,
     place_names,
 )
-from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
+from crossview.data.encoding.hashing import bytes_of, hash_strings, hash_texts, same_strings
 from crossview.data.encoding.recent_users import RecentUsers
 from crossview.data.encoding.statistics import OwnsArrays
 from crossview.errors import InputError, argument
@@ -117,13 +117,8 @@ class PersonalView(OwnsArrays):
             begin = end
         whole = parts[0]
         if len(parts) > 1:
-            whole = MultiView.from_matrix(
-                *(sp.csr_array(sp.vstack([part.matrix for part in parts])), self.layout),
-                present=self._present(X, users),
-                feature_names=X.feature_names,
-                index=X.index,
-                categories=X.categories,
-            )
+            matrix = sp.csr_array(sp.vstack([part.matrix for part in parts]))
+            whole = self._with_matrix(X, users, matrix)
         whole.restarts = restarts
         return whole
 
@@ -139,8 +134,8 @@ class PersonalView(OwnsArrays):
         stays = ~np.isin(self.named_slots(), slots)
         # of a slot that several users had, the first one has the name, and the last one the slot
         shared = np.flatnonzero(stays & names.collides[:n])
-        prints = [self._print_of(self._users[k]) for k in shared.tolist()]
-        stays[shared] = self._seen.has(np.array(prints, dtype=np.uint64))
+        prints = hash_texts(self._prefix, [self._users[k] for k in shared.tolist()])[1]
+        stays[shared] = self._seen.has(prints)
         kept = np.flatnonzero(stays)
         for array in (names.prints, names.features, names.collides):
             array[: len(kept)] = array[kept]
@@ -150,13 +145,19 @@ class PersonalView(OwnsArrays):
         self._users = [self._users[k] for k in kept.tolist()]
         return slots + self.shared.n_columns
 
-    def _present(self, X: MultiView, users: Coded) -> np.ndarray | None:
-        """Whether each view is there."""
+    def _with_matrix(self, X: MultiView, users: Coded, matrix: sp.csr_array) -> MultiView:
+        """The rows with the matrix of all views, where that of a user may be missing."""
         present = np.ones((len(X), self.layout.n_views), dtype=bool)
         if X.present is not None:
             present[:, :-1] = X.present
         present[:, -1] = users.codes >= 0
-        return None if present.all() else present
+        return MultiView.from_matrix(
+            *(matrix, self.layout),
+            present=None if present.all() else present,
+            feature_names=X.feature_names,
+            index=X.index,
+            categories=X.categories,
+        )
 
     def _cross(self, X: MultiView, users: Coded, *, learn: bool) -> MultiView:
         """Return the rows with their personal view; all users have a place."""
@@ -181,13 +182,7 @@ class PersonalView(OwnsArrays):
             (data[:end], indices[:end], indptr), shape=(n_rows, self.layout.n_columns)
         )
         matrix.has_canonical_format = True
-        return MultiView.from_matrix(
-            *(matrix, self.layout),
-            present=self._present(X, users),
-            feature_names=X.feature_names,
-            index=X.index,
-            categories=X.categories,
-        )
+        return self._with_matrix(X, users, matrix)
 
     def cross_one(self, row: OneRow, user: str | None, *, learn: bool = False) -> OneRow:
         """Return one row with its personal view, as `cross` does."""
@@ -232,10 +227,7 @@ class PersonalView(OwnsArrays):
         """The fingerprint of a user; those of the last ones are kept."""
         found = self._kept.get(user)
         if found is None:
-            text = user.encode()
-            bounds = np.array([0, len(text)], dtype=np.int64)
-            data = np.frombuffer(text, dtype=np.uint8)
-            found = int(hash_strings(self._prefix, data, bounds)[1][0])
+            found = int(hash_texts(self._prefix, [user])[1][0])
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
             self._kept[user] = found
@@ -291,7 +283,7 @@ class PersonalView(OwnsArrays):
             raise InputError(wrong)
         if n and at.max() >= len(users):
             raise InputError(wrong)
-        prints = np.array([self._print_of(user) for user in users], dtype=np.uint64)
+        prints = hash_texts(self._prefix, users)[1]
         features = np.asarray(state["personal.feature"]).astype(np.uint64)
         with np.errstate(over="ignore"):
             pairs = getattr(mix, "py_func", mix)(prints[at], features)  # as NumPy takes arrays

@@ -39,8 +39,8 @@ class Number(NamedTuple):
     is_sparse: bool = False
 
 
-def _numbers_of(column: Column) -> list[Number]:
-    """The numbers that a column becomes."""
+def numbers_of_column(column: Column) -> list[Number]:
+    """Return the numbers that a column becomes."""
     if column.is_number:
         sparse = column.kind == "sparse"
         return [Number(column.name, column.view, column.name, is_sparse=sparse)]
@@ -63,7 +63,7 @@ class Plan:
     def __init__(self, columns: list[Column], n_slots: int, n_bins: int) -> None:
         self.columns = columns
         self.n_bins = n_bins
-        self.numbers = [number for column in columns for number in _numbers_of(column)]
+        self.numbers = [number for column in columns for number in numbers_of_column(column)]
         self.hashed = [
             c for c in columns if c.kind in ("categorical", "text") and c.format != "shape"
         ]
@@ -92,10 +92,6 @@ class Plan:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_recent": None}  # a cache
-
-    def n_numbers_of(self, column: Column) -> int:
-        """Return how many numbers a column becomes."""
-        return len(_numbers_of(column))
 
     def first_slot(self, view: str) -> int:
         """Return the column of the output at which the slots of a view start."""

@@ -71,7 +71,7 @@ class RowEncoder:
         self.slots = SlotTables(n_slots, ngram_range, remember_names, views, normalized=not tf_idf)
         self.tf_idf = tf_idf
         self._hashes = TableHashes()
-        self._n_bins, self._standardize = n_bins, standardize
+        self.standardizes = standardize
         self.told: set[str] = set()  # columns of single rows that are not used, and were told of
         self.n_unknown = 0  # single rows that had any
 
@@ -80,45 +80,36 @@ class RowEncoder:
         batch = self.plan.decode(X)
         tables = self.slots.look_up(self.plan.hashed, batch.coded, learn=True)
         self.moments.standardize(batch.values, learn=True)
-        if self._n_bins:
+        if self.plan.n_bins:
             self.quantiles.fit(batch.values)
         self._texts(batch, tables, learn=True)
-        return self._views(self._values(batch, tables))
+        return self._views(self._values(batch))
 
     def encode(self, X: Any, *, learn: bool = False) -> MultiView:
         """Encode rows; ``learn``: each by the statistics up to and including itself."""
-        return self._views(self._read(X, learn=learn))
+        return self._views(self._values(self.plan.decode(X), learn=learn))
 
     def learn(self, X: Any) -> None:
         """Learn rows, without encoding them."""
-        self._read(X, learn=True)
+        self._values(self.plan.decode(X), learn=True)
 
     def hash_rows(self, X: Any) -> np.ndarray:
         """Return a hash of each row as it is read, whatever was learned."""
         return self._hashes.of(self.plan.decode(X))
 
-    @property
-    def standardizes(self) -> bool:
-        """True if numbers are standardized."""
-        return self._standardize
-
-    def _read(self, X: Any, *, learn: bool) -> _Values:
-        batch = self.plan.decode(X)
+    def _values(self, batch: Batch, *, learn: bool = False) -> _Values:
         tables = self.slots.look_up(self.plan.hashed, batch.coded, learn=learn)
-        return self._values(batch, tables, learn=learn)
-
-    def _values(self, batch: Batch, tables: list[Any], *, learn: bool = False) -> _Values:
         numbers, positions = batch.values, np.empty((len(batch.values), 0))
-        if self._standardize or learn:
+        if self.standardizes or learn:
             standardized = self.moments.standardize(numbers, learn=learn)
-        if self._n_bins:
+        if self.plan.n_bins:
             positions = self.quantiles.positions(numbers, learn=learn)
         categories = [
             (coded.codes, table)
             for column, coded, table in zip(self.plan.hashed, batch.coded, tables, strict=True)
             if column.kind == "categorical"
         ]
-        numbers = standardized if self._standardize else numbers
+        numbers = standardized if self.standardizes else numbers
         return _Values(numbers, positions, categories, self._texts(batch, tables, learn=learn))
 
     def _texts(self, batch: Batch, tables: list[Any], *, learn: bool = False) -> list[_Text]:

@@ -127,7 +127,7 @@ class RowFill:
         """Return the values of the row, scaled view by view."""
         scaler = self._scaler
         assert scaler is not None
-        total, count = scaler.sums(self._layout)
+        total, count = scaler.total_norm_, scaler.count_
         if total is not self._total:
             self._total = total
             self._loops = [

@@ -5,25 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.data.arrow import column_names, to_arrow
 from crossview.data.encoding.columns import (
     Column,
     kind_of,
+    listed,
     match_names,
     matching,
-    one_array,
     refuse_unusable,
 )
-from crossview.data.encoding.dates import check_format, find_formats, is_text, split_format
-from crossview.data.encoding.sparse import find_sparse, sparse_of_views
-from crossview.data.encoding.text import FORMS, find_texts
+from crossview.data.encoding.dates import check_format, split_format
+from crossview.data.encoding.text import FORMS
 from crossview.errors import InputError, argument, closest_names
 from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
@@ -37,53 +37,25 @@ _FORM = re.compile(rf"({'|'.join(FORMS)})\((.+)\)")
 
 
 def plan_columns(
-    X: Any,
-    views: Any,
-    declared: Mapping[str, Sequence[str]],
-    *,
-    ignored: Sequence[str] = (),
-    recognize: Collection[str] = (),
+    schema: pa.Schema, names: list[str], views: Any, declared: Mapping[str, Sequence[str]]
 ) -> list[Column]:
     """Return the columns of each view, and their kinds.
 
+    schema: has those of the ``names`` that are in a view.
     views: as for `ViewEncoder`.
     declared: columns whose kind the user declares, by kind: names or globs; of dates also with a
       format.
-    ignored: names of columns that are in no view.
-    recognize: kinds, "date", "text" or "sparse", for which to look at the values: the rows are all
-      that there are.
     Returns columns: view by view.
     """
-    left_out = set(ignored)
-    names = [name for name in column_names(X) if name not in left_out]
-    used, texts = _used(columns_of_views(views, names))
+    parts = [part for group in columns_of_views(views, names).values() for part in group]
+    used = list(dict.fromkeys(name for name, _ in parts))
     kinds, formats = declared_kinds(declared, used)
-    for name in texts:
+    for name in (name for name, form in parts if form):
         if kinds.setdefault(name, "text") != "text":
             raise InputError(
                 f"is taken apart as text, and named in {argument(kinds[name])}", column=name
             )
-    table = to_arrow(X, used)
-    types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    unknown = [
-        name
-        for name in used
-        if is_text(types[name]) and (name not in kinds or formats.get(name) == "")
-    ]
-    rows = {name: one_array(table.column(name)) for name in unknown}
-    if "date" in recognize and unknown:
-        dates = {name: one.format for name, one in find_formats([rows], unknown).items()}
-        formats |= dates
-        kinds |= dict.fromkeys(dates, "date")
-    if "text" in recognize:
-        unknown = [name for name in unknown if name not in kinds]
-        kinds |= dict.fromkeys(find_texts([rows], unknown), "text")
-    if "sparse" in recognize:
-        numbers = [name for name in used if name not in kinds and kind_of(types[name]) == "numeric"]
-        whole = {name: one_array(table.column(name)) for name in numbers}
-        groups = names_of_views(views, names)
-        found = sparse_of_views(numbers, groups, lambda wide: find_sparse([whole], wide))
-        kinds |= dict.fromkeys(found, "sparse")
+    types = dict(zip(schema.names, schema.types, strict=True))
     texts = [name for name, kind in kinds.items() if kind == "text"]
     of_type = {name: kind_of(types[name]) for name in used if name not in kinds}
     refuse_unusable({name: types[name] for name, kind in of_type.items() if kind is None})
@@ -118,12 +90,6 @@ def check_columns(columns: Sequence[Column], names: Collection[str]) -> None:
         raise InputError(f"the columns of the encoder contradict each other: {min(unknown)!r}")
 
 
-def _used(columns_of: Mapping[str, Sequence[tuple[str, str]]]) -> tuple[list[str], list[str]]:
-    """The columns of all views, and those that a view has a form of, as they have of text."""
-    parts = list(chain.from_iterable(columns_of.values()))
-    return list(dict.fromkeys(name for name, _ in parts)), [name for name, form in parts if form]
-
-
 def declared_kinds(
     declared: Mapping[str, Sequence[str]], names: list[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
@@ -132,7 +98,7 @@ def declared_kinds(
     formats: dict[str, str] = {}
     known = set(names)
     for kind, patterns in declared.items():
-        for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        for pattern in listed(patterns):
             name, format = (pattern, "")
             if kind == "date" and pattern not in known:
                 name, format = split_format(pattern)
@@ -224,11 +190,6 @@ def suggested_views(names: Sequence[str]) -> dict[str, str]:
     prefixes = Counter(name.partition("_")[0] for name in names if "_" in name)
     common = [prefix for prefix, count in prefixes.items() if count > 1 and prefix.isalnum()]
     return {p: f"{p}_*" for p in common} if 2 <= len(common) <= MOST_SUGGESTED else {}
-
-
-def match_ignored(ignored: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the columns of a table that names or globs leave out."""
-    return match_names(ignored, names)
 
 
 def check_per(per: str, ignored: Collection[str], names: Sequence[str]) -> None:

@@ -40,8 +40,8 @@ class ViewScaler(ViewTransformer):
         Names and widths of the views.
     mean_norm_ : ndarray of shape (n_views,)
         Mean norm of each view over the rows so far; 1 for a view that was always empty.
-    count_ : ndarray of shape (n_views,)
-        Number of rows so far in which each view is not empty.
+    total_norm_, count_ : ndarray of shape (n_views,)
+        Sum of the norms of each view, and number of rows so far in which it is not empty.
 
     Notes
     -----
@@ -115,7 +115,7 @@ class ViewScaler(ViewTransformer):
             The rows, each scaled by the mean norms up to and including itself.
         """
         if not hasattr(self, "layout_"):
-            self.use_layout(_checked(X).layout)
+            self._use_layout(_checked(X).layout)
         return self._scale(X, learn=True, copy=copy)
 
     def transform(self, X: MultiView, copy: bool = True) -> MultiView:
@@ -172,43 +172,20 @@ class ViewScaler(ViewTransformer):
                 raise InputError(
                     "the widths of the views are not known yet; call partial_fit first"
                 )
-            self.use_layout(x.layout)
+            self._use_layout(x.layout)
         return self._scale_one(x, learn=True)
 
-    def use_layout(self, layout: ViewLayout) -> None:
-        """Forget all rows, and expect these views.
-
-        Parameters
-        ----------
-        layout : ViewLayout
-            Names and widths of the views.
-        """
+    def _use_layout(self, layout: ViewLayout) -> None:
+        """Forget all rows, and expect these views."""
         self.layout_ = layout
-        self._total, self.count_ = np.zeros(layout.n_views), np.zeros(layout.n_views)
-
-    def sums(self, layout: ViewLayout) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sum of the norms of each view and the rows that have it, which rows change.
-
-        Parameters
-        ----------
-        layout : ViewLayout
-            The views, if there was no row yet.
-
-        Returns
-        -------
-        total, count : ndarray of shape (n_views,)
-            The arrays of the state; they are others after `set_state`.
-        """
-        if not hasattr(self, "layout_"):
-            self.use_layout(layout)
-        return self._total, self.count_
+        self.total_norm_, self.count_ = np.zeros(layout.n_views), np.zeros(layout.n_views)
 
     @property
     def mean_norm_(self) -> np.ndarray:
         """Mean norm of each view so far; 1 for one that was always empty."""
         check_is_fitted(self, "layout_")
         seen = self.count_ > 0
-        return np.where(seen, self._total, 1.0) / np.where(seen, self.count_, 1.0)
+        return np.where(seen, self.total_norm_, 1.0) / np.where(seen, self.count_, 1.0)
 
     def factors(self) -> np.ndarray:
         """Return what each view is multiplied by, to the last bit.
@@ -220,7 +197,7 @@ class ViewScaler(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         seen = self.count_ > 0
-        return np.asarray(np.where(seen, self.count_, 1.0) / np.where(seen, self._total, 1.0))
+        return np.asarray(np.where(seen, self.count_, 1.0) / np.where(seen, self.total_norm_, 1.0))
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: the views.
@@ -242,7 +219,7 @@ class ViewScaler(ViewTransformer):
             As from JSON.
         """
         check_header(header, {"names": [str], "widths": [int]}, "ViewScaler")
-        self.use_layout(ViewLayout(header["names"], header["widths"]))
+        self._use_layout(ViewLayout(header["names"], header["widths"]))
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the learned state as arrays.
@@ -253,7 +230,7 @@ class ViewScaler(ViewTransformer):
             The arrays by name; header and state together restore the scaler.
         """
         check_is_fitted(self, "layout_")
-        return {"total": self._total, "count": self.count_}
+        return {"total": self.total_norm_, "count": self.count_}
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore the state that `get_state` returned.
@@ -265,7 +242,7 @@ class ViewScaler(ViewTransformer):
         """
         per_view = Array("f8", (self.layout_.n_views,), low=0.0)
         check_state(state, {"total": per_view, "count": per_view}, "ViewScaler")
-        self._total, self.count_ = np.array(state["total"]), np.array(state["count"])
+        self.total_norm_, self.count_ = np.array(state["total"]), np.array(state["count"])
 
     def _scale(self, X: MultiView, *, learn: bool, copy: bool = True) -> MultiView:
         if _checked(X).layout != self.layout_:
@@ -275,14 +252,14 @@ class ViewScaler(ViewTransformer):
         rows = make_rows(matrix, X.layout, X.present, checked=False, canonical=True)
         in_place = not copy and sp.issparse(matrix) and matrix.dtype == np.float64
         scaled = matrix.data if in_place else np.empty_like(rows.data)
-        scale_rows(rows, learn, self._total, self.count_, scaled)
+        scale_rows(rows, learn, self.total_norm_, self.count_, scaled)
         return _with_values(X, matrix, scaled)
 
     def _scale_one(self, x: Any, *, learn: bool) -> OneRow:
         row = OneRow.of(x, self.layout_)
         kept = self.__dict__.get("_single")
-        if kept is None or not kept.holds(self._total, row):
-            kept = self.__dict__["_single"] = _SingleRows(self._total, self.count_, row)
+        if kept is None or not kept.holds(self.total_norm_, row):
+            kept = self.__dict__["_single"] = _SingleRows(self.total_norm_, self.count_, row)
         return kept.scale(row, learn=learn)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -291,8 +268,8 @@ class ViewScaler(ViewTransformer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "_total" in state:  # joblib maps arrays into memory, where a loop cannot write
-            self._total, self.count_ = np.array(self._total), np.array(self.count_)
+        if "total_norm_" in state:  # joblib maps arrays into memory, where a loop cannot write
+            self.total_norm_, self.count_ = np.array(self.total_norm_), np.array(self.count_)
 
 
 class _SingleRows:

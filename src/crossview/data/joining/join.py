@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from crossview.data.arrow import integers, one_line, pyarrow
+from crossview.data.arrow import integers, is_number, one_line, pyarrow
+from crossview.data.encoding.dates import is_text
 from crossview.data.readers.duck import connection, identifier, read_batches
+from crossview.data.row_columns import value_type
 from crossview.data.source import Batch, Source, open_table
 from crossview.errors import InputError, argument, closest_names, some_names
 from crossview.views import index_as_columns, row_index
@@ -169,9 +171,8 @@ def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Sour
         for view, stream in streams:
             if name not in stream.column_names:
                 close = closest_names(name, stream.column_names)
-                file = stream.files[0] if stream.files else None
-                where = f" in view {view!r}" if file is None and view is not None else ""
-                raise InputError(f"no column {name!r} to join by{where}{close}", file=file)
+                where = f" in view {view!r}" if stream.file is None and view is not None else ""
+                raise InputError(f"no column {name!r} to join by{where}{close}", file=stream.file)
     return keys
 
 
@@ -253,14 +254,12 @@ def _unify_keys(
 
 def _family(table: JoinedTable, name: str) -> str:
     """Return the family of types of a column of ids, also where it is stored as a dictionary."""
-    types = pyarrow().types
-    kind = table.stream.schema.field(name).type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    kind = value_type(table.stream.schema.field(name).type)
+    if is_text(kind):
         return "text"
-    if types.is_integer(kind):
+    if pyarrow().types.is_integer(kind):
         return "whole numbers"
-    return "numbers" if types.is_floating(kind) or types.is_decimal(kind) else str(kind)
+    return "numbers" if is_number(kind) else str(kind)
 
 
 def _first(table: JoinedTable, name: str) -> str:

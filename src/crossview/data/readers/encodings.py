@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def find_encoding(file: str, given: str | None = None, expected: str | None = No
             raise InputError(f"is not UTF-8: {bad}; give another {argument('encoding')}", file=file)
         if name is not None:
             if name in _ONE_BYTE and not bad and (words := _words_of(file)):
-                _warn(
+                warn_of_guess(
                     f"{file} is UTF-8 ({words}), but is read as {name}, as you say; leave "
                     f"{argument(encoding=given)} out if it looks wrong"
                 )
@@ -197,18 +197,8 @@ def _mark(file: str) -> str | None:
     return next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
 
 
-class _BadByte(NamedTuple):
-    """A byte that is none of UTF-8."""
-
-    byte: int
-    line: int
-
-    def __str__(self) -> str:
-        return f"byte 0x{self.byte:02x} in line {self.line}"
-
-
-def _first_bad_byte(file: str) -> _BadByte | None:
-    """The first byte that is none of UTF-8."""
+def _first_bad_byte(file: str) -> str | None:
+    """The first byte that is none of UTF-8, and its line, in words."""
     rest, line = b"", 1
     for chunk in chain(_chunks(file), [None]):
         text = rest + (chunk or b"")
@@ -217,7 +207,8 @@ def _first_bad_byte(file: str) -> _BadByte | None:
             try:
                 text[:cut].decode()
             except UnicodeDecodeError as error:
-                return _BadByte(text[error.start], line + text.count(b"\n", 0, error.start))
+                at = line + text.count(b"\n", 0, error.start)
+                return f"byte 0x{text[error.start]:02x} in line {at}"
         line += text.count(b"\n", 0, cut)
         rest = text[cut:]
     return None
@@ -294,7 +285,7 @@ def _words_of(file: str) -> str:
     return _show(_Sample.of(file).text.decode(errors="ignore"))
 
 
-def _guess(file: str, bad: _BadByte, expected: str | None) -> str:
+def _guess(file: str, bad: str, expected: str | None) -> str:
     """The encoding of a file that is not UTF-8."""
     sample = _Sample.of(file)
     if sample.some_zero:
@@ -303,7 +294,9 @@ def _guess(file: str, bad: _BadByte, expected: str | None) -> str:
             f"{argument(encoding='utf-16-le')}",
             file=file,
         )
-    if expected is not None and _fits(expected, sample) and not sample.breaks(expected):
+    if expected is not None and not _fits(expected, sample):
+        expected = None
+    if expected is not None and not sample.breaks(expected):
         return expected
     text = sample.text.decode(errors="replace")
     n_bad, n_odd = text.count("\ufffd"), sum(not one.isascii() for one in text)
@@ -314,18 +307,17 @@ def _guess(file: str, bad: _BadByte, expected: str | None) -> str:
             file=file,
         )
     page = _likely_page(file, bad, sample)
-    fits = expected is not None and _fits(expected, sample)
-    if expected is not None and fits and sample.breaks(expected) <= sample.breaks(page):
+    if expected is not None and sample.breaks(expected) <= sample.breaks(page):
         return expected
     words = _show(sample.text.decode(page, errors="replace"))
-    _warn(
+    warn_of_guess(
         f"{file} is not UTF-8: read as {page} ({words}); if that looks wrong, give "
         f"{argument(encoding='NAME')}"
     )
     return page
 
 
-def _likely_page(file: str, bad: _BadByte, sample: _Sample) -> str:
+def _likely_page(file: str, bad: str, sample: _Sample) -> str:
     """The code page that fits best."""
     try:
         import charset_normalizer
@@ -384,5 +376,6 @@ def _show(text: str) -> str:
     return ", ".join(list(dict.fromkeys(words))[:_WORDS])
 
 
-def _warn(words: str) -> None:
+def warn_of_guess(words: str) -> None:
+    """Warn of what was guessed of a file."""
     warnings.warn(words, GuessWarning, stacklevel=2)

@@ -82,17 +82,12 @@ class LibffmSource(TextRowSource):
             slot += n_slots
         return _Fields(fields, adds)
 
-    def _views(self) -> dict[str, list[str]]:
-        views: dict[str, list[str]] = {}
+    def _parts(self) -> dict[str, dict[str, int]]:
+        parts: dict[str, dict[str, int]] = {}
         for one in self._resolved():
-            views.setdefault(one.view, []).append(f"{one.field}:{one.low}:{one.high}")
-        return views
-
-    def _widths(self) -> list[int]:
-        widths: dict[str, int] = {}
-        for one in self._resolved():
-            widths[one.view] = widths.get(one.view, 0) + one.n_slots(self.hash_bits)
-        return list(widths.values())
+            part = f"{one.field}:{one.low}:{one.high}"
+            parts.setdefault(one.view, {})[part] = one.n_slots(self.hash_bits)
+        return parts
 
     def _resolved(self) -> list[FieldRange]:
         """The fields with their ranges; a pass over the files finds those that are not given."""

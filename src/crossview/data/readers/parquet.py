@@ -9,8 +9,6 @@ from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from crossview.data.arrow import (
     check_same_columns,
     check_text,
@@ -113,31 +111,15 @@ class ParquetSource:
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
+        schema = pyarrow().schema([self.schema.field(name) for name in columns])
         for file, blocks in groupby(self.blocks, key=itemgetter(0)):
+            groups = [group for _, group, _ in blocks]
             with one_line(file), self._file(file) as parquet:
-                groups = [group for _, group, _ in blocks]
-                yield from self._batches(columns, batch_rows, file, parquet, groups)
-
-    def batches_of_shuffled_blocks(
-        self, columns: list[str], batch_rows: int, rng: np.random.Generator
-    ) -> Iterator[Batch]:
-        """Yield the rows with these columns, the row groups of all files in random order."""
-        for i in rng.permutation(len(self.blocks)):
-            file, group, _ = self.blocks[i]
-            with one_line(file), self._file(file) as parquet:
-                yield from self._batches(columns, batch_rows, file, parquet, [group])
-
-    def _batches(
-        self, columns: list[str], batch_rows: int, file: str, parquet: Any, groups: list[int]
-    ) -> Iterator[Batch]:
-        """Consecutive row groups of a file."""
-        pa = pyarrow()
-        schema = pa.schema([self.schema.field(name) for name in columns])
-        row = sum(parquet.metadata.row_group(group).num_rows for group in range(groups[0]))
-        for data in parquet.iter_batches(batch_rows, row_groups=groups, columns=columns):
-            data = data.select(columns)
-            check_text(data, file)
-            if data.schema != schema:  # another file has a wider type
-                data = data.cast(schema)
-            yield Batch(data, file, row)
-            row += data.num_rows
+                row = sum(parquet.metadata.row_group(group).num_rows for group in range(groups[0]))
+                for data in parquet.iter_batches(batch_rows, row_groups=groups, columns=columns):
+                    data = data.select(columns)
+                    check_text(data, file)
+                    if data.schema != schema:  # another file has a wider type
+                        data = data.cast(schema)
+                    yield Batch(data, file, row)
+                    row += data.num_rows

@@ -70,18 +70,12 @@ class SvmlightSource(TextRowSource):
             offset += one.high - one.low + 1
         return _Ranges(np.array(sorted(rows), dtype=np.int64))
 
-    def _views(self) -> dict[str, list[str]]:
-        views: dict[str, list[str]] = {}
-        for one in self._resolved():
-            views.setdefault(one.view, []).append(f"{one.low}:{one.high}")
-        return views
-
-    def _widths(self) -> list[int]:
-        widths: dict[str, int] = {}
+    def _parts(self) -> dict[str, dict[str, int]]:
+        parts: dict[str, dict[str, int]] = {}
         for one in self._resolved():
             assert one.high is not None
-            widths[one.view] = widths.get(one.view, 0) + one.high - one.low + 1
-        return list(widths.values())
+            parts.setdefault(one.view, {})[f"{one.low}:{one.high}"] = one.high - one.low + 1
+        return parts
 
     def _resolved(self) -> list[ColumnRange]:
         """The ranges, with all their ends; a pass over the files finds those that are not given."""

@@ -11,12 +11,9 @@ import io
 import json
 import os
 import re
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
 
 from crossview.data.arrow import (
     check_same_columns,
@@ -45,10 +42,11 @@ from crossview.data.readers.encodings import (
     find_encoding,
     line_ends,
     said_delimiter,
+    warn_of_guess,
 )
 from crossview.data.readers.wide import WIDE, fits_types, read_wide
 from crossview.data.source import Batch
-from crossview.errors import GuessWarning, InputError, argument
+from crossview.errors import InputError, argument
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -189,19 +187,7 @@ class _TextSource:
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
-        yield from self._batches(columns, batch_rows, self.files)
-
-    def batches_of_shuffled_blocks(
-        self, columns: list[str], batch_rows: int, rng: np.random.Generator
-    ) -> Iterator[Batch]:
-        """Yield the rows with these columns, the files in random order."""
-        order = rng.permutation(len(self.files))
-        yield from self._batches(columns, batch_rows, [self.files[i] for i in order])
-
-    def _batches(
-        self, columns: list[str], batch_rows: int, files: Sequence[str]
-    ) -> Iterator[Batch]:
-        for file in files:
+        for file in self.files:
             row = 0
             with self._explaining(file):
                 for data in self._read(file, columns, batch_rows):
@@ -238,12 +224,11 @@ class CsvSource(_TextSource):
     def __init__(
         self,
         files: list[str],
-        format: CsvFormat | None = None,
-        dialect: Mapping[str, Any] | None = None,
+        format: CsvFormat,
+        dialect: Mapping[str, Any] | None,
     ) -> None:
-        format, self._expected = format or CsvFormat(), dialect or {}
         format.check()
-        self._format = format
+        self._format, self._expected = format, dialect or {}
         self.header_lines, self._encodings = int(format.header), {}
         try:
             super().__init__(files)
@@ -255,11 +240,9 @@ class CsvSource(_TextSource):
             self._format = format
             super().__init__(files)
             for file in self._mixed:
-                warnings.warn(
+                warn_of_guess(
                     f"{file}: its lines end in several ways ({', '.join(ends[file])}); each is "
-                    "read as the end of a line",
-                    GuessWarning,
-                    stacklevel=2,
+                    "read as the end of a line"
                 )
 
     @property
@@ -289,12 +272,8 @@ class CsvSource(_TextSource):
         likely = said_delimiter(first, self._encodings[first]) or self._expected.get("delimiter")
         names, delimiter, decimal, self._thousands = self._header_of(first, likely)
         if decimal == "," and self._format.decimal is None:
-            warnings.warn(
-                f"{first}: read with a decimal comma; if that looks wrong, give "
-                f"{argument(decimal='.')}",
-                GuessWarning,
-                stacklevel=2,
-            )
+            right = argument(decimal=".")
+            warn_of_guess(f"{first}: read with a decimal comma; if that looks wrong, give {right}")
         self._format = self._format._replace(
             delimiter=delimiter, encoding=encoding, decimal=decimal
         )
@@ -320,11 +299,9 @@ class CsvSource(_TextSource):
         for column, value in self._thousands.items():
             if column < len(found) and found[column][1] == "DOUBLE":
                 few = float(value.replace(",", "."))
-                warnings.warn(
+                warn_of_guess(
                     f"{self.files[0]}: {self._header[column]}: {value} is read as {few:g}; if its "
-                    "mark separates thousands, write the numbers without it",
-                    GuessWarning,
-                    stacklevel=2,
+                    "mark separates thousands, write the numbers without it"
                 )
         return found
 

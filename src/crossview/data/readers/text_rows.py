@@ -64,7 +64,6 @@ class Part(NamedTuple):
 
     rows: TextRows
     n_rows: int
-    n_entries: int
     first_row: int
     extras: dict[str, Any]
 
@@ -149,7 +148,7 @@ def _part(rows: TextRows, at: np.ndarray, where: tuple[str, int], parser: Parser
         if row < n_rows:
             what = f"{parser.twice} (line {int(rows.lines[row]) + 1})"
             raise InputError(what, file=file, row=first_row + row)
-    return Part(rows, n_rows, int(rows.indptr[n_rows]), first_row, parser.extras(n_rows))
+    return Part(rows, n_rows, first_row, parser.extras(n_rows))
 
 
 # more labels than a learner takes; they are numbers to predict
@@ -228,12 +227,8 @@ class TextRowSource:
         """A parser of the views."""
         raise NotImplementedError
 
-    def _views(self) -> dict[str, list[str]]:
-        """Return the parts of each view, which read another file without a first pass."""
-        raise NotImplementedError
-
-    def _widths(self) -> list[int]:
-        """The number of columns of each view."""
+    def _parts(self) -> dict[str, dict[str, int]]:
+        """The parts of each view, as files name them, and how many columns each has."""
         raise NotImplementedError
 
     # --- what is known before the rows are read --------------------------------------------
@@ -243,11 +238,16 @@ class TextRowSource:
         """Arguments that read other files in the same way."""
         return {"format": self.format, "views": self._views(), "hash_bits": self.hash_bits}
 
+    def _views(self) -> dict[str, list[str]]:
+        """The parts of each view, with which another file is read without a first pass."""
+        return {view: list(parts) for view, parts in self._parts().items()}
+
     @property
     def layout(self) -> ViewLayout:
         """Names and widths of the views."""
         if self._layout is None:
-            layout = ViewLayout(list(self._views()), self._widths())
+            parts = self._parts()
+            layout = ViewLayout(list(parts), [sum(own.values()) for own in parts.values()])
             if layout.n_columns > MOST_COLUMNS:
                 raise InputError(
                     f"its views have {layout.n_columns:,} columns, and {MOST_COLUMNS:,} is the "
@@ -300,7 +300,7 @@ class TextRowSource:
 
 
 def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:
-    n = part.n_entries
+    n = int(part.rows.indptr[part.n_rows])
     # indices of the narrower type of the two would be copied
     kind = np.int32 if n <= np.iinfo(np.int32).max else np.int64
     indptr = part.rows.indptr[: part.n_rows + 1].astype(kind)

@@ -122,11 +122,10 @@ class VwSource(TextRowSource):
         view_of = {name: v for v, names in enumerate(self._resolved().values()) for name in names}
         return _Namespaces(view_of, 1 << self.hash_bits, self._tags)
 
-    def _views(self) -> dict[str, list[str]]:
-        return self._resolved()
-
-    def _widths(self) -> list[int]:
-        return [1 << self.hash_bits] * len(self._resolved())
+    def _parts(self) -> dict[str, dict[str, int]]:
+        n = 1 << self.hash_bits  # which the namespaces of a view share
+        views = self._resolved().items()
+        return {view: {name: n * (k == 0) for k, name in enumerate(own)} for view, own in views}
 
     def _resolved(self) -> dict[str, list[str]]:
         """The namespaces of each view; a pass over the files finds them if no views are given."""

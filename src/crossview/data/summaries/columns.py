@@ -23,9 +23,9 @@ _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z]
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
 # one of those above, of which the comma may separate thousands
-_GROUPED = r"^\s*[-+]?[1-9]\d{0,2},\d{3}\s*$"
+GROUPED = r"^\s*[-+]?[1-9]\d{0,2},\d{3}\s*$"
 # numbers with separators of thousands, which are none of those above, or with a sign such as € or %
-_AMOUNT = (
+AMOUNT = (
     r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+|(\.\d{3})+,\d+)"
     r"|\p{Sc}\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[\p{Sc}%])\s*$"
 )
@@ -192,18 +192,10 @@ class ValueSummary:
         def rows_like(pattern: str) -> int:
             return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
-        patterns = (_NUMBER, _DECIMAL_COMMA, _GROUPED, _AMOUNT, _LEADING_ZERO, _MISSING)
+        patterns = (_NUMBER, _DECIMAL_COMMA, GROUPED, AMOUNT, _LEADING_ZERO, _MISSING)
         words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\pL{2,}")))
         found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))
-
-    def first_amount(self) -> str | None:
-        """Return the first value that is a number but for separators of thousands or a sign."""
-        return self._first_like(_AMOUNT)
-
-    def first_grouped(self) -> str | None:
-        """Return the first value with a comma that may separate thousands."""
-        return self._first_like(_GROUPED)
 
     def with_unit(self, target: Target) -> tuple[str, int]:
         """Return a number with the most frequent unit, and how many rows have that unit."""
@@ -216,7 +208,8 @@ class ValueSummary:
         unit = max(rows, key=rows.__getitem__, default=None)
         return ("", 0) if unit is None else (first[unit], rows[unit])
 
-    def _first_like(self, pattern: str) -> str | None:
+    def first_like(self, pattern: str) -> str | None:
+        """Return the first value that looks so, such as `AMOUNT` or `GROUPED`."""
         import pyarrow.compute as pc
 
         found = self.values.filter(pc.match_substring_regex(self.values, pattern))
