@@ -150,8 +150,8 @@ def learners(views=tuple(VIEWS)):
         yield at, entry, quick
 
 
-def cases(n_train=80, n_rows=30):
-    """Each learner: of two and of three classes, or of numbers."""
+def cases(n_train=80, n_rows=30, wanted=lambda learner: True):
+    """Each learner that is wanted: of two and of three classes, or of numbers."""
     train, rows = make_rows(n_train, 0), make_rows(n_rows, 1)
     table = pa.Table.from_pylist(train)
     encoded = {
@@ -161,6 +161,8 @@ def cases(n_train=80, n_rows=30):
         for n_classes in (2, 3) if entry.task == "classification" else (0,):
             own, X = encoded[None if (at + n_classes) % 2 else 4]
             learner = entry.make(random_state=0, **quick)
+            if not wanted(learner):
+                continue
             fitted = learner.fit(X, targets(train, entry.task, n_classes))
             name = f"{entry.name}, {n_classes or 'no'} classes"
             yield Case(name, Pipeline([("encoder", own), ("model", fitted)]), rows)

@@ -137,15 +137,20 @@ class Roamer(Client):
     """Sends requests to any of several servers, and again where one is gone or cannot write."""
 
     def __init__(
-        self, ports: list[int], memory: Memory, rows: Callable[[random.Random], Any], seed: str
+        self,
+        ports: list[int],
+        memory: Memory,
+        rows: Callable[[random.Random], Any],
+        seed: str,
+        pause: float,
     ) -> None:
         super().__init__(0, memory, rows, seed)
-        self._ports = ports
+        self._ports, self._pause = ports, pause
 
     def run(self) -> None:
         """Send, until it is told to end; the cores are for the servers."""
         while not self.ended.is_set():
-            time.sleep(0.005)
+            time.sleep(self._pause)
             with contextlib.suppress(NotTakenError):
                 self._step(None)
 
@@ -257,6 +262,7 @@ def share_and_check(
     rows: Callable[[random.Random], tuple[Any, Any]],
     disturbances: list[Callable[[], None]],
     seed: int,
+    pause: float = 0.005,
 ) -> tuple[int, int]:
     """Disturb servers of one log under load, and check what is left; return labels, predictions.
 
@@ -270,9 +276,11 @@ def share_and_check(
     disturbances : list of callable
         What happens, one after the other.
     seed : int
+    pause : float, default=0.005
+        Seconds between two steps of a client.
     """
     memory, chance = Memory(), random.Random(seed)
-    clients = [Roamer(servers.ports, memory, rows, f"{seed}-{i}") for i in range(CLIENTS)]
+    clients = [Roamer(servers.ports, memory, rows, f"{seed}-{i}", pause) for i in range(CLIENTS)]
     for client in clients:
         client.start()
     try:

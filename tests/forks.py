@@ -5,8 +5,10 @@ with a status, and can be killed.  How a command starts is for tests of real pro
 """
 
 import atexit
+import contextlib
 import functools
 import importlib
+import io
 import json
 import os
 import subprocess
@@ -92,6 +94,10 @@ def _server(loaded: bool, of: int) -> subprocess.Popen:
 def _serve(modules: list[str]) -> None:
     for module in modules:
         importlib.import_module(module)
+    from crossview.cli import main
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        main(["--version"])  # makes the commands, for all forks
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:

@@ -58,10 +58,13 @@ def test_every_learner_gives_its_own_numbers(connection, odd, each):
     frame = pl.from_arrow(odd).lazy()
     connection.register("odd", odd)
     modules = set()
-    for case in cases():
-        if each == "module" and type(case.fitted[-1]).__module__ in modules:
-            continue
-        modules.add(type(case.fitted[-1]).__module__)
+
+    def wanted(learner):
+        is_known = type(learner).__module__ in modules
+        modules.add(type(learner).__module__)
+        return each == "learner" or not is_known
+
+    for case in cases(wanted=wanted):
         there = predict(case.fitted, odd)
         expr = case.fitted.predict_expr(frame.collect_schema().names(), there.column_names)
         # in batches and on threads, as the engine likes

@@ -373,7 +373,14 @@ def test_bins_and_views_as_they_are_from_the_command_line(here, capsys):
 # --- trained for the metric -----------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["svmperf", "svmperf:concatenated", "svmperf:error_rate"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "svmperf",
+        pytest.param("svmperf:concatenated", marks=pytest.mark.exhaustive),
+        "svmperf:error_rate",
+    ],
+)
 def test_an_svm_is_compared_trained_for_the_metric_and_scores(model, here, capsys):
     words = ["--metric", "prbep", "--positive", "benign", "--cv", "2", "--json", "c.json"]
     words += ["--thorough"]

@@ -18,6 +18,11 @@ from crossview.scoring.specification import Scoring
 VIEWS = {"profile": "profile__*", "visit": "visit__*"}
 
 
+@pytest.fixture
+def trees_of_neighbors_are_few():
+    """They are as many as in use."""
+
+
 def make_users(n_users=150, of_user=True, seed=0):
     """Eight rows of each user, shuffled; the label is that of the user, or of the row."""
     rng = np.random.default_rng(seed)

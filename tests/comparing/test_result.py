@@ -23,6 +23,12 @@ LINEAR = "logistic-regression"
 MAJORITY, FOREST = "baseline:majority", "baseline:forest"
 
 
+@pytest.fixture(scope="module")
+def answer():
+    models = ["view:noise", "view:strong", "pa:independent", "fm", "stacking", LINEAR, "ensemble"]
+    return thorough(*make_views(), cv=3, grid=ONE, models=models)
+
+
 def test_rows_are_equal_within_the_rope_and_the_cheapest_is_recommended():
     scores = {"arow": WORSE, "view:a": NEAR, "pam:squared": BEST, "pa:squared": NEAR}
     answer = made_answer(scores)

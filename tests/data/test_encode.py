@@ -173,7 +173,7 @@ def test_the_matrix_is_canonical_csr_with_int32_indices(rows, text, bits):
 
 @given(
     values=st.lists(st.one_of(st.none(), st.text(max_size=5)), min_size=1, max_size=30),
-    bits=st.integers(1, 20),
+    bits=st.integers(1, 12),
 )
 def test_slots_are_those_of_feature_hasher(values, bits):
     table = pa.table({"v__c": pa.array(values, pa.string())})

@@ -275,7 +275,7 @@ def test_the_page_has_the_views_of_the_model_that_was_promoted(files):
 
 @pytest.mark.parametrize("learner", learners_of_catalog(each_module=True))
 def test_answers_before_a_label_are_the_same_in_batches(learner):
-    rows, labels = make_stream(60)
+    rows, labels = make_stream(40)
     rows = [json.loads(json.dumps(row, default=str)) for row in rows]
     y = labels if is_classifier(learner) else [float(len(str(row))) for row in rows]
     found = []
@@ -287,7 +287,7 @@ def test_answers_before_a_label_are_the_same_in_batches(learner):
             {},
         )
         live.model_at = (lambda n: pytest.fail("it was restored")) if together else None
-        examples = [Example(rows[t], y[t], t + 1, max(0, t - t % 3)) for t in range(60)]
+        examples = [Example(rows[t], y[t], t + 1, max(0, t - t % 3)) for t in range(40)]
         answers = live.learn_rows(examples[:20], 0, answered=True)
         answers += live.learn_rows(examples[20:], 20, answered=True)
         assert answers[0] is None

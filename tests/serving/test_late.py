@@ -4,6 +4,7 @@ import json
 import sqlite3
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +12,18 @@ import pytest
 
 import crossview
 from command_line import run
-from crossview import InputError, load, save
+from crossview import InputError, ViewEncoder, load, save
 from crossview.saving.model_files import read_info
+from crossview.serving import beginning
 from crossview.serving.beginning import Beginning
 from crossview.serving.folder import replay
 from live_servers import make_rows, serving
+
+
+@pytest.fixture(autouse=True)
+def few_slots(monkeypatch):
+    """Models that begin with nothing have the slots of `train`, whose snapshots are large."""
+    monkeypatch.setattr(beginning, "ViewEncoder", partial(ViewEncoder, hash_bits=10))
 
 
 def wait_until(fits):

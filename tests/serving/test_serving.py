@@ -441,13 +441,13 @@ def test_batches_of_labels_change_no_bit(tmp_path):
 
 @pytest.mark.parametrize("learner", learners_of_catalog(each_module=True))
 def test_many_rows_are_predicted_as_one_by_one(learner):
-    rows, labels = make_stream(70)
+    rows, labels = make_stream(40)
     rows = [json.loads(json.dumps(row, default=str)) for row in rows]
     y = labels if is_classifier(learner) else [float(len(str(row))) for row in rows]
     live = LiveModel(crossview.make_pipeline(make_encoder(), learner), {})
     live.model_at = LiveModel.load
     assert live.predict(rows) == [Answer(None, None)] * len(rows)
-    for row, label in zip(rows[:40], y, strict=False):
+    for row, label in zip(rows[:25], y, strict=False):
         live.model.learn_one(row, label)
     if is_classifier(learner) and len(live.classes) == 2:
         live.learner.set_threshold(0.3)

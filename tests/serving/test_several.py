@@ -25,6 +25,8 @@ from postgres_server import postgres_binaries, postgres_server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9")
 
+PAUSE = 0.03  # of a client; more requests are more labels to learn, write and replay, and no other
+
 
 @pytest.fixture(scope="module")
 def postgres():
@@ -155,7 +157,7 @@ def test_servers_and_database_that_are_killed_under_load(postgres, address, mode
 
     servers = Servers(start, 2, tmp_path)
     disturbances = [servers.kill_leader, servers.stop_leader, kill_postgres]
-    n_labels, n_predictions = share_and_check(address, servers, draw, disturbances, seed=0)
+    n_labels, n_predictions = share_and_check(address, servers, draw, disturbances, 0, PAUSE)
     assert 0 < n_labels < n_predictions
 
 
@@ -209,7 +211,7 @@ def test_workers_that_are_killed_under_load(model_file, tmp_path):
             pass
     assert [count() for _ in range(8)] == [20.0] * 8
     disturbances = [kill_worker, kill_parent]
-    n_labels, n_predictions = share_and_check(tmp_path / "d", servers, draw, disturbances, seed=0)
+    n_labels, n_predictions = share_and_check(tmp_path / "d", servers, draw, disturbances, 0, PAUSE)
     assert 0 < n_labels < n_predictions
 
 
