@@ -137,6 +137,23 @@ def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     assert answer.unlabeled_benefit is not None
 
 
+@pytest.mark.filterwarnings("ignore:co-agreement needs two views")
+def test_with_one_view_rows_without_label_have_no_effect_and_nothing_is_said_to_learn_them():
+    X, y, known = make_few()
+    few = X.select(["strong"])
+    given = {"grid": ONE | {"kernel": ["linear"], "lam": [0.01]}, "cv": 2}
+    answer = thorough(few, y, models=["pegasos", "keco"], **given)
+    assert answer.unlabeled == (~known).sum()
+    assert answer.unlabeled_pair is None
+    assert any("no row above learns from them" in note for note in comparison_notes(answer))
+    names = [one.name for one in compared_learners(few.layout, len(y), unlabeled=True, metric="f1")]
+    assert "pegasos" in names
+    assert "keco" not in names
+    assert "keco" in [
+        one.name for one in compared_learners(X.layout, len(y), unlabeled=True, metric="f1")
+    ]
+
+
 @pytest.mark.parametrize("kind", ["array", "csv", "progressive"])
 def test_numbers_may_be_missing(kind, tmp_path):
     frame = make_frame(120)

@@ -435,6 +435,7 @@ def _kernels(task: str) -> Iterator[Learner]:
         fixed={},
         compared="unlabeled",
         learns_unlabeled=True,
+        min_views=2,
         measured_against=supervised.name,
     )
     more: dict[str, tuple] = {"disagreement": AGREEMENT} if regression else {}

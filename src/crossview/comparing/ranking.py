@@ -365,7 +365,7 @@ class Ranking(SaysMetric):
         by_model = {row.model: row for row in self.rows}
         for row in self.rows:
             entry = self.entry(row)
-            if entry and entry.learns_unlabeled and entry.measured_against in by_model:
+            if entry and self._learns_unlabeled(entry) and entry.measured_against in by_model:
                 return row, by_model[entry.measured_against]
         return None
 
@@ -373,7 +373,11 @@ class Ranking(SaysMetric):
     def learns_unlabeled(self) -> list[str]:
         """Names of the models that learn from unlabeled rows."""
         entries = [self.entry(row) for row in self.rows]
-        return [entry.name for entry in entries if entry and entry.learns_unlabeled]
+        return [entry.name for entry in entries if entry and self._learns_unlabeled(entry)]
+
+    def _learns_unlabeled(self, entry: Learner) -> bool:
+        """Return whether unlabeled rows have an effect: views agree on them, if there are two."""
+        return entry.learns_unlabeled and entry.min_views <= len(self.views)
 
     def entry(self, row: ComparisonRow) -> Learner | None:
         """Return the entry of a row; None for a baseline that `train` does not know."""
