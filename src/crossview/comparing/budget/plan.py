@@ -24,7 +24,7 @@ LEVELS = (
 )
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
-# a baseline rather learns from fewer rows than it is left out
+# before a baseline is left out, it learns from this share of the rows, again and again
 FEWER = 1 / 2
 # share of the time that one learner may take at most
 MOST_OF_ONE = 0.5
@@ -99,7 +99,7 @@ class Cost:
     n_splits: how many splits of the training rows it is tuned on, if nothing is left out.
     n_inner, n_train: rows that learn in one of them, and in the whole training part.
     n_refined: passes that are made to try further settings, from the best one on.
-    yardstick: of a baseline, which learns from fewer rows rather than to be left out.
+    yardstick: of a baseline, which learns from fewer rows before it is left out.
     kin: costs of learners of the same class and effort: what their tasks took tells what its own
       will.
     took, guessed: seconds that its tasks took so far, and should have taken by the guess; by the
