@@ -244,7 +244,9 @@ def test_tf_idf_is_that_of_scikit_learn():
         counts = CountVectorizer().fit(texts)
         values = table[column].to_pylist()
         known = [row for row, value in enumerate(values) if value is not None]
-        weights = TfidfTransformer().fit_transform(counts.transform([values[i] for i in known]))
+        weights = TfidfTransformer(sublinear_tf=True).fit_transform(
+            counts.transform([values[i] for i in known])
+        )
         slots = [names.index(f"{column}:{word}") for word in counts.get_feature_names_out()]
         expected[np.ix_(known, slots)] += weights.toarray()
     np.testing.assert_allclose(X.matrix.toarray(), expected, rtol=1e-12)

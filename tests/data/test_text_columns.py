@@ -112,6 +112,24 @@ def test_views_of_text(columns, options, views):
 
 
 @pytest.mark.parametrize(
+    ("options", "pairs"),
+    [
+        ({}, True),
+        ({"views": {"w": "t", "c": ["n", "chars(t)"]}}, True),
+        ({"views": {"w": "t"}}, False),
+        ({"ngram_range": (1, 1)}, False),
+        ({"views": {"w": "t"}, "ngram_range": (1, 2)}, True),
+    ],
+)
+def test_pairs_of_words_stand_beside_the_characters_of_a_text(options, pairs):
+    table = pa.table({"t": ["a good film " + text for text in sentences()], "n": np.arange(N)})
+    fitted = ViewEncoder(text=["t"], **options).fit(table)
+    names = fitted.slot_names(fitted.layout_.names[0]).values()
+    assert "t:good" in names
+    assert ("t:good film" in names) == pairs
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"views": {"a": "t", "b": "words(t)"}}, "'t': is in two views as the same"),

@@ -36,7 +36,7 @@ from crossview.saving.pipelines import steps_of
 from crossview.scoring.trained import Trained
 
 # of descriptions; it grows where what is older cannot be read any more
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass

@@ -9,7 +9,7 @@ const BLANKS = new RegExp(`[${SPACE}]+`);
 
 /** Return a model with predict, predictProba, viewScores and explain, each of a row. */
 export function load(description) {
-  if (description.crossview !== 1) throw new Error("this is no model of crossview, or of a later version");
+  if (description.crossview !== 2) throw new Error("this is no model of crossview, or of a later version");
   const model = prepared(description.model), {scorer, classes = null, calibration} = model;
   const encoder = new ({table: Table, numbers: Views}[description.encoder.kind])(description.encoder);
   const [mean, unit] = model.units ?? [0, 1];
@@ -223,7 +223,7 @@ class Table {
     }
     let squares = 0;
     for (const [slot, own] of counts) {
-      if (texts !== undefined) own.value *= Math.log((1 + texts) / (1 + (one.idf.get(slot) ?? one.default_df))) + 1;
+      if (texts !== undefined) own.value = (1 + Math.log(own.value)) * (Math.log((1 + texts) / (1 + (one.idf.get(slot) ?? one.default_df))) + 1);
       squares += own.value ** 2;
     }
     for (const own of counts.values()) own.value /= Math.sqrt(squares);

@@ -24,7 +24,7 @@ class Model:
     """A model: the description that `crossview export` writes as JSON."""
 
     def __init__(self, description):
-        if description.get("crossview") != 1:
+        if description.get("crossview") != 2:
             raise ValueError("this is no model of crossview, or of a later version")
         self._model = model = prepared(description["model"])
         self._encoder = ENCODERS[description["encoder"]["kind"]](description["encoder"])
@@ -260,7 +260,8 @@ class _Table:
             n, idf, default = one["texts"], one["idf"], one["default_df"]
             for slot in counts:
                 df = idf.get(slot, default)
-                counts[slot] *= math.log((1.0 + n) / (1.0 + df)) + 1.0
+                weight = math.log((1.0 + n) / (1.0 + df)) + 1.0
+                counts[slot] = (1.0 + math.log(counts[slot])) * weight
         norm = math.sqrt(sum(value * value for value in counts.values()))
         return {slot: value / norm for slot, value in counts.items()}
 

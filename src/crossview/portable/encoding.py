@@ -76,9 +76,9 @@ class Hashed:
     Terms of "words": n-grams of the lower-case runs of at least two letters, digits or
     underscores, from ``ngrams[0]`` to ``ngrams[1]`` of them.  Of "chars": per lower-case word
     between white space, with ``<`` and ``>`` around it, its sequences of 3, 4 and 5 characters, or
-    the whole of a shorter one.  A term weighs ``count (ln((1 + texts) / (1 + df)) + 1)``, or its
-    count where ``texts`` is None, and then all are divided by their norm; ``df`` of a slot that is
-    not in ``slots`` is ``default_df``.
+    the whole of a shorter one.  A term weighs ``(1 + ln count) (ln((1 + texts) / (1 + df)) + 1)``,
+    or its count where ``texts`` is None, and then all are divided by their norm; ``df`` of a slot
+    that is not in ``slots`` is ``default_df``.
     """
 
     column: int

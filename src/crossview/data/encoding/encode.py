@@ -114,8 +114,10 @@ class ViewEncoder(ViewTransformer):
         Each view has ``2**hash_bits`` slots for categories and words.  A
         higher value has fewer hash collisions and takes more memory; a model file holds the slots
         that occurred.  Typical values: 14 to 22.
-    ngram_range : (int, int), default=(1, 1)
-        Shortest and longest n-gram of words to count, such as (1, 2).
+    ngram_range : (int, int), default=None
+        Shortest and longest n-gram of words to count, such as (1, 2).  None: pairs of words, too,
+        of a text whose characters are in another view, as where a text is the only column; of
+        others words alone.  Longer ones tell more in short texts, and take longer.
     standardize : bool, default=True
         Whether to scale numbers to mean 0 and variance 1, by the rows fitted so far.  A constant
         column becomes 0.
@@ -127,9 +129,9 @@ class ViewEncoder(ViewTransformer):
         At most 4096; typical value: 10.  "auto": 10 on a stream (`partial_fit`) of at most 100
         numbers, and none in `fit`, where `compare` can try both.  None: none.
     tf_idf : bool, default=True
-        Whether words that are in many texts of a column count less: by ln((1 + n) / (1 + df)) + 1
-        for n texts, of which df have the word (smooth idf), before the norm is 1.  False: words
-        are counted.
+        Whether a word that a text has tf times counts 1 + ln(tf), and less if it is in many texts
+        of the column: by ln((1 + n) / (1 + df)) + 1 for n texts, of which df have the word (smooth
+        idf), before the norm is 1.  False: words are counted.
     remember_names : int, default=50_000
         Maximum number of slot names to store per view, for inspection; the first ones are stored.
         Of the view ``personal`` 16 times as many.
@@ -244,7 +246,7 @@ class ViewEncoder(ViewTransformer):
     date: Sequence[str] | None = None
     ignore: Sequence[str] = ()
     hash_bits: int = 18
-    ngram_range: tuple[int, int] = (1, 1)
+    ngram_range: tuple[int, int] | None = None
     standardize: bool = True
     scale_views: bool = True
     bins: int | str | None = "auto"
@@ -261,11 +263,12 @@ class ViewEncoder(ViewTransformer):
             raise InputError(
                 f"{argument(hash_bits=self.hash_bits)}; give a whole number from 1 to 28"
             )
-        ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
+        given = (1, 1) if self.ngram_range is None else self.ngram_range
+        ngrams = tuple(given) if isinstance(given, Sequence) else ()
         if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
             raise InputError(
                 f"{argument(ngram_range=self.ngram_range)}; give shortest and longest, such as "
-                "(1, 2)"
+                "(1, 2), or None"
             )
         if not (self.bins in (None, "auto") or _is_whole(self.bins, 2, MAX_BINS)):
             raise InputError(

@@ -199,9 +199,9 @@ def weigh_rows(
 
     With ``learn`` a text is counted first: n <- n + 1, df_j <- df_j + 1 for its slots j.  Then
 
-        x_j <- x_j (ln((1 + n) / (1 + df_j)) + 1),  x <- x / ||x||,
+        x_j <- (1 + ln x_j) (ln((1 + n) / (1 + df_j)) + 1),  x <- x / ||x||,
 
-    the smooth idf of scikit-learn's TfidfTransformer.
+    the smooth idf and the sublinear tf of scikit-learn's TfidfTransformer.
     """
     x, j, indptr = rows
     n, df = counts
@@ -213,7 +213,7 @@ def weigh_rows(
                 df[j[p]] += 1
         sqnorm = 0.0
         for p in range(lo, hi):
-            weighed[p] = x[p] * (np.log((1.0 + n[0]) / (1.0 + df[j[p]])) + 1.0)
+            weighed[p] = (1.0 + np.log(x[p])) * (np.log((1.0 + n[0]) / (1.0 + df[j[p]])) + 1.0)
             sqnorm += weighed[p] * weighed[p]
         for p in range(lo, hi):
             weighed[p] /= np.sqrt(sqnorm)
