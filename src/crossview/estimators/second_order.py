@@ -51,24 +51,22 @@ class CovarianceClassifier(LinearOnlineClassifier):
     diagonal: str = "precision"
     initial_variance: float = 1.0
 
-    # --- to be implemented by subclasses ---------------------------------------------
-
     def _has_covariance(self) -> bool:
         return True
-
-    def _rule(self) -> Rule:
-        """Return the update rule and its parameters."""
-        raise NotImplementedError
 
     # --- learning --------------------------------------------------------------------
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
+        if not self._has_covariance():
+            return super()._learn(rows, order, y, weight, scores)
         examples = Examples(rows, order, y, weight, scores)
         return self._covariance(self._state).learn(examples, self._rule(), self._coupling())
 
     def _bind_learning(self, row: OneExample) -> Bound | None:
+        if not self._has_covariance():
+            return super()._bind_learning(row)
         examples = Examples(row.row.rows, row.order, row.number, row.weight, row.scores)
         return self._covariance(self._state).bind(examples, self._rule(), self._coupling())
 
