@@ -90,45 +90,34 @@ class KernelLearner(ViewLearner):
     random_state: Any = None
 
     def _check_combination(self) -> None:
-        wrong = self._wrong_approximation() or self._wrong_budget() or self._wrong_random_views()
-        if wrong:
-            raise InputError(wrong)
-
-    def _wrong_approximation(self) -> str | None:
         approximated = {"fourier": ("rbf",), "nystroem": ("rbf", "poly")}
-        if self.approximation is None or self.kernel in approximated[self.approximation]:
-            return None
-        return (
-            f"approximation={self.approximation!r} with kernel={self.kernel!r}; 'fourier' is "
-            "for 'rbf', and 'nystroem' for 'rbf' and 'poly'"
-        )
-
-    def _wrong_budget(self) -> str | None:
-        if self.budget is None:
-            return None
-        if self.approximation or self.kernel in ("linear", "precomputed"):
-            return (
-                "budget= bounds the support vectors, and does not apply to kernel='linear', "
-                "kernel='precomputed' or approximation=; leave it at None"
+        if self.approximation is not None and self.kernel not in approximated[self.approximation]:
+            raise InputError(
+                f"approximation={self.approximation!r} with kernel={self.kernel!r}; 'fourier' is "
+                "for 'rbf', and 'nystroem' for 'rbf' and 'poly'"
             )
-        if self.maintenance == "merging" and self.kernel != "rbf":
-            return "maintenance='merging' is for kernel='rbf'; set 'projection' or 'removal'"
-        return None
-
-    def _wrong_random_views(self) -> str | None:
+        if self.budget is not None:
+            if self.approximation or self.kernel in ("linear", "precomputed"):
+                raise InputError(
+                    "budget= bounds the support vectors, and does not apply to kernel='linear', "
+                    "kernel='precomputed' or approximation=; leave it at None"
+                )
+            if self.maintenance == "merging" and self.kernel != "rbf":
+                raise InputError(
+                    "maintenance='merging' is for kernel='rbf'; set 'projection' or 'removal'"
+                )
         given: Any = self.random_views
         if given is None:
-            return None
+            return
         if self.views is not None:
-            return f"random_views= makes the views; leave {argument('views')} at None"
+            raise InputError(f"random_views= makes the views; leave {argument('views')} at None")
         if len(given) != 2 or not (
             isinstance(given[0], Integral) and int(given[0]) >= 1 and 0.0 < float(given[1]) <= 1.0
         ):
-            return (
+            raise InputError(
                 f"random_views={given!r}; give the number of views and the fraction of the columns "
                 "in each, such as (2, 0.75)"
             )
-        return None
 
     def check_streams(self) -> None:
         """Raise an error for a precomputed kernel, which needs all rows in memory.
@@ -333,26 +322,8 @@ class KernelLearner(ViewLearner):
         nothing = np.zeros(self._n_scores())
         return ViewSum(terms, nothing, nothing, mean=True, skips_empty=False, view_scores="own")
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, if there are more than two), of a regressor its
-            prediction; NaN if the view is missing.  The joint score is their mean.
-        """
-        check_is_fitted(self, "_state")
-        rows = self._read(X, reset=False)
-        scores = self._in_units(self._view_sums(rows) / self._scales()[:, None])
-        if len(rows.present):
-            scores[~rows.present] = np.nan
-        return scores[:, :, 0] if scores.shape[2] == 1 else scores
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._in_units(self._view_sums(rows) / self._scales()[:, None])
 
     # --- attributes ----------------------------------------------------------------------
 

@@ -79,21 +79,3 @@ class KernelModel(StatePart):
     def portable(self, scales: np.ndarray) -> list[ViewTerm]:
         """Return the sums of each view times its scale, for other programs."""
         raise NotImplementedError
-
-    def _class_axes(self) -> dict[str, int]:
-        """Return the arrays with a class axis, and the number of that axis."""
-        raise NotImplementedError
-
-    def insert_class(self, n_classes: int, position: int) -> None:
-        """Add a class without coefficients."""
-        for name, axis in self._class_axes().items():
-            value = np.moveaxis(self.state[name], axis, 0)
-            if n_classes == 1:
-                # the only class so far is the positive one; its sign changes if it becomes first
-                value = -value if position == 1 else value
-            elif n_classes == 2:
-                # half of the score for the second class, half against the first
-                value = np.insert(np.concatenate([-value / 2, value / 2]), position, 0.0, axis=0)
-            else:
-                value = np.insert(value, position, 0.0, axis=0)
-            self.state[name] = np.ascontiguousarray(np.moveaxis(value, 0, axis))

@@ -25,6 +25,7 @@ from crossview.batch import (
 )
 from crossview.errors import InputError
 from crossview.estimators.base import Schema
+from crossview.estimators.base.weights import weights_with_class
 from crossview.estimators.kernel.features import STEPS_AT_ONCE
 from crossview.estimators.kernel.model import KernelModel
 from crossview.kernels.gram import ViewRows
@@ -120,8 +121,11 @@ class SupportVectors(KernelModel):
             else:
                 self._start_view(v)
 
-    def _class_axes(self) -> dict[str, int]:
-        return {f"beta{v}": 0 for v in range(self.views.n_views)}
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class without coefficients."""
+        for v in range(self.views.n_views):
+            beta = weights_with_class(self.state[f"beta{v}"].T, n_classes, position)
+            self.state[f"beta{v}"] = np.ascontiguousarray(beta.T)
 
     def support_vectors(self, v: int) -> ViewRows:
         """Return the support vectors of view ``v``."""
