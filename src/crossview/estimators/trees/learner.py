@@ -397,13 +397,10 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
     ((569, 3), True)
     """
 
+    scores_are_log_odds = True  # by the log loss
+
     class_weight: Any = None
     calibration: str = "none"
-
-    @property
-    def scores_are_log_odds(self) -> bool:
-        """True: the loss is the log loss."""
-        return True
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
