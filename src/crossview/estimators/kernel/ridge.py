@@ -337,9 +337,7 @@ class KernelRidge(ViewLearner):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in how much the prediction changes with a column."""
         check_is_fitted(self, "_state")
-        found = np.zeros(self.n_features_in_)
-        found[self._columns.of_slots()] = self._state["importances"]
-        return found
+        return self._columns.spread(self._state["importances"]).copy()
 
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(None, importance=self.feature_importances_[None])

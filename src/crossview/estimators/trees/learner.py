@@ -316,9 +316,7 @@ class TreesModel(ViewLearner):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in what the splits gained; the sum is 1."""
         check_is_fitted(self, "_state")
-        found = np.zeros(self.n_features_in_)
-        found[self._columns.of_slots()] = self._state["importances"]
-        return found
+        return self._columns.spread(self._state["importances"]).copy()
 
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(None, importance=self.feature_importances_[None])
