@@ -433,7 +433,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        labels = self._labels(y, len(rows.indptr) - 1)
+        labels = self._read_targets(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
         self.classes_ = several_classes(labels[weight > 0.0])
         self._learn(X, rows, labels, weight)
@@ -513,7 +513,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        y = self._numbers(y, len(rows.indptr) - 1)
+        y = self._read_targets(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
         for (
             _,

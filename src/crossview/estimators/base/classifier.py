@@ -354,8 +354,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     # --- classes and weights -----------------------------------------------------
 
-    def _labels(self, y: Any, n_rows: int | None) -> np.ndarray:
-        """Return the labels as an array, one per row, none missing."""
+    def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
         return read_labels(y, n_rows, type(self).__name__)
 
     def _set_classes(self, classes: np.ndarray) -> None:

@@ -191,7 +191,7 @@ class OnlineClassifier(ViewClassifier):
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
             rows = self._read(X, reset=first, as_is=True)
-            y = self._labels(y, len(rows.indptr) - 1)
+            y = self._read_targets(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
             if first and classes is not None:
                 self._set_classes(np.unique(np.asarray(classes)))
@@ -258,7 +258,7 @@ class OnlineClassifier(ViewClassifier):
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
             rows = self._read(X, reset=first, as_is=True)
-            y = self._labels(y, len(rows.indptr) - 1)
+            y = self._read_targets(y, len(rows.indptr) - 1)
             if first:
                 self._set_classes(np.unique(np.asarray(classes)))
             scores, p, nonfinite_row = self._learn_rows(rows, y, sample_weight, return_proba)
@@ -306,7 +306,7 @@ class OnlineClassifier(ViewClassifier):
         self.check_streams()
         first = not hasattr(self, "classes_")
         self._check_classes(first and not new_classes, None if first and new_classes else classes)
-        y = self._labels(y, None)
+        y = self._read_targets(y, None)
         row_weights(sample_weight, len(y))
         if not new_classes:
             known = np.unique(np.asarray(classes)) if first else self.classes_
@@ -341,7 +341,7 @@ class OnlineClassifier(ViewClassifier):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the labels of `fit`; return the encoded targets and the weights."""
-        y = self._labels(y, len(rows.indptr) - 1)
+        y = self._read_targets(y, len(rows.indptr) - 1)
         classes = several_classes(y, self.class_weight)
         if not hasattr(self, "classes_"):
             self._set_classes(classes)

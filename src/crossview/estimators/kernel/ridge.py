@@ -45,7 +45,6 @@ from crossview.estimators.targets import (
     class_codes,
     class_weights,
     limits_of,
-    row_weights,
     several_classes,
 )
 from crossview.estimators.validation import Interval
@@ -418,13 +417,10 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
     _limited: ClassVar[bool] = True
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        y = self._numbers(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(y))
-        used = np.flatnonzero(weight)
+        rows, y, weight = self._rows_to_fit(X, y, sample_weight)
         self._start_state()
-        self._see_targets(y[used])
-        self._learn(rows_at(rows, used), y[used, None], weight[used])
+        self._see_targets(y)
+        self._learn(rows, y[:, None], weight)
 
 
 @document_parameters(
@@ -487,12 +483,8 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
     calibration: str = "sigmoid"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        labels = self._labels(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(labels))
-        used = np.flatnonzero(weight)
-        self._set_classes(several_classes(labels[used], self.class_weight))
-        labels, weight = labels[used], weight[used]
+        rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
+        self._set_classes(several_classes(labels, self.class_weight))
         codes, h = class_codes(labels, self.classes_), weight
         if self.class_weight is not None:
             h = weight * class_weights(self.class_weight, self.classes_, labels)[codes]
@@ -500,7 +492,7 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
                 raise InputError("a class has the class_weight 0; leave its rows out")
         targets = 2.0 * (codes[:, None] == np.arange(len(self.classes_))) - 1.0
         targets = targets[:, 1:] if len(self.classes_) == 2 else targets
-        scores = self._learn(rows_at(rows, used), targets, h)
+        scores = self._learn(rows, targets, h)
         if self.calibration != "none":
             self._calibrate_on(scores, labels, weight)
 

@@ -20,6 +20,7 @@ from crossview.batch import (
     rows_at,
     stack_views,
     take_rows,
+    view_of_flat,
     view_of_matrix,
     views_of,
 )
@@ -130,14 +131,7 @@ class SupportVectors(KernelModel):
     def support_vectors(self, v: int) -> ViewRows:
         """Return the support vectors of view ``v``."""
         s = self.state
-        indptr = s[f"indptr{v}"].astype(np.uint64)
-        return ViewRows(
-            read_only(s[f"data{v}"]),
-            read_only(s[f"indices{v}"]),
-            read_only(indptr[:-1]),
-            read_only(indptr[1:]),
-            read_only(np.zeros(len(indptr) - 1, dtype=np.uint64)),
-        )
+        return view_of_flat(s[f"data{v}"], s[f"indices{v}"], s[f"indptr{v}"])
 
     def store(self, v: int, rows: ViewRows, beta: np.ndarray) -> None:
         """Set the support vectors of view ``v`` and their coefficients β."""

@@ -21,14 +21,13 @@ from crossview.algorithms.performance.inverse import make_metric
 from crossview.algorithms.performance.joint import cutting_planes
 from crossview.algorithms.performance.problem import Problem, make_problem, published_price
 from crossview.algorithms.performance.working_set import WorkingSet
-from crossview.batch import rows_at
 from crossview.errors import InputError, argument
 from crossview.estimators.base import LinearClassifier, Schema, State, StatePart
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
-from crossview.estimators.targets import row_weights, several_classes
+from crossview.estimators.targets import several_classes
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import choose_positive
@@ -355,7 +354,7 @@ class MultiViewSVMPerf(LinearClassifier):
             del self._positive
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> list[int]:
-        rows, labels, weight = self._rows_with_weight(X, y, sample_weight)
+        rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
         shared = getattr(self, "_shared", None)
         if shared is None:
             shared = self._training_rows(rows, labels, weight)
@@ -392,18 +391,6 @@ class MultiViewSVMPerf(LinearClassifier):
         if len(self._positive) == 1:  # the rows of a fold might choose the other class
             params["pos_label"] = self.classes_.tolist()[self._positive[0]]
         return params
-
-    def _rows_with_weight(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Rows, np.ndarray, np.ndarray]:
-        """Return the rows, labels and weights without the rows of weight 0."""
-        rows = self._read(X, reset=True)
-        y = self._labels(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(y))
-        if (weight == 0.0).any():
-            here = np.flatnonzero(weight)
-            return rows_at(rows, here), y[here], weight[here]
-        return rows, y, weight
 
     def _solve(self, blocks: ViewBlocks, problem: Problem, cuts: WorkingSet) -> Solution:
         """Return the solution, beginning with the cuts at hand."""

@@ -32,7 +32,6 @@ from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TAR
 from crossview.estimators.targets import (
     class_codes,
     class_weights,
-    row_weights,
     several_classes,
 )
 from crossview.estimators.trees.boosting import fit_bags, gains_of, trees_of, trees_schema
@@ -224,11 +223,9 @@ class TreesModel(ViewLearner):
 
     # --- learning ----------------------------------------------------------------
 
-    def _learn(self, X: Any, rows: Rows, targets: Targets, used: np.ndarray) -> None:
-        """Fit the trees to rows at the positions ``used``, whose targets these are."""
+    def _learn(self, X: Any, rows: Rows, targets: Targets) -> None:
+        """Fit the trees to some rows of X."""
         random_state = check_random_state(self.random_state)
-        if len(used) < len(rows.indptr) - 1:
-            rows = rows_at(rows, used)
         categories = X.categories if isinstance(X, MultiView) else ()
         wanted = Wanted(self.max_columns, self.n_components, self.max_categories)
         learned = LearnedFeatures(rows, categories, targets, wanted, random_state)
@@ -401,16 +398,13 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
     calibration: str = "none"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        labels = self._labels(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(labels))
-        used = np.flatnonzero(weight)
-        self.classes_ = classes = several_classes(labels[used], self.class_weight)
-        codes, weight = class_codes(labels[used], classes), weight[used]
+        rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
+        self.classes_ = classes = several_classes(labels, self.class_weight)
+        codes = class_codes(labels, classes)
         if self.class_weight is not None:
-            weight = weight * class_weights(self.class_weight, classes, labels[used])[codes]
+            weight = weight * class_weights(self.class_weight, classes, labels)[codes]
         with threadpool_limits(int(self.n_jobs)):
-            self._learn(X, rows, Targets(codes, len(classes), weight), used)
+            self._learn(X, rows, Targets(codes, len(classes), weight))
             self._calibrate_by_folds(X, y, sample_weight)
 
 
@@ -453,10 +447,7 @@ class MultiViewTreesRegressor(TreesModel, ViewRegressor):
     """
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        y = self._numbers(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(y))
-        used = np.flatnonzero(weight)
+        rows, y, weight = self._rows_to_fit(X, y, sample_weight)
         with threadpool_limits(int(self.n_jobs)):
-            self._learn(X, rows, Targets(y[used], 0, weight[used]), used)
-        self._see_targets(y[used])
+            self._learn(X, rows, Targets(y, 0, weight))
+        self._see_targets(y)
