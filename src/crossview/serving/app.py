@@ -582,11 +582,7 @@ class Serving:
             if reason is not None and not isinstance(answer, RefusedError):
                 answer["explanation"] = reason
         _add_unknown(answers, unknown)
-        if asked.rows is msgspec.UNSET:
-            if isinstance(answers[0], RefusedError):
-                raise answers[0]
-            return as_json(answers[0])
-        return _many("predictions", answers)
+        return _answer_of(answers, "predictions", many=asked.rows is not msgspec.UNSET)
 
     def _explained(self, one: Prediction | RefusedError) -> Explanation | None:
         """Return why a row was predicted so, by the model that has done so."""
@@ -721,7 +717,7 @@ class Serving:
         good = [i for i, text in enumerate(answers) if isinstance(text, str)]
         labels = [(many[i].id, answers[i]) for i in good]
         await self._write_labels(Entry(labels=labels), good, answers)
-        return _one_or_many(asked, "labels", answers)
+        return _answer_of(answers, "labels", many=isinstance(asked, list))
 
     async def learn(self, request: Request) -> Response:
         """``POST /learn``."""
@@ -746,7 +742,7 @@ class Serving:
         entry = Entry(list(records.values()), labels)
         await self._write_labels(entry, [i for i, _ in pairs], answers)
         _add_unknown(answers, {good[i]: names for i, names in unknown.items()})
-        return _one_or_many(asked, "labels", answers)
+        return _answer_of(answers, "labels", many=isinstance(asked, list))
 
     def _tried_label(self, label: Any, id_: str | None) -> RefusedError | str:
         """Return a label as the log has it, or why it cannot be taken."""
@@ -1129,19 +1125,16 @@ def _add_unknown(answers: list[Any], unknown: Mapping[int, list[str]]) -> None:
             answers[i]["unknown"] = names
 
 
-def _one_or_many(asked: Any, name: str, answers: list[Any]) -> Response:
-    if isinstance(asked, list):
-        return _many(name, answers)
-    if isinstance(answers[0], RefusedError):
-        raise answers[0]
-    return as_json(answers[0])
+def _answer_of(answers: Sequence[Any], name: str, *, many: bool) -> Response:
+    """Return the answer to a request of one part, or to all parts of one.
 
-
-def _many(name: str, answers: Sequence[Any]) -> Response:
-    """Return the answers to the parts of a request: 200 if all are good, 207 if some are.
-
-    Where none is, the status is that of the first.
+    Of ``many`` the status is 200 if all are good, and 207 if some are; where none is, that of the
+    first.
     """
+    if not many:
+        if isinstance(answers[0], RefusedError):
+            raise answers[0]
+        return as_json(answers[0])
     refused = [one for one in answers if isinstance(one, RefusedError)]
     bodies = [
         {**one.body(), "status": one.status} if isinstance(one, RefusedError) else one
