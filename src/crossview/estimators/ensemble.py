@@ -94,11 +94,7 @@ class _Weights(StatePart):
         super().__init__(state)
         self.n_members, self.limited = n_members, limited
 
-    def start(self) -> None:
-        """Add nothing: `fit` has them."""
-
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
         limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
         weights = Array("f8", (self.n_members,), 0.0)
         return {"weights": weights, "center": Array("f8", (1,)), **limits}
@@ -515,11 +511,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
         rows = self._read(X, reset=True)
         y = self._read_targets(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
-        for (
-            _,
-            learner,
-            _,
-        ) in self._given_members():  # here the row is that of X, in a fold it is not
+        for _, learner, _ in self._given_members():  # the row is that of X, in a fold it is not
             known = np.where(weight > 0.0, y, np.nan)
             scaled_targets(known, getattr(learner, "target_scale", "linear"))
         self._learn(X, rows, y, weight)

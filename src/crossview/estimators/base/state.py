@@ -95,8 +95,7 @@ class StatePart:
         self.state = state
 
     def start(self) -> None:
-        """Add the arrays as they are before the first row."""
-        raise NotImplementedError
+        """Add the arrays as they are before the first row; nothing where `fit` makes them all."""
 
     def schema(self) -> Schema:
         """Return what the arrays in ``state`` must look like."""

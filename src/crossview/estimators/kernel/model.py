@@ -8,7 +8,6 @@ import numpy as np
 
 from crossview.estimators.base import Schema, State, StatePart
 from crossview.estimators.kernel.values import KernelFunction, ViewKernels, later_gammas
-from crossview.portable.scoring import ViewTerm
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
@@ -75,7 +74,3 @@ class KernelModel(StatePart):
             if self.options.has_gamma:
                 later = later_gammas(self.options.gamma, self.views.names, self.views.widths)
             self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
-
-    def portable(self, scales: np.ndarray) -> list[ViewTerm]:
-        """Return the sums of each view times its scale, for other programs."""
-        raise NotImplementedError

@@ -83,11 +83,7 @@ class _Landmarks(StatePart):
         super().__init__(state)
         self.layout, self.n_scores, self.limited = layout, n_scores, limited
 
-    def start(self) -> None:
-        """Add nothing: `fit` has the landmarks."""
-
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
         last = max(self.layout.n_columns - 1, 0)
         limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
         return limits | {

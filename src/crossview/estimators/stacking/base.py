@@ -441,7 +441,9 @@ class Stacking(NestedLearners):
     def _start_state(self) -> None:
         random_state = check_random_state(self.random_state)
         given = self._default_experts() if self.experts is None else named_entries(self.experts)
-        self._experts = Experts.make(given, self, random_state)
+        self._experts = Experts(self)
+        for entry in given:
+            self._experts.add(*entry, self, random_state)
         super()._start_state()
 
     def _parts(self, state: State) -> list[StatePart]:

@@ -80,7 +80,6 @@ class _SolutionState(StatePart):
         self.layout, self.n_scores = layout, n_scores
 
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
         K = self.n_scores
         return {
             "W": Array("f8", (self.layout.n_columns, K)),

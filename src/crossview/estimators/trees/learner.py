@@ -173,7 +173,6 @@ class _TreesState(StatePart):
         return Trees(*(read_only(self.state[name]) for name in Trees._fields))
 
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
         n_features = self.features().ends[-1]
         return {
             **Features.schema(self.state, self.layout.ptr, self.n_scores),
