@@ -19,7 +19,6 @@ from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, LinearOnlineClassifier, State, StatePart
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import (
-    CovarianceOptions,
     WeightCovariance,
     check_memory,
 )
@@ -45,6 +44,8 @@ FORMS = {
 @with_parameters
 class CovarianceClassifier(LinearOnlineClassifier):
     """Base class of the learners that keep a covariance of their weights, one or one per view."""
+
+    forgetting = 1.0  # some make it a parameter
 
     covariance: str = "auto"
     rank: int = 256
@@ -83,14 +84,11 @@ class CovarianceClassifier(LinearOnlineClassifier):
 
     def _covariance(self, state: State) -> WeightCovariance:
         """Return the covariance of the weights."""
-        names = [name for name in CovarianceOptions._fields if hasattr(self, name)]
-        options = CovarianceOptions(**{name: getattr(self, name) for name in names})
-        weights, grows = self._weights(state), self._columns.named is not None
-        return WeightCovariance(state, self._slots, self._per_view(), options, weights, grows)
+        return WeightCovariance(state, self)
 
     def _check_combination(self) -> None:
         super()._check_combination()
-        if getattr(self, "forgetting", 1.0) < 1.0 and self.covariance == "low-rank":
+        if self.forgetting < 1.0 and self.covariance == "low-rank":
             raise InputError(
                 f"forgetting={self.forgetting:g} with covariance='low-rank', which keeps rows that "
                 "do not fade; set covariance='full' or 'diagonal'"

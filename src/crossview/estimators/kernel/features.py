@@ -116,13 +116,13 @@ class FeatureWeights(KernelModel):
     def start(self) -> None:
         """Add weights of 0; an approximation has features once it has seen rows."""
         super().start()
-        n_features = 0 if self.options.approximation else self.views.n_columns
+        n_features = 0 if self.learner.approximation else self.views.n_columns
         self.state["W"] = np.zeros((n_features, self.n_scores))
         self.state["bias"] = np.zeros((self.views.n_views, self.n_scores))
 
     def schema(self) -> Schema:
         """Return what the weights and the feature map look like."""
-        method, n_features = self.options.approximation, self.views.n_columns
+        method, n_features = self.learner.approximation, self.views.n_columns
         schema = super().schema()
         if method is not None:
             n_features = sum(self.state[f"shift{v}"].shape[0] for v in range(self.views.n_views))
@@ -171,7 +171,7 @@ class FeatureWeights(KernelModel):
         self, rows: Rows, n_components: int, random_state: Callable[[], np.random.RandomState]
     ) -> None:
         """Fit the approximation to the first rows."""
-        if self.options.approximation is None:
+        if self.learner.approximation is None:
             return
         maps = self._approximation().fit(rows, n_components, random_state())
         n_features = sum(len(maps[f"shift{v}"]) for v in range(self.views.n_views))
@@ -233,7 +233,7 @@ class FeatureWeights(KernelModel):
         """Return the sums of each view times its scale, for other programs."""
         ptr, nothing = self.views.ptr, np.zeros(self.n_scores)
         W, bias = self.state["W"], scales[:, None] * self.constant * self.state["bias"]
-        if self.options.approximation is None:
+        if self.learner.approximation is None:
             W = np.repeat(scales, self.views.widths)[:, None] * W
             return [
                 ViewTerm(table, bias[v], nothing) for v, table in enumerate(split_by_view(W, ptr))
@@ -247,12 +247,12 @@ class FeatureWeights(KernelModel):
             weights = scales[v] * W[at : at + len(shift)]
             at += len(shift)
             term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), bias[v], nothing)
-            if self.options.approximation == "fourier":
+            if self.learner.approximation == "fourier":
                 phi = np.sqrt(2.0 / len(shift)) * weights
                 term.cosines = Cosines([0], [Table.of(maps)], shift, phi)
             else:  # the values with the landmarks, times the normalization
                 columns, values = sparse_lists(maps)
-                function, gamma = self.options.function, float(self.state["gamma"][v])
+                function, gamma = self.function, float(self.state["gamma"][v])
                 term.supports = Supports(
                     *(str(function.kernel), gamma, float(function.coef0), float(function.degree)),
                     *(0.0, columns, values, shift.T @ weights),
@@ -261,14 +261,14 @@ class FeatureWeights(KernelModel):
         return terms
 
     def _features(self, rows: Rows) -> Rows:
-        if self.options.approximation is None:
+        if self.learner.approximation is None:
             return rows
         return self._approximation().transform(rows, self.state, self.views.names)
 
     def _approximation(self) -> ViewApproximation:
-        assert self.options.approximation is not None
-        method, gammas = self.options.approximation, self.state["gamma"]
-        return ViewApproximation(method, self.options.function, gammas)
+        assert self.learner.approximation is not None
+        method, gammas = self.learner.approximation, self.state["gamma"]
+        return ViewApproximation(method, self.function, gammas)
 
 
 def sparse_lists(matrix: np.ndarray) -> tuple[list[list[int]], list[list[float]]]:

@@ -22,7 +22,6 @@ from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, 
 from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.features import FeatureWeights
-from crossview.estimators.kernel.model import ModelOptions
 from crossview.estimators.kernel.random_views import RandomColumns
 from crossview.estimators.kernel.supports import MAINTENANCE, SupportVectors
 from crossview.estimators.kernel.training import DrawOptions, TrainingSet, learn_drawn
@@ -170,18 +169,10 @@ class KernelLearner(ViewLearner):
         """True for a model with explicit weights, and no support vectors."""
         return self.kernel == "linear" or self.approximation is not None
 
-    def _options(self) -> ModelOptions:
-        """Return the parameters that determine the model."""
-        function = KernelFunction(self.kernel, self.degree, self.coef0, float(self.fit_intercept))
-        return ModelOptions(
-            *(function, self.gamma, self.approximation),
-            *(self.budget, self.maintenance, self.cache_size),
-        )
-
     def _model(self, state: State) -> FeatureWeights | SupportVectors:
         """Return the model that learns, on these arrays."""
         kind = FeatureWeights if self._explicit else SupportVectors
-        return kind(state, self._slots, self._n_scores(), self._options())
+        return kind(state, self._slots, self._n_scores(), self)
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._model(state), *super()._parts(state)]
@@ -399,14 +390,15 @@ def draw_options(learner: KernelLearner) -> DrawOptions:
 
 def training_kernels(learner: KernelLearner, gamma: Any, rows: Rows) -> ViewKernels:
     """Return the kernels of ``learner`` for ``rows`` with this γ."""
-    function, dense = learner._options().function, bool(learner._state["dense"][0])
+    function, dense = KernelFunction.of(learner), bool(learner._state["dense"][0])
     return ViewKernels(function, _gammas(learner, gamma, rows), learner._slots.ptr, dense)
 
 
 def _gammas(learner: KernelLearner, gamma: Any, rows: Rows) -> np.ndarray:
     """Return γ of each view; 1 for a kernel that has none."""
     names = learner.layout_.names
-    return view_gammas(gamma, rows, names) if learner._options().has_gamma else np.ones(len(names))
+    has_gamma = KernelFunction.of(learner).has_gamma
+    return view_gammas(gamma, rows, names) if has_gamma else np.ones(len(names))
 
 
 def _view_lams(lam: Any, names: Sequence[str]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,41 +12,24 @@ from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
 
-class ModelOptions(NamedTuple):
-    """The parameters of a learner that determine its model."""
-
-    function: KernelFunction
-    gamma: Any = "median"
-    approximation: str | None = None
-    budget: int | None = None
-    maintenance: str = "removal"
-    cache_size: float = 200.0  # MB of kernel values
-
-    @property
-    def has_gamma(self) -> bool:
-        """True for a kernel that depends on γ."""
-        kernel = self.function.kernel
-        return not callable(kernel) and kernel not in ("linear", "precomputed")
-
-
 class KernelModel(StatePart):
     """Base class of the models: the number of steps, and γ.
 
     n_scores: number of scores per row.
+    learner: has the parameters.
     """
 
-    def __init__(
-        self, state: State, views: ViewLayout, n_scores: int, options: ModelOptions
-    ) -> None:
+    def __init__(self, state: State, views: ViewLayout, n_scores: int, learner: Any) -> None:
         super().__init__(state)
-        self.views, self.n_scores, self.options = views, n_scores, options
-        self.constant = options.function.constant
+        self.views, self.n_scores, self.learner = views, n_scores, learner
+        self.function = KernelFunction.of(learner)
+        self.constant = self.function.constant
 
     @property
     def kernels(self) -> ViewKernels:
         """The kernel of each view."""
         gammas, dense = self.state["gamma"], bool(self.state["dense"][0])
-        return ViewKernels(self.options.function, gammas, self.views.ptr, dense)
+        return ViewKernels(self.function, gammas, self.views.ptr, dense)
 
     def start(self) -> None:
         """Add the counts before the first step."""
@@ -71,6 +54,6 @@ class KernelModel(StatePart):
         gamma = self.state["gamma"]
         if gamma.size:
             later = np.ones(self.views.n_views)
-            if self.options.has_gamma:
-                later = later_gammas(self.options.gamma, self.views.names, self.views.widths)
+            if self.function.has_gamma:
+                later = later_gammas(self.learner.gamma, self.views.names, self.views.widths)
             self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])

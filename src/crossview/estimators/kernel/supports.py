@@ -52,12 +52,12 @@ class SupportVectors(KernelModel):
     @property
     def budget(self) -> int:
         """Maximum number of support vectors per view; 0: none."""
-        return int(self.options.budget or 0)
+        return int(self.learner.budget or 0)
 
     @property
     def maintenance(self) -> int:
         """The rule by which the budget is kept."""
-        return MAINTENANCE[self.options.maintenance]
+        return MAINTENANCE[self.learner.maintenance]
 
     @property
     def rows_at_once(self) -> int:
@@ -69,7 +69,7 @@ class SupportVectors(KernelModel):
     @property
     def precomputed(self) -> bool:
         """True where the rows are kernel values."""
-        kernel = self.options.function.kernel
+        kernel = self.function.kernel
         return isinstance(kernel, str) and kernel == "precomputed"
 
     # --- state -----------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class SupportVectors(KernelModel):
 
     def portable(self, scales: np.ndarray) -> list[ViewTerm]:
         """Return the sums of each view times its scale, for other programs."""
-        function = self.options.function
+        function = self.function
         if not isinstance(function.kernel, str) or self.precomputed:
             raise InputError(
                 f"kernel={function.kernel!r} has no portable form; train with kernel='rbf', 'poly' "
@@ -244,7 +244,7 @@ class SupportVectors(KernelModel):
 
     def _n_cached(self, n: int) -> int:
         """Return the number of rows whose kernel values with n rows the cache holds."""
-        return int(self.options.cache_size * 2**20 / (8.0 * self.views.n_views * max(n, 1)))
+        return int(self.learner.cache_size * 2**20 / (8.0 * self.views.n_views * max(n, 1)))
 
     def _gram_of_draws(
         self, rows: Rows, drawn: np.ndarray, draws: np.ndarray
