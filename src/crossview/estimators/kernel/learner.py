@@ -24,7 +24,7 @@ from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.features import FeatureWeights
 from crossview.estimators.kernel.random_views import RandomColumns
 from crossview.estimators.kernel.supports import MAINTENANCE, SupportVectors
-from crossview.estimators.kernel.training import DrawOptions, TrainingSet, learn_drawn
+from crossview.estimators.kernel.training import TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import (
     KERNELS,
     KernelFunction,
@@ -239,7 +239,7 @@ class KernelLearner(ViewLearner):
         model = self._model(self._state)
         model.hold(data.rows, used)
         with progress_bar(type(self).__name__, None, self.verbose) as advance:
-            done = learn_drawn(model, data, draw_options(self), random_state, advance)
+            done = learn_drawn(model, data, self, random_state, advance)
         self._state["t"][0] = done.steps
 
     def _learn(
@@ -378,14 +378,6 @@ class KernelLearner(ViewLearner):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-def draw_options(learner: KernelLearner) -> DrawOptions:
-    """Return the parameters with which ``learner.fit`` learns drawn rows."""
-    given = learner.n_iterations
-    steps = None if given == "auto" else int(given)
-    settings = learner._settings(drawn=True)
-    return DrawOptions(learner.schedule, steps, bool(learner.average), settings)
 
 
 def training_kernels(learner: KernelLearner, gamma: Any, rows: Rows) -> ViewKernels:

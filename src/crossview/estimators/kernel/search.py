@@ -20,7 +20,7 @@ from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier
-from crossview.estimators.kernel.learner import KernelLearner, draw_options, training_kernels
+from crossview.estimators.kernel.learner import KernelLearner, training_kernels
 from crossview.estimators.kernel.supports import SupportVectors
 from crossview.estimators.kernel.training import TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import KERNELS
@@ -279,7 +279,7 @@ def _scores(
     model = SupportVectors(state, learner.layout_, data.labels.shape[1], learner)
     model.hold(data.rows, np.arange(len(data.weight)), gram)
     random_state = np.random.RandomState(seed % 2**32)
-    done = learn_drawn(model, data, draw_options(learner), random_state, lambda n: None)
+    done = learn_drawn(model, data, learner, random_state, lambda n: None)
     return done.score(scored)
 
 
