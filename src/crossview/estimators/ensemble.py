@@ -155,7 +155,8 @@ class Ensemble(NestedLearners):
 
     def _check_nested(self, name: str, learner: Any) -> None:
         super()._check_nested(name, learner)
-        if not gives_predictions(learner):
+        is_class = isinstance(learner, ViewClassifier)
+        if is_class and learner.calibration == "none" and not learner.scores_are_log_odds:
             raise InputError(f"{name} has no probabilities; leave its calibration='none' out")
 
     def _check_combination(self) -> None:
@@ -355,13 +356,6 @@ class Ensemble(NestedLearners):
         check_is_fitted(self, "_state")
         names = [one.name for one in self._members]
         return dict(zip(names, self._state["weights"].tolist(), strict=True))
-
-
-def gives_predictions(learner: Any) -> bool:
-    """Return whether a learner predicts numbers, or probabilities."""
-    if not isinstance(learner, ViewClassifier):
-        return True
-    return learner.calibration != "none" or learner.scores_are_log_odds
 
 
 def _log_probabilities(z: np.ndarray) -> np.ndarray:

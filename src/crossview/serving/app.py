@@ -545,7 +545,7 @@ class Serving:
         """Refuse a request that cannot be logged, also in a moment."""
         until = time.monotonic() + SECONDS_FOR_ROOM
         while self.writer.failure is None and self.writer.is_full(n):
-            if time.monotonic() > until or self.writer.is_too_many(n):
+            if time.monotonic() > until or n > self.settings.most_waiting:
                 break
             await asyncio.sleep(0.002)
         failure = self.writer.failure or self.away
@@ -909,7 +909,10 @@ class Serving:
         """``POST /challenger?name=NAME``: a model file, which joins."""
         name = request.query_params.get("name", "")
         (frozen,) = _switches(request, "frozen", others=("name",))
-        self._check_name(name)
+        try:
+            check_name(name)
+        except InputError as error:
+            raise RefusedError(422, error.message) from None
         with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
             file = Path(folder) / "model.safetensors"
             await read_file(request, file)
@@ -938,13 +941,6 @@ class Serving:
                     "refused; crossview serve --new-classes lets new ones come",
                 )
         return await self._change(PROMOTE, asked.name)
-
-    @staticmethod
-    def _check_name(name: str) -> None:
-        try:
-            check_name(name)
-        except InputError as error:
-            raise RefusedError(422, error.message) from None
 
     async def _change(
         self, kind: str, name: str, sha256: str = "", *, frozen: bool = False

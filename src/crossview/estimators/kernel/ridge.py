@@ -165,7 +165,8 @@ class KernelRidge(ViewLearner):
 
         def features() -> Iterator[tuple[np.ndarray, np.ndarray]]:
             for at in self._blocks(n):
-                yield at, self._kernel(rows_at(rows, at)) @ to_features
+                near = self._near(rows_at(rows, at))
+                yield at, _gaussian(near, state["landmarks"]) @ to_features
 
         r = to_features.shape[1]
         squares, targets = np.zeros((r, r)), np.zeros((r, y.shape[1]))
@@ -264,10 +265,6 @@ class KernelRidge(ViewLearner):
     def _near(self, rows: Rows) -> np.ndarray:
         """Return the coordinates for learning: larger ones would round differences of others."""
         return np.clip(self._coordinates(rows), -FARTHEST, FARTHEST)
-
-    def _kernel(self, rows: Rows) -> np.ndarray:
-        """Return the kernel of rows and landmarks."""
-        return _gaussian(self._near(rows), self._state["landmarks"])
 
     def _blocks(self, n: int) -> list[np.ndarray]:
         """Return the positions of rows whose dense matrices fit into memory."""
