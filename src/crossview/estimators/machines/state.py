@@ -5,6 +5,7 @@ The arrays are the fields of `Machine`, ``seed``, and ``ptr``, the first column 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -45,41 +46,6 @@ class Interaction(NamedTuple):
 SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 
 
-class Design(NamedTuple):
-    """The parameters of a learner that determine the shape and type of its state."""
-
-    model: int  # MULTI_VIEW, ..., ALL_ORDERS
-    groups: list[list[int]]  # the views of each group
-    n_factors: int
-    adagrad: bool
-    init_scale: float
-    published_init: bool = False
-    order: int = 2
-
-    @property
-    def n_columns_of_class(self) -> int:
-        """Number of weights per column and class."""
-        if self.model == TENSOR:
-            return 1
-        if self.model != MULTI_VIEW:
-            return self.n_factors + 1
-        return self.n_factors if max(map(len, self.groups)) > 1 else 1
-
-    @property
-    def layers(self) -> int:
-        """Number of values per parameter: 2 for AdaGrad, with its sum of squared gradients."""
-        return 2 if self.adagrad else 1
-
-    @property
-    def dtype(self) -> type:
-        """Single precision for AdaGrad, else double.
-
-        With single precision 8 factors and their sums fill one cache line; it is precise enough
-        for the sums of squares.
-        """
-        return np.float32 if self.adagrad else np.float64
-
-
 def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str]) -> list[list[int]]:
     """Return the views of each group by position; one group of all views for None."""
     if groups is None:
@@ -111,51 +77,68 @@ def _keys(seed: int, n_parts: int) -> np.ndarray:
 class MachineState(StatePart):
     """The arrays of a machine, in the layers and the precision of its optimizer.
 
+    learner: has the parameters, columns and classes.
+    groups: the views of each group.
     ptr: first column of each view, and the end.
-    n_scores: number of scores per row.
-    random_state: seed of the initial weights.
+    layers: number of values per parameter: 2 for AdaGrad, with its sum of squared gradients.
+    dtype: single precision for AdaGrad, else double: 8 factors and their sums then fill one cache
+      line, and it is precise enough for the sums of squares.
     """
 
-    def __init__(
-        self, state: State, design: Design, ptr: np.ndarray, n_scores: int, random_state: Any
-    ) -> None:
+    def __init__(self, state: State, learner: Any) -> None:
         super().__init__(state)
-        self.design, self.ptr, self.n_scores = design, ptr, n_scores
-        self.random_state = random_state
+        self.learner, self.model, self.order = learner, learner._model(), int(learner.order)
+        self.groups = resolve_groups(learner.groups, learner.layout_.names)
+        self.ptr, self.n_scores = learner._slots.ptr, learner._n_scores()
+        adagrad = learner.optimizer == "adagrad"
+        self.layers = 2 if adagrad else 1
+        self.dtype: type = np.float32 if adagrad else np.float64
+        self.init_scale = float(learner.init_scale)
+
+    @property
+    def n_columns_of_class(self) -> int:
+        """Number of weights per column and class."""
+        if self.model == TENSOR:
+            return 1
+        n_factors = int(self.learner.n_factors)
+        if self.model != MULTI_VIEW:
+            return n_factors + 1
+        return n_factors if max(map(len, self.groups)) > 1 else 1
 
     def start(self) -> None:
         """Add the arrays, in which no column was seen."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(check_random_state(self.learner.random_state).randint(2**31))
         self.state |= self._initial(seed, np.arange(self.n_scores, dtype=np.uint64)).state
 
     def _initial(self, seed: int, class_ids: np.ndarray) -> MachineState:
         """Return the machine of these classes in which no column was seen."""
-        new = MachineState({}, self.design, self.ptr, len(class_ids), None)
+        new = copy.copy(self)
+        new.state, new.n_scores = {}, len(class_ids)
         new.state |= {
             name: one.copy() if isinstance(one, np.ndarray) else zeros(one.shape, one.dtype)  # type: ignore[arg-type]
             for name, one in new.schema().items()
         }
         new.state |= {"class_ids": class_ids, "seed": np.asarray([seed], dtype=np.int64)}
-        size = float(self.design.init_scale) if self.design.published_init else 0.0
+        size = self.init_scale if self.learner.init == "published" else 0.0
         init.init_bias_rows(new.machine(), size)
         return new
 
     def schema(self) -> Schema:
-        """Return what the arrays look like; where the parts are follows from design and columns."""
-        design, ptr = self.design, self.ptr
-        views = [v for group in design.groups for v in group]
+        """Return what the arrays look like; parameters and columns say where the parts are."""
+        ptr = self.ptr
+        views = [v for group in self.groups for v in group]
         widths = [int(ptr[v + 1] - ptr[v]) for v in views]
         slots = np.cumsum([0, *widths])
         offsets = [slot - int(ptr[v]) for slot, v in zip(slots[:-1], views, strict=True)]
-        kind, layers = np.dtype(design.dtype).str[1:], design.layers
-        n = self.n_scores * design.n_columns_of_class
+        kind, layers = np.dtype(self.dtype).str[1:], self.layers
+        n = self.n_scores * self.n_columns_of_class
         return {
             "A": Array(kind, (int(slots[-1]), layers, n)),
             "B": Array(kind, (len(views), layers, n)),
             "c": Array("f8", (layers, self.n_scores)),
             "views": np.asarray(views, dtype=np.uint64),
             "column_offset": np.asarray(offsets, dtype=np.int64).view(np.uint64),
-            "ends": np.cumsum([len(group) for group in design.groups]).astype(np.uint64),
+            "ends": np.cumsum([len(group) for group in self.groups]).astype(np.uint64),
             "seen": Array("b1", (int(slots[-1]),)),
             "ptr": np.asarray(ptr, dtype=np.int64),
             "class_ids": Array("u8", (self.n_scores,), 0, 2**31),
@@ -164,7 +147,7 @@ class MachineState(StatePart):
 
     def saved(self) -> State:
         """Return the arrays that have other layers or another precision than the optimizer's."""
-        layers, dtype = self.design.layers, self.design.dtype
+        layers, dtype = self.layers, self.dtype
         if self.state["A"].dtype == dtype and self.state["A"].shape[1] == layers:
             return {}
         cast: State = {}
@@ -184,13 +167,13 @@ class MachineState(StatePart):
 
     def machine(self) -> Machine:
         """Return the state for the learning loops."""
-        state, design = self.state, self.design
+        state = self.state
         # linear weights start at 0: those of a group of one part, unless it has pairs
-        pairs = design.model in FACTORIZED
+        pairs = self.model in FACTORIZED
         sizes: list[float] = []
         for end in state["ends"].tolist():
             n_parts = end - len(sizes)
-            sizes += [design.init_scale if n_parts > 1 or pairs else 0.0] * n_parts
+            sizes += [self.init_scale if n_parts > 1 or pairs else 0.0] * n_parts
         return Machine(
             state["A"],
             state["B"],
@@ -198,12 +181,12 @@ class MachineState(StatePart):
             read_only(state["views"]),
             read_only(state["column_offset"]),
             read_only(state["ends"]),
-            design.model,
+            self.model,
             state["seen"],
             _keys(int(state["seed"][0]), len(state["B"])),
             read_only(np.array(sizes)),
             read_only(state["class_ids"]),
-            design.order,
+            self.order,
         )
 
     def merged(self, models: Models) -> State:
@@ -248,7 +231,7 @@ class MachineState(StatePart):
                 here, there = slots[p]
                 A[here, :, :, :k] = old_A[there]
                 B[p, :, :, :k] = old_B[old_parts[part]]
-            elif part[0] in old_groups and self.design.model == MULTI_VIEW:
+            elif part[0] in old_groups and self.model == MULTI_VIEW:
                 # a view that is added later starts as the factor 1
                 B[p, 0, :, :k] = 1.0
                 B[p, 0, :, k:] = 0.0
@@ -264,7 +247,7 @@ class MachineState(StatePart):
 
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class with initial weights."""
-        old, design = self.state | self.saved(), self.design
+        old = self.state | self.saved()
         sources, class_ids = _class_sources(old, n_classes, position)
         machine = self._initial(int(old["seed"][0]), class_ids)
         new = machine.state
@@ -281,7 +264,7 @@ class MachineState(StatePart):
             new["c"][0, a] *= share
             for name, of_first in (("A", in_first), ("B", first)):
                 value, before = _by_class(new, name)[:, :, a], _by_class(old, name)[:, :, b]
-                if design.model in (MULTI_VIEW, TENSOR):
+                if self.model in (MULTI_VIEW, TENSOR):
                     value[:] = before
                     value[of_first, 0] *= share
                 else:
@@ -289,7 +272,7 @@ class MachineState(StatePart):
                     # and any does of more columns, as each order scales in another way
                     value[:, :, 0] = before[:, :, 0]
                     value[:, 0, 0] *= share
-                    if share == 1.0 or (share > 0.0 and design.order == 2):
+                    if share == 1.0 or (share > 0.0 and self.order == 2):
                         value[:, :, 1:] = before[:, :, 1:]
                         value[:, 0, 1:] *= np.sqrt(share)
         self.state |= new
