@@ -193,7 +193,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
         return bool(self.coupling != "concatenated")
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = [ViewWeights(state, self._slots.n_views)] if self.view_weights == "learned" else []
+        own = [ViewWeights(state, self)] if self.view_weights == "learned" else []
         return [*super()._parts(state), *own]
 
     # --- learning and scoring ----------------------------------------------------------

@@ -90,13 +90,9 @@ class _Member(NamedTuple):
 class _Weights(StatePart):
     """The weights; of numbers also between which limits each member is kept."""
 
-    def __init__(self, state: State, n_members: int, limited: bool) -> None:
-        super().__init__(state)
-        self.n_members, self.limited = n_members, limited
-
     def schema(self) -> Schema:
-        limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
-        weights = Array("f8", (self.n_members,), 0.0)
+        limits: Schema = {"limits": Array("f8", (2,))} if self.learner._limited else {}
+        weights = Array("f8", (len(self.learner._members),), 0.0)
         return {"weights": weights, "center": Array("f8", (1,)), **limits}
 
 
@@ -297,8 +293,7 @@ class Ensemble(NestedLearners):
     # --- state -----------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Weights(state, len(self._members), self._limited)
-        return [own, *super()._parts(state)]
+        return [_Weights(state, self), *super()._parts(state)]
 
     def _learners(self) -> list[Any]:
         return [one.learner for one in self._members]

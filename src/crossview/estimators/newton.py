@@ -102,25 +102,20 @@ LEARNED = ATTRIBUTES | {
 
 
 class NewtonState(StatePart):
-    """The covariance of the weights, root mean squares, and the Fourier features.
+    """The covariance of the weights, root mean squares, and the Fourier features."""
 
-    n_columns, n_scores: number of columns and of scores.
-    learner: has the parameters.
-    """
-
-    def __init__(self, state: State, n_columns: int, n_scores: int, learner: NewtonLearner) -> None:
-        super().__init__(state)
-        self.n, self.n_scores = n_columns, n_scores
+    def __init__(self, state: State, learner: NewtonLearner) -> None:
+        super().__init__(state, learner)
+        self.n = self.slots.n_columns
         self.n_fourier = int(learner.fourier_features)
         self.first = 1 + self.n_fourier  # place of a column
-        self.n_places = self.first + min(int(learner.full_columns), n_columns)
+        self.n_places = self.first + min(int(learner.full_columns), self.n)
         self.variance = float(learner.initial_variance)  # of a weight before the first row
         self.numbers = learner.columns == "numbers"  # whether others are not learned
-        self.random_state = learner.random_state
 
     def start(self) -> None:
         """Add the initial variances, and draw the Fourier features."""
-        random = check_random_state(self.random_state)
+        random = check_random_state(self.learner.random_state)
         self.state |= {name: zeros((self.n,), kind) for name, kind in PER_COLUMN.items()}
         self.state |= {
             "P": np.zeros((self.n_places, self.n_places)),
@@ -446,12 +441,12 @@ class NewtonLearner(ViewLearner):
         return True
 
     def _parts(self, state: State) -> list[StatePart]:
-        weights = LinearWeights(state, self._slots, 1, self._n_scores(), average=False)
+        weights = LinearWeights(state, self, 1, average=False)
         return [weights, self._newton(state), *super()._parts(state)]
 
     def _newton(self, state: State) -> NewtonState:
         """Return the covariance and the Fourier features."""
-        return NewtonState(state, self._slots.n_columns, self._n_scores(), self)
+        return NewtonState(state, self)
 
     # --- attributes --------------------------------------------------------------------
 

@@ -397,7 +397,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     def _calibrator(self, state: State) -> Calibrator:
         """Return the map from scores to probabilities."""
-        return Calibrator(state, self._n_scores(), self.scores_are_log_odds)
+        return Calibrator(state, self)
 
     def _parts(self, state: State) -> list[StatePart]:
         # `calibrate` adds it to any

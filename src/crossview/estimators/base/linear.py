@@ -77,7 +77,7 @@ class LinearClassifier(ViewClassifier):
     def _weights(self, state: State) -> LinearWeights:
         """Return the weights, and what they are averaged by."""
         n_biases = self._slots.n_views if self._per_view() else 1
-        return LinearWeights(state, self._slots, n_biases, self._n_scores(), bool(self.average))
+        return LinearWeights(state, self, n_biases, bool(self.average))
 
     def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
         """Return joint scores (n_samples, K) from view scores (n_samples, n_views, K)."""

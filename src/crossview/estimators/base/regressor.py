@@ -114,12 +114,12 @@ class ViewRegressor(RegressorMixin, ViewLearner):
         """Learn how far predictions may reach from the targets, on their scale."""
         if self.target_scale != "linear" and len(y):
             if "reach" not in self._state:
-                Reach(self._state).start()
+                Reach(self._state, self).start()
             lowest, highest = self._state["reach"]
             self._state["reach"][:] = min(lowest, y.min()), max(highest, y.max())
 
     def _parts(self, state: State) -> list[StatePart]:
-        scaled = [] if self.target_scale == "linear" else [Reach(state)]
+        scaled = [] if self.target_scale == "linear" else [Reach(state, self)]
         return [*super()._parts(state), *scaled]
 
     def _n_scores(self) -> int:
@@ -346,7 +346,7 @@ class OnlineRegressor(ViewRegressor):
         return np.asarray((y - mean) / scale), weight
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [*super()._parts(state), Units(state)]
+        return [*super()._parts(state), Units(state, self)]
 
     def _in_units(self, score: np.ndarray) -> np.ndarray:
         """Return scores in the units of the targets."""

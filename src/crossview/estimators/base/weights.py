@@ -29,16 +29,14 @@ class LinearWeights(StatePart):
 
     state: the arrays of the learner: ``W`` and ``b``; ``U`` and ``c``, empty without averaging;
       ``t``, the number of rows; and ``lengths``, moments of the lengths of the rows.
-    n_biases, n_scores: number of intercepts per score, and of scores.
+    n_biases: number of intercepts per score.
     average: whether the averages are learned, too.
     """
 
-    def __init__(
-        self, state: State, slots: ViewLayout, n_biases: int, n_scores: int, average: bool
-    ) -> None:
-        super().__init__(state)
-        self.columns, self.biases = (slots.n_columns, n_scores), (n_biases, n_scores)
-        self.widths, self.average = slots.widths, average
+    def __init__(self, state: State, learner: Any, n_biases: int, average: bool) -> None:
+        super().__init__(state, learner)
+        self.columns = self.slots.n_columns, self.n_scores
+        self.biases, self.average = (n_biases, self.n_scores), average
 
     def start(self) -> None:
         """Add weights of 0."""
@@ -133,7 +131,7 @@ class LinearWeights(StatePart):
         if self._averages():
             found = found - self.state["U" if name == "W" else "c"] / self.state["t"][0]
         if "beta" in self.state:
-            widths = self.widths if name == "W" else 1
+            widths = self.slots.widths if name == "W" else 1
             found = found * np.repeat(self.state["beta"], widths)[:, None]
         return found
 
@@ -157,17 +155,13 @@ class ViewWeights(StatePart):
     state: the arrays of the learner: ``beta``, and ``beta_sums``, which it follows from.
     """
 
-    def __init__(self, state: State, n_views: int) -> None:
-        super().__init__(state)
-        self.n_views = n_views
-
     def start(self) -> None:
         """Add equal weights."""
-        self.state |= self._following(np.zeros(self.n_views + 1))
+        self.state |= self._following(np.zeros(self.slots.n_views + 1))
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        V = self.n_views
+        V = self.slots.n_views
         return {
             "beta": Array("f8", (V,), 0.0, float(V)),
             "beta_sums": Array("f8", (V + 1,), [*[-MAX_FINITE] * V, 0.0], MAX_FINITE),
@@ -186,7 +180,7 @@ class ViewWeights(StatePart):
     def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
         """Add views that were as good as the mean of the others."""
         sums = self.state["beta_sums"]
-        new = np.zeros(self.n_views - len(sums) + 1)
+        new = np.zeros(self.slots.n_views - len(sums) + 1)
         self.state |= self._following(np.concatenate([sums[:-1], new, sums[-1:]]))
 
     def _following(self, sums: np.ndarray) -> State:
@@ -234,9 +228,8 @@ class WeightCovariance(StatePart):
     """
 
     def __init__(self, state: State, learner: Any) -> None:
-        super().__init__(state)
-        self.learner, self.weights = learner, learner._weights(state)
-        self.ptr = self._ptr_of(learner._slots)
+        super().__init__(state, learner)
+        self.weights, self.ptr = learner._weights(state), self._ptr_of(self.slots)
         self.bias = float(learner.fit_intercept)
 
     @property

@@ -116,22 +116,22 @@ class FeatureWeights(KernelModel):
     def start(self) -> None:
         """Add weights of 0; an approximation has features once it has seen rows."""
         super().start()
-        n_features = 0 if self.learner.approximation else self.views.n_columns
+        n_features = 0 if self.learner.approximation else self.slots.n_columns
         self.state["W"] = np.zeros((n_features, self.n_scores))
-        self.state["bias"] = np.zeros((self.views.n_views, self.n_scores))
+        self.state["bias"] = np.zeros((self.slots.n_views, self.n_scores))
 
     def schema(self) -> Schema:
         """Return what the weights and the feature map look like."""
-        method, n_features = self.learner.approximation, self.views.n_columns
+        method, n_features = self.learner.approximation, self.slots.n_columns
         schema = super().schema()
         if method is not None:
-            n_features = sum(self.state[f"shift{v}"].shape[0] for v in range(self.views.n_views))
-            for v, width in enumerate(self.views.widths):
+            n_features = sum(self.state[f"shift{v}"].shape[0] for v in range(self.slots.n_views))
+            for v, width in enumerate(self.slots.widths):
                 n, fourier = f"features of view {v}", method == "fourier"
                 schema[f"map{v}"] = Array("f8", (width, n) if fourier else (n, width))
                 schema[f"shift{v}"] = Array("f8", (n,) if fourier else (n, n))
         schema["W"] = Array("f8", (n_features, self.n_scores))
-        schema["bias"] = Array("f8", (self.views.n_views, self.n_scores))
+        schema["bias"] = Array("f8", (self.slots.n_views, self.n_scores))
         return schema
 
     def merged(self, models: Models) -> State:
@@ -155,8 +155,8 @@ class FeatureWeights(KernelModel):
         """Add columns of weight 0."""
         super().grow(moved, before)
         old_W, old = self.state["W"], self.state["bias"]
-        W = np.zeros((self.views.n_columns, self.n_scores))
-        bias = np.zeros((self.views.n_views, self.n_scores))
+        W = np.zeros((self.slots.n_columns, self.n_scores))
+        bias = np.zeros((self.slots.n_views, self.n_scores))
         W[moved], bias[: len(old)] = old_W, old
         self.state |= {"W": W, "bias": bias}
 
@@ -174,7 +174,7 @@ class FeatureWeights(KernelModel):
         if self.learner.approximation is None:
             return
         maps = self._approximation().fit(rows, n_components, random_state())
-        n_features = sum(len(maps[f"shift{v}"]) for v in range(self.views.n_views))
+        n_features = sum(len(maps[f"shift{v}"]) for v in range(self.slots.n_views))
         self.state |= {**maps, "W": np.zeros((n_features, self.n_scores))}
 
     def hold(self, rows: Rows, origin: np.ndarray) -> None:
@@ -231,15 +231,15 @@ class FeatureWeights(KernelModel):
 
     def portable(self, scales: np.ndarray) -> list[ViewTerm]:
         """Return the sums of each view times its scale, for other programs."""
-        ptr, nothing = self.views.ptr, np.zeros(self.n_scores)
+        ptr, nothing = self.slots.ptr, np.zeros(self.n_scores)
         W, bias = self.state["W"], scales[:, None] * self.constant * self.state["bias"]
         if self.learner.approximation is None:
-            W = np.repeat(scales, self.views.widths)[:, None] * W
+            W = np.repeat(scales, self.slots.widths)[:, None] * W
             return [
                 ViewTerm(table, bias[v], nothing) for v, table in enumerate(split_by_view(W, ptr))
             ]
         terms, at = [], 0
-        for v in range(self.views.n_views):
+        for v in range(self.slots.n_views):
             if f"shift{v}" not in self.state:  # no rows so far
                 terms.append(ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing))
                 continue
@@ -263,7 +263,7 @@ class FeatureWeights(KernelModel):
     def _features(self, rows: Rows) -> Rows:
         if self.learner.approximation is None:
             return rows
-        return self._approximation().transform(rows, self.state, self.views.names)
+        return self._approximation().transform(rows, self.state, self.slots.names)
 
     def _approximation(self) -> ViewApproximation:
         assert self.learner.approximation is not None

@@ -172,7 +172,7 @@ class KernelLearner(ViewLearner):
     def _model(self, state: State) -> FeatureWeights | SupportVectors:
         """Return the model that learns, on these arrays."""
         kind = FeatureWeights if self._explicit else SupportVectors
-        return kind(state, self._slots, self._n_scores(), self)
+        return kind(state, self)
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._model(state), *super()._parts(state)]

@@ -13,15 +13,10 @@ from crossview.views import ViewLayout
 
 
 class KernelModel(StatePart):
-    """Base class of the models: the number of steps, and γ.
+    """Base class of the models: the number of steps, and γ."""
 
-    n_scores: number of scores per row.
-    learner: has the parameters.
-    """
-
-    def __init__(self, state: State, views: ViewLayout, n_scores: int, learner: Any) -> None:
-        super().__init__(state)
-        self.views, self.n_scores, self.learner = views, n_scores, learner
+    def __init__(self, state: State, learner: Any) -> None:
+        super().__init__(state, learner)
         self.function = KernelFunction.of(learner)
         self.constant = self.function.constant
 
@@ -29,7 +24,7 @@ class KernelModel(StatePart):
     def kernels(self) -> ViewKernels:
         """The kernel of each view."""
         gammas, dense = self.state["gamma"], bool(self.state["dense"][0])
-        return ViewKernels(self.function, gammas, self.views.ptr, dense)
+        return ViewKernels(self.function, gammas, self.slots.ptr, dense)
 
     def start(self) -> None:
         """Add the counts before the first step."""
@@ -45,7 +40,7 @@ class KernelModel(StatePart):
         return {
             "t": Array("i8", (1,), 0, MAX_COUNT),
             "turns": Array("f8", (3,), low=0.0),
-            "gamma": Array("f8", (self.views.n_views,), low=0.0),
+            "gamma": Array("f8", (self.slots.n_views,), low=0.0),
             "dense": Array("b1", (1,)),
         }
 
@@ -53,7 +48,7 @@ class KernelModel(StatePart):
         """Add γ of new views."""
         gamma = self.state["gamma"]
         if gamma.size:
-            later = np.ones(self.views.n_views)
+            later = np.ones(self.slots.n_views)
             if self.function.has_gamma:
-                later = later_gammas(self.learner.gamma, self.views.names, self.views.widths)
+                later = later_gammas(self.learner.gamma, self.slots.names, self.slots.widths)
             self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])

@@ -51,7 +51,6 @@ from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Gaussians, ViewSum, split_by_view
 from crossview.saving.schema import Array
-from crossview.views import ViewLayout
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
     "n_landmarks": (
@@ -79,13 +78,9 @@ ROWS_OF_WIDTHS, LANDMARKS_OF_WIDTHS = 1500, 300
 class _Landmarks(StatePart):
     """Coordinates of a row, those of the landmarks, their coefficients, and limits of f - b."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int, limited: bool) -> None:
-        super().__init__(state)
-        self.layout, self.n_scores, self.limited = layout, n_scores, limited
-
     def schema(self) -> Schema:
-        last = max(self.layout.n_columns - 1, 0)
-        limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
+        last = max(self.slots.n_columns - 1, 0)
+        limits: Schema = {"limits": Array("f8", (2,))} if self.learner._limited else {}
         return limits | {
             "columns": Array("i8", ("columns",), 0, last),
             "center": Array("f8", ("columns",)),
@@ -93,8 +88,8 @@ class _Landmarks(StatePart):
             "landmarks": Array("f8", ("landmarks", "columns")),
             "beta": Array("f8", ("landmarks", self.n_scores)),
             "b": Array("f8", (self.n_scores,)),
-            "gamma": Array("f8", (self.layout.n_views,), low=0.0),
-            "importances": Array("f8", (self.layout.n_columns,), 0.0, 1.0),
+            "gamma": Array("f8", (self.slots.n_views,), low=0.0),
+            "importances": Array("f8", (self.slots.n_columns,), 0.0, 1.0),
         }
 
 
@@ -246,8 +241,7 @@ class KernelRidge(ViewLearner):
     # --- scores ------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Landmarks(state, self._slots, self._n_scores(), self._limited)
-        return [own, *super()._parts(state)]
+        return [_Landmarks(state, self), *super()._parts(state)]
 
     def _view_of_columns(self) -> np.ndarray:
         return np.searchsorted(self._slots.ptr, self._state["columns"], side="right") - 1

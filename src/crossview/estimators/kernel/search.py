@@ -276,7 +276,7 @@ def _scores(
 ) -> np.ndarray:
     """Return the scores of the rows ``scored`` after learning the rows with a weight."""
     state = {"gamma": np.ones(learner.layout_.n_views), "dense": learner._state["dense"]}
-    model = SupportVectors(state, learner.layout_, data.labels.shape[1], learner)
+    model = SupportVectors(state, learner)
     model.hold(data.rows, np.arange(len(data.weight)), gram)
     random_state = np.random.RandomState(seed % 2**32)
     done = learn_drawn(model, data, learner, random_state, lambda n: None)

@@ -77,7 +77,6 @@ def _keys(seed: int, n_parts: int) -> np.ndarray:
 class MachineState(StatePart):
     """The arrays of a machine, in the layers and the precision of its optimizer.
 
-    learner: has the parameters, columns and classes.
     groups: the views of each group.
     ptr: first column of each view, and the end.
     layers: number of values per parameter: 2 for AdaGrad, with its sum of squared gradients.
@@ -86,10 +85,10 @@ class MachineState(StatePart):
     """
 
     def __init__(self, state: State, learner: Any) -> None:
-        super().__init__(state)
-        self.learner, self.model, self.order = learner, learner._model(), int(learner.order)
+        super().__init__(state, learner)
+        self.model, self.order = learner._model(), int(learner.order)
         self.groups = resolve_groups(learner.groups, learner.layout_.names)
-        self.ptr, self.n_scores = learner._slots.ptr, learner._n_scores()
+        self.ptr = self.slots.ptr
         adagrad = learner.optimizer == "adagrad"
         self.layers = 2 if adagrad else 1
         self.dtype: type = np.float32 if adagrad else np.float64

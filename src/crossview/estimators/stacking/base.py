@@ -453,9 +453,7 @@ class Stacking(NestedLearners):
 
     def _stack_state(self, state: State) -> states.StackState:
         """Return the weights of the experts."""
-        classes = getattr(self, "classes_", None)
-        n_scores = self._n_scores() if self._calibrates else None
-        return states.StackState(state, self._experts, classes, n_scores, float(self.ridge))
+        return states.StackState(state, self)
 
     def _header_schema(self) -> dict[str, Any]:
         entry = {"name": str, "view": (None, str), "column": int, "class": str, "params": dict}

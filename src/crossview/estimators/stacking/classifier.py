@@ -140,7 +140,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _memory(self, state: State) -> MemoryState | None:
         if not self.memory:
             return None
-        return MemoryState(state, self._slots.n_columns, self._n_scores())
+        return MemoryState(state, self)
 
     def set_threshold(
         self,

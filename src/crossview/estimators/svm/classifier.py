@@ -32,7 +32,6 @@ from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.labels import choose_positive
 from crossview.saving.schema import Array
-from crossview.views import ViewLayout
 
 # of the learners of inner folds, which only calibrate
 TOL_OF_FOLDS = 0.01
@@ -75,15 +74,11 @@ class _TrainingRows:
 class _SolutionState(StatePart):
     """The weights of a solution, and how the solver came to them, per class."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
-        super().__init__(state)
-        self.layout, self.n_scores = layout, n_scores
-
     def schema(self) -> Schema:
         K = self.n_scores
         return {
-            "W": Array("f8", (self.layout.n_columns, K)),
-            "b": Array("f8", (self.layout.n_views, K)),
+            "W": Array("f8", (self.slots.n_columns, K)),
+            "b": Array("f8", (self.slots.n_views, K)),
             "n_iter": Array("i8", (K,), low=0),
             "gap": Array("f8", (K,), -np.inf, np.inf),
             "size": Array("i8", (K,), low=0),
@@ -261,7 +256,7 @@ class MultiViewSVMPerf(LinearClassifier):
         return True
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [_SolutionState(state, self._slots, self._n_scores()), *super()._parts(state)]
+        return [_SolutionState(state, self), *super()._parts(state)]
 
     def _per_class(self, name: str) -> Any:
         """Return one number, or an array with one number per class."""

@@ -50,7 +50,7 @@ from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array
-from crossview.views import MultiView, ViewLayout
+from crossview.views import MultiView
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
     "target_scale": TARGET_SCALE,
@@ -160,10 +160,6 @@ ROUNDING = 1e-12
 class _TreesState(StatePart):
     """Arrays of the trees, and of the features that they split."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
-        super().__init__(state)
-        self.layout, self.n_scores = layout, n_scores
-
     def features(self) -> Features:
         """Return what features are made of."""
         return Features(*(self.state[name] for name in Features._fields))
@@ -175,10 +171,10 @@ class _TreesState(StatePart):
     def schema(self) -> Schema:
         n_features = self.features().ends[-1]
         return {
-            **Features.schema(self.state, self.layout.ptr, self.n_scores),
+            **Features.schema(self.state, self.slots.ptr, self.n_scores),
             **trees_schema(self.state, self.n_scores, n_features),
             "baseline": Array("f8", (self.n_scores,)),
-            "importances": Array("f8", (self.layout.n_columns,), 0.0, 1.0),
+            "importances": Array("f8", (self.slots.n_columns,), 0.0, 1.0),
         }
 
 
@@ -241,7 +237,7 @@ class TreesModel(ViewLearner):
     # --- scores ------------------------------------------------------------------
 
     def _trees_state(self, state: State) -> _TreesState:
-        return _TreesState(state, self._slots, self._n_scores())
+        return _TreesState(state, self)
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._trees_state(state), *super()._parts(state)]
