@@ -354,7 +354,7 @@ class NewtonLearner(ViewLearner):
 
     def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
         return newton.score_rows.bind(
-            row.rows, self._newton(self._state).model(frozen=True), scores
+            row.rows, NewtonState(self._state, self).model(frozen=True), scores
         )
 
     def _pass(self, rows: Rows, examples: Examples, scores: np.ndarray) -> tuple:
@@ -366,12 +366,12 @@ class NewtonLearner(ViewLearner):
             float(self.fit_intercept),
             self.columns == "numbers",
         )
-        model = self._newton(self._state).model(frozen=False)
+        model = NewtonState(self._state, self).model(frozen=False)
         return rows, examples, model, settings, scores.reshape(len(scores), -1)
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = np.empty((len(rows.indptr) - 1, self._n_scores()))
-        newton.score_rows(rows, self._newton(self._state).model(frozen=True), found)
+        newton.score_rows(rows, NewtonState(self._state, self).model(frozen=True), found)
         return found
 
     def _portable_scorer(self) -> ViewSum:
@@ -422,7 +422,7 @@ class NewtonLearner(ViewLearner):
         return found
 
     def _column_weights(self) -> ColumnWeights:
-        state, variance = self._state, self._newton(self._state).variances()
+        state, variance = self._state, NewtonState(self._state, self).variances()
         weight = self._columns.spread(state["W"].T)
         variance = self._columns.spread(variance, np.nan)
         if not self.fourier_features:
@@ -442,11 +442,7 @@ class NewtonLearner(ViewLearner):
 
     def _parts(self, state: State) -> list[StatePart]:
         weights = LinearWeights(state, self, 1, average=False)
-        return [weights, self._newton(state), *super()._parts(state)]
-
-    def _newton(self, state: State) -> NewtonState:
-        """Return the covariance and the Fourier features."""
-        return NewtonState(state, self)
+        return [weights, NewtonState(state, self), *super()._parts(state)]
 
     # --- attributes --------------------------------------------------------------------
 

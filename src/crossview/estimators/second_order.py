@@ -63,13 +63,13 @@ class CovarianceClassifier(LinearOnlineClassifier):
         if not self._has_covariance():
             return super()._learn(rows, order, y, weight, scores)
         examples = Examples(rows, order, y, weight, scores)
-        return self._covariance(self._state).learn(examples, self._rule(), self._coupling())
+        return WeightCovariance(self._state, self).learn(examples, self._rule(), self._coupling())
 
     def _bind_learning(self, row: OneExample) -> Bound | None:
         if not self._has_covariance():
             return super()._bind_learning(row)
         examples = Examples(row.row.rows, row.order, row.number, row.weight, row.scores)
-        return self._covariance(self._state).bind(examples, self._rule(), self._coupling())
+        return WeightCovariance(self._state, self).bind(examples, self._rule(), self._coupling())
 
     def _coupling(self) -> Coupling:
         """Return how the views are coupled."""
@@ -79,12 +79,8 @@ class CovarianceClassifier(LinearOnlineClassifier):
         return not self._has_covariance() or self.covariance in ("auto", "diagonal")
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = [self._covariance(state)] if self._has_covariance() else []
+        own = [WeightCovariance(state, self)] if self._has_covariance() else []
         return [*super()._parts(state), *own]
-
-    def _covariance(self, state: State) -> WeightCovariance:
-        """Return the covariance of the weights."""
-        return WeightCovariance(state, self)
 
     def _check_combination(self) -> None:
         super()._check_combination()
@@ -156,7 +152,7 @@ class CovarianceClassifier(LinearOnlineClassifier):
         check_is_fitted(self, "classes_")
         if not self._has_covariance() or "S.form" not in self._state:
             raise error("in Euclidean geometry there is no covariance")
-        return self._covariance(self._state)
+        return WeightCovariance(self._state, self)
 
 
 def normal_quantile(confidence: float) -> float:

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from crossview.batch import has_types, read_only, rows_at, typed_blocks
 from crossview.errors import InputError
 from crossview.estimators.base import single_rows
+from crossview.estimators.base.calibration import Calibrator
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
 from crossview.estimators.base.learner import Takes
 from crossview.estimators.base.road import ClassifierRoad
@@ -325,7 +326,7 @@ class OnlineClassifier(ViewClassifier):
         if self.calibration == "none":
             return self.probabilities(scores) if return_proba else scores
         codes, weight = self._calibration_targets(target, sample_weight)
-        p = self._calibrator(self._state).update(scores, codes, weight, return_proba)
+        p = Calibrator(self._state, self).update(scores, codes, weight, return_proba)
         return np.ones((len(p), 1)) if len(self.classes_) == 1 else p
 
     def _calibration_targets(

@@ -181,7 +181,7 @@ class MachineLearner(ViewLearner):
 
     def _pass(self, rows: Rows, examples: Examples, scores: np.ndarray) -> tuple:
         """Return the arguments of a pass over these rows."""
-        state = self._machine_state(self._state)
+        state = MachineState(self._state, self)
         state.cast()
         pace = online.Pace(
             STREAMING[self.optimizer], float(self.learning_rate), float(self.forgetting)
@@ -240,7 +240,7 @@ class MachineLearner(ViewLearner):
 
     def _solve(self, rows: Rows, examples: Examples, stopping: EarlyStopping) -> None:
         """Run a batch solver over all examples."""
-        self._machine_state(self._state).cast()
+        MachineState(self._state, self).cast()
         examples = Examples(*map(read_only, examples))
         machine = self._machine()
         init.init_touched_columns(rows, examples.order, machine)
@@ -343,15 +343,11 @@ class MachineLearner(ViewLearner):
         return True
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [self._machine_state(state), *super()._parts(state)]
-
-    def _machine_state(self, state: State) -> MachineState:
-        """Return the arrays of the machine."""
-        return MachineState(state, self)
+        return [MachineState(state, self), *super()._parts(state)]
 
     def _machine(self) -> Machine:
         """Return the state for the learning loops."""
-        return self._machine_state(self._state).machine()
+        return MachineState(self._state, self).machine()
 
     def _frozen(self) -> Machine:
         """Return the machine with read-only arrays."""

@@ -448,12 +448,8 @@ class Stacking(NestedLearners):
 
     def _parts(self, state: State) -> list[StatePart]:
         memory = self._memory(state)
-        parts = [self._stack_state(state), *super()._parts(state)]
+        parts = [states.StackState(state, self), *super()._parts(state)]
         return parts if memory is None else [*parts, memory]
-
-    def _stack_state(self, state: State) -> states.StackState:
-        """Return the weights of the experts."""
-        return states.StackState(state, self)
 
     def _header_schema(self) -> dict[str, Any]:
         entry = {"name": str, "view": (None, str), "column": int, "class": str, "params": dict}
@@ -473,7 +469,7 @@ class Stacking(NestedLearners):
         for view in names if len(old) == 1 else names[len(old) :]:
             entry = view_expert(view, self._of_view)
             self._experts.add(*entry, self, random_state)
-            self._stack_state(self._state).add_expert()
+            states.StackState(self._state, self).add_expert()
 
     def _can_restart(self) -> bool:
         given = self.experts or [] if not hasattr(self, "_experts") else self.experts_

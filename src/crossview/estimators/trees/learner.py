@@ -236,15 +236,12 @@ class TreesModel(ViewLearner):
 
     # --- scores ------------------------------------------------------------------
 
-    def _trees_state(self, state: State) -> _TreesState:
-        return _TreesState(state, self)
-
     def _parts(self, state: State) -> list[StatePart]:
-        return [self._trees_state(state), *super()._parts(state)]
+        return [_TreesState(state, self), *super()._parts(state)]
 
     def _add_scores(self, rows: Rows, trees: Trees, scores: np.ndarray) -> np.ndarray:
         """Add what the trees say of the rows; return the scores."""
-        features = self._trees_state(self._state).features()
+        features = _TreesState(self._state, self).features()
         size = max(1, NUMBERS_AT_ONCE // features.ends[-1])
         for begin in range(0, len(scores), size):
             part = rows_at(rows, np.arange(begin, min(begin + size, len(scores))))
@@ -253,10 +250,10 @@ class TreesModel(ViewLearner):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         baseline = np.tile(self._state["baseline"], (len(rows.indptr) - 1, 1))
-        return self._add_scores(rows, self._trees_state(self._state).trees(), baseline)
+        return self._add_scores(rows, _TreesState(self._state, self).trees(), baseline)
 
     def _portable_scorer(self) -> PortableTrees:
-        own = self._trees_state(self._state)
+        own = _TreesState(self._state, self)
         trees, features, ptr = own.trees(), own.features(), self._slots.ptr
         is_own = bool(self.additive and hasattr(self, "classes_"))
         views = features.views(ptr)[trees.feature[trees.roots]] if is_own else np.empty(0, np.intp)
@@ -290,7 +287,7 @@ class TreesModel(ViewLearner):
         """Return sums of each view's trees if they are additive, else scores of each view alone."""
         if not (self.additive and hasattr(self, "classes_")):
             return self._scores_alone(rows, rows_with_views)
-        own = self._trees_state(self._state)
+        own = _TreesState(self._state, self)
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
         trees = own.trees()
         views = own.features().views(self._slots.ptr)[trees.feature[trees.roots]]
@@ -314,7 +311,7 @@ class TreesModel(ViewLearner):
         return ColumnWeights(None, importance=self.feature_importances_[None])
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
-        width = self._trees_state(self._state).features().ends[-1]
+        width = _TreesState(self._state, self).features().ends[-1]
         return scores_without_entries(self, rows, self._state["importances"] > 0.0, width)
 
 
