@@ -24,7 +24,6 @@ from crossview.estimators.base import (
     State,
     StatePart,
     Takes,
-    ViewLearner,
 )
 from crossview.estimators.base.calibration import portable_calibration
 from crossview.estimators.base.nested import NestedLearners, named_entries, own_layout
@@ -75,7 +74,6 @@ class Stacking(NestedLearners):
     _said_then = cast("Sequence[np.ndarray | None] | None", None)
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "experts": [list, tuple, None],
         "share": [Interval(Real, 0, 1, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="neither")],

@@ -116,10 +116,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     scores_are_log_odds = True
     _nested_kind, _of_view, _calibrates = OnlineClassifier, AROWClassifier, True
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Stacking._parameter_constraints,
-        "memory": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict] = {"memory": ["boolean"]}
 
     stream_threshold_ = cast("Threshold | None", None)  # an annotation would make it a parameter
     # of the rows that were learned last, in one batch
