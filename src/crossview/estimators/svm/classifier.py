@@ -29,7 +29,6 @@ from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
 from crossview.estimators.targets import several_classes
 from crossview.estimators.validation import Interval, StrOptions
-from crossview.kernels.rows import Rows
 from crossview.labels import choose_positive
 from crossview.saving.schema import Array
 
@@ -351,7 +350,10 @@ class MultiViewSVMPerf(LinearClassifier):
         rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
         shared = getattr(self, "_shared", None)
         if shared is None:
-            shared = self._training_rows(rows, labels, weight)
+            classes = self._classes_of(labels, weight)
+            constants = ConstantFeatures(self.layout_, self.fit_intercept)
+            blocks = constants.blocks(rows, weight)
+            shared = _TrainingRows(labels, classes, constants, blocks)
         if hasattr(self, "_shared"):
             self._shared = shared
         return self._learn_from(shared)
@@ -372,12 +374,6 @@ class MultiViewSVMPerf(LinearClassifier):
         self.classes_ = shared.classes
         self._store(found, shared.constants, shared.blocks.X)
         return codes
-
-    def _training_rows(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> _TrainingRows:
-        """Return what the settings of a path have in common."""
-        classes = self._classes_of(y, weight)
-        constants = ConstantFeatures(self.layout_, self.fit_intercept)
-        return _TrainingRows(y, classes, constants, constants.blocks(rows, weight))
 
     def _fold_params(self) -> dict[str, Any]:
         # the slope of a logistic function needs no more
@@ -439,17 +435,14 @@ class MultiViewSVMPerf(LinearClassifier):
         measure.check(P, n - P)
         return make_problem("custom", signs, weight, delta=measure.loss, concave=measure.concave)
 
-    def _check_weights(self, weight: np.ndarray) -> None:
+    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the classes of labels; `InputError` for what cannot be learned."""
+        classes = several_classes(y)
         if self.measure not in WEIGHTED and np.ptp(weight) > 0.0:
             raise InputError(
                 f"sample_weight is not defined for measure={self.measure!r}, which is not a sum "
                 f"over rows; leave it out, or set measure to one of: {', '.join(WEIGHTED)}"
             )
-
-    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the classes of labels; `InputError` for what cannot be learned."""
-        classes = several_classes(y)
-        self._check_weights(weight)
         return classes
 
     def _positive_classes(self, classes: np.ndarray, y: np.ndarray) -> list[int]:
