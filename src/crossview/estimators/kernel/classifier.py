@@ -14,6 +14,7 @@ from crossview.errors import InputError
 from crossview.estimators.base import OnlineClassifier
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.learner import KernelLearner
+from crossview.estimators.kernel.training import TrainingSet
 from crossview.estimators.targets import (
     check_classes,
     one_per_row,
@@ -123,6 +124,13 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
         missing = np.isnan(target[:, 0])
         codes = target.argmax(axis=1) if target.shape[1] > 1 else target[:, 0] > 0.0
         return np.where(missing, -1, codes), row_weights(sample_weight, len(target))
+
+
+def read_training_set(learner: KernelClassifier, X: Any, y: Any) -> TrainingSet:
+    """Return the training set of ``learner.fit(X, y)`` without fitting."""
+    learner.check_params()
+    rows = learner._read(X, reset=True)
+    return TrainingSet(rows, *learner._first_targets(y, None, rows))
 
 
 def _plain(labels: np.ndarray) -> np.ndarray:

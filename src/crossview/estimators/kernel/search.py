@@ -19,7 +19,7 @@ from crossview.batch import views_of
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier
 from crossview.estimators.documentation import with_parameters
-from crossview.estimators.kernel.classifier import KernelClassifier
+from crossview.estimators.kernel.classifier import KernelClassifier, read_training_set
 from crossview.estimators.kernel.learner import KernelLearner, training_kernels
 from crossview.estimators.kernel.supports import SupportVectors
 from crossview.estimators.kernel.training import TrainingSet, learn_drawn
@@ -110,9 +110,7 @@ class KernelSearchCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_estimator()
         check_rows(X, y=y)
         learner = clone(self.estimator).set_params(calibration="none")
-        learner.check_params()
-        rows = learner._read(X, reset=True)
-        data = TrainingSet(rows, *learner._first_targets(y, None, rows))
+        data = read_training_set(learner, X, y)
         self.classes_ = learner.classes_
         seed = check_random_state(self.estimator.random_state).randint(2**31 - 1)
         folds = _folds(self.cv, data.labels, seed)
