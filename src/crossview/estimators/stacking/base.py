@@ -459,6 +459,7 @@ class Stacking(NestedLearners):
                 expert.learner._check_columns(own_layout(expert.view, slots))
 
     def _grow_state(self, moved: np.ndarray, before: ViewLayout) -> None:
+        super()._grow_state(moved, before)
         old, names = self._experts.names, self.layout_.names
         self._experts.grow(self, moved, old)
         if self.experts is not None or not len(old) < len(names) <= MAX_VIEWS_ALONE:
