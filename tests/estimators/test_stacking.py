@@ -294,3 +294,13 @@ def test_wrong_experts_are_one_clear_line(what):
         model.partial_fit(np.eye(4), [0, 1, 0, 1], classes=[0, 1])
     assert what == "parameter" or isinstance(info.value, InputError)
     assert not hasattr(model, "classes_")
+
+
+def test_a_memory_grows_with_the_columns(tmp_path):
+    """Loops look numbers up by column: arrays that are too short are read and written beyond."""
+    model = OnlineStackingClassifier(memory=True, random_state=0)
+    for i in range(6):
+        model.learn_one({f"v{v}": {f"c{i}": 1.0} for v in range(1 + i // 3)}, "ab"[i % 2])
+    assert len(model.get_state()["memory_input_of"]) == model._slots.n_columns
+    crossview.save(model, tmp_path / "model.safetensors")
+    assert_same_state(crossview.load(tmp_path / "model.safetensors"), model)

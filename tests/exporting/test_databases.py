@@ -210,11 +210,11 @@ def test_statistics_of_categories_are_compared_to_the_last_bit():
     scorer = plan.model.scorer
     first = len(scorer.coded) + len(scorer.numbers)
     looked_up = (scorer.feature >= first) & (scorer.left != 0)
-    trees = learner._trees_state(learner._state).trees()
+    threshold = learner.get_state()["threshold"]
     assert looked_up.any()
-    assert (scorer.threshold[looked_up] == trees.threshold[looked_up]).all()
+    assert (scorer.threshold[looked_up] == threshold[looked_up]).all()
     others = ~looked_up & (scorer.left != 0) & (scorer.threshold != 0)
-    assert (scorer.threshold[others] > trees.threshold[others]).all()
+    assert (scorer.threshold[others] > threshold[others]).all()
 
 
 def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):

@@ -111,6 +111,9 @@ def test_view_differences_and_their_running_mean(ax):
     assert display.curves[0].values == pytest.approx(each)
     assert display.means[0] == pytest.approx([each[: i + 1].mean() for i in range(100)])
     assert texts(ax) == ["running mean"]
+    display = ViewDifferenceDisplay(display.curves, is_stream=True)
+    assert display.title.count(" on average") == 1
+    assert display.title.endswith(" in the second half")
     with pytest.raises(InputError, match="two views"):
         ViewDifferenceDisplay.from_predictions([[1.0], [2.0]])
 

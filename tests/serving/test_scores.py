@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from crossview import InputError
-from crossview.serving.scores import MINUTE, MOST_POINTS, Score, Served, rankdata, turned
+from crossview.scoring.significance import rankdata
+from crossview.serving.scores import MINUTE, MOST_POINTS, Score, Served, turned
 
 
 def served(losses, first=None):

@@ -17,7 +17,6 @@ from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
 from crossview.estimators.targets import (
     class_codes,
     class_weights,
-    row_weights,
     several_classes,
 )
 from crossview.views import MultiView, ViewLayout
@@ -72,16 +71,6 @@ class PipelineLearner(ViewLearner):
     def _pipeline(self, data: Shape) -> Pipeline:
         raise NotImplementedError
 
-    def _weighted_rows(
-        self, rows: Any, sample_weight: Any
-    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """Return the rows whose weight is not 0, their positions and, if they differ, weights."""
-        weight = row_weights(sample_weight, len(rows.indptr) - 1)
-        used = np.flatnonzero(weight)
-        different = len(np.unique(weight[used])) > 1
-        rows = rows if len(used) == len(weight) else rows_at(rows, used)
-        return rows, used, weight[used] if different else None
-
     def _fit_pipeline(
         self, model: Pipeline, rows: Any, y: np.ndarray, weight: np.ndarray | None
     ) -> None:
@@ -117,14 +106,12 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
     class_weight: Any = None
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        labels = self._labels(y, len(rows.indptr) - 1)
-        rows, used, weight = self._weighted_rows(rows, sample_weight)
-        classes = several_classes(labels[used], self.class_weight)
+        rows, labels, given = self._rows_to_fit(X, y, sample_weight)
+        classes = several_classes(labels, self.class_weight)
         self._set_classes(classes)
-        codes = class_codes(labels[used], classes)
+        codes, weight = class_codes(labels, classes), _different(given)
         if self.class_weight is not None:
-            own = class_weights(self.class_weight, classes, labels[used])[codes]
+            own = class_weights(self.class_weight, classes, labels)[codes]
             weight = own if weight is None else weight * own
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
@@ -158,16 +145,19 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
     """Base class of the adapters for regressors."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        y = self._numbers(y, len(rows.indptr) - 1)
-        rows, used, weight = self._weighted_rows(rows, sample_weight)
+        rows, y, weight = self._rows_to_fit(X, y, sample_weight)
         self._start_state()
-        self._see_targets(y[used])
-        model = self.pipeline(Shape(self.layout_.names, len(used)))
-        self._fit_pipeline(model, rows, y[used], weight)
+        self._see_targets(y)
+        model = self.pipeline(Shape(self.layout_.names, len(y)))
+        self._fit_pipeline(model, rows, y, _different(weight))
 
     def _output(self, X: MultiView) -> np.ndarray:
         return np.asarray(self.pipeline_.predict(X), dtype=np.float64)
+
+
+def _different(weight: np.ndarray) -> np.ndarray | None:
+    """Return weights, or None if they are all the same."""
+    return weight if len(np.unique(weight)) > 1 else None
 
 
 def _takes_weights(model: Any) -> bool:

@@ -59,18 +59,11 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
 class LinearState(StatePart):
     """The weights of the columns, an intercept of each view, and its score where it is missing."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
-        super().__init__(state)
-        self.layout, self.n_scores = layout, n_scores
-
-    def start(self) -> None:
-        """Add nothing: `fit` has the weights."""
-
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        views = (self.layout.n_views, self.n_scores)
+        views = (self.slots.n_views, self.n_scores)
         return {
-            "W": Array("f8", (self.layout.n_columns, self.n_scores)),
+            "W": Array("f8", (self.slots.n_columns, self.n_scores)),
             "b": Array("f8", views),
             "absent": Array("f8", views),
         }
@@ -108,7 +101,7 @@ class LinearPipeline(PipelineLearner):
         self._state |= state
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [*super()._parts(state), LinearState(state, self._slots, self._n_scores())]
+        return [*super()._parts(state), LinearState(state, self)]
 
     # --- predicting ----------------------------------------------------------------
 

@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms import couplings, rules
 from crossview.algorithms.couplings import Coupling
-from crossview.algorithms.online import Examples, learn, learn_one_view
+from crossview.algorithms.online import Examples, learn
 from crossview.algorithms.rules import Rule
 from crossview.errors import InputError
-from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.base.weights import ViewWeights
 from crossview.estimators.documentation import document_parameters, with_parameters
@@ -28,7 +27,6 @@ from crossview.estimators.parameters import (
 )
 from crossview.estimators.second_order import CovarianceClassifier
 from crossview.estimators.validation import Interval, StrOptions
-from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
 COUPLINGS = {
@@ -195,7 +193,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
         return bool(self.coupling != "concatenated")
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = [ViewWeights(state, self._slots.n_views)] if self.view_weights == "learned" else []
+        own = [ViewWeights(state, self)] if self.view_weights == "learned" else []
         return [*super()._parts(state), *own]
 
     # --- learning and scoring ----------------------------------------------------------
@@ -206,29 +204,13 @@ class MultiViewPAClassifier(CovarianceClassifier):
         check_is_fitted(self, "classes_")
         return self._state.get("beta", np.ones(self._slots.n_views)).copy()
 
-    def _learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> int:
-        if self._has_covariance():
-            return super()._learn(rows, order, y, weight, scores)
-        learn_pass, given = self._pass(Examples(rows, order, y, weight, scores))
-        return int(learn_pass(*given))
-
-    def _bind_learning(self, row: OneExample) -> Bound | None:
-        if self._has_covariance():
-            return super()._bind_learning(row)
-        learn_pass, given = self._pass(row.examples())
-        return learn_pass.bind(*given)
-
     def _pass(self, examples: Examples) -> tuple[Any, tuple]:
-        """Return the pass in Euclidean geometry, and its arguments."""
-        given = examples, self._weights(self._state).for_loops(), self._scaling(), self._rule()
+        learn_pass, given = super()._pass(examples)
         if self.coupling == "concatenated":
-            return learn_one_view, given
+            return learn_pass, given
         return learn, (*given, self._coupling())
 
     def _rule(self) -> Rule:
-        """Return the update rule and its parameters."""
         kind = rules.PAM if self._has_covariance() else rules.PA
         return Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
 
@@ -240,9 +222,3 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     def _is_mean(self) -> bool:
         return self.coupling not in ("independent", "concatenated")
-
-    def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
-        total = view_scores.sum(axis=1)
-        if not self._is_mean():
-            return total
-        return total / np.maximum(takes_part.sum(axis=1), 1)[:, None]

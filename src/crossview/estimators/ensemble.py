@@ -90,17 +90,9 @@ class _Member(NamedTuple):
 class _Weights(StatePart):
     """The weights; of numbers also between which limits each member is kept."""
 
-    def __init__(self, state: State, n_members: int, limited: bool) -> None:
-        super().__init__(state)
-        self.n_members, self.limited = n_members, limited
-
-    def start(self) -> None:
-        """Add nothing: `fit` has them."""
-
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
-        limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
-        weights = Array("f8", (self.n_members,), 0.0)
+        limits: Schema = {"limits": Array("f8", (2,))} if self.learner._limited else {}
+        weights = Array("f8", (len(self.learner._members),), 0.0)
         return {"weights": weights, "center": Array("f8", (1,)), **limits}
 
 
@@ -159,7 +151,8 @@ class Ensemble(NestedLearners):
 
     def _check_nested(self, name: str, learner: Any) -> None:
         super()._check_nested(name, learner)
-        if not gives_predictions(learner):
+        is_class = isinstance(learner, ViewClassifier)
+        if is_class and learner.calibration == "none" and not learner.scores_are_log_odds:
             raise InputError(f"{name} has no probabilities; leave its calibration='none' out")
 
     def _check_combination(self) -> None:
@@ -300,8 +293,7 @@ class Ensemble(NestedLearners):
     # --- state -----------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Weights(state, len(self._members), self._limited)
-        return [own, *super()._parts(state)]
+        return [_Weights(state, self), *super()._parts(state)]
 
     def _learners(self) -> list[Any]:
         return [one.learner for one in self._members]
@@ -359,13 +351,6 @@ class Ensemble(NestedLearners):
         check_is_fitted(self, "_state")
         names = [one.name for one in self._members]
         return dict(zip(names, self._state["weights"].tolist(), strict=True))
-
-
-def gives_predictions(learner: Any) -> bool:
-    """Return whether a learner predicts numbers, or probabilities."""
-    if not isinstance(learner, ViewClassifier):
-        return True
-    return learner.calibration != "none" or learner.scores_are_log_odds
 
 
 def _log_probabilities(z: np.ndarray) -> np.ndarray:
@@ -433,7 +418,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        labels = self._labels(y, len(rows.indptr) - 1)
+        labels = self._read_targets(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(labels))
         self.classes_ = several_classes(labels[weight > 0.0])
         self._learn(X, rows, labels, weight)
@@ -513,13 +498,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
-        y = self._numbers(y, len(rows.indptr) - 1)
+        y = self._read_targets(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
-        for (
-            _,
-            learner,
-            _,
-        ) in self._given_members():  # here the row is that of X, in a fold it is not
+        for _, learner, _ in self._given_members():  # the row is that of X, in a fold it is not
             known = np.where(weight > 0.0, y, np.nan)
             scaled_targets(known, getattr(learner, "target_scale", "linear"))
         self._learn(X, rows, y, weight)

@@ -7,42 +7,18 @@ from typing import ClassVar
 import numpy as np
 
 from crossview.algorithms import rules
-from crossview.algorithms.online import Examples, learn_one_view
 from crossview.algorithms.rules import Rule
 from crossview.estimators.base import LinearOnlineClassifier
-from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, LINEAR
 from crossview.estimators.validation import StrOptions
-from crossview.kernels.rows import Rows
 
 SLACKS = {"PA": rules.HARD, "PA-I": rules.LINEAR, "PA-II": rules.QUADRATIC}
 
 
-class FirstOrderClassifier(LinearOnlineClassifier):
-    """Base class of the first-order learners with one weight vector for all columns."""
-
-    def _rule(self) -> Rule:
-        """Return the update rule and its parameters."""
-        raise NotImplementedError
-
-    def _learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> int:
-        return int(learn_one_view(*self._pass(Examples(rows, order, y, weight, scores))))
-
-    def _bind_learning(self, row: OneExample) -> Bound:
-        return learn_one_view.bind(*self._pass(row.examples()))
-
-    def _pass(self, examples: Examples) -> tuple:
-        """Return the arguments of the pass over these rows."""
-        weights = self._weights(self._state).for_loops()
-        return examples, weights, self._scaling(), self._rule()
-
-
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
 @with_parameters
-class Perceptron(FirstOrderClassifier):
+class Perceptron(LinearOnlineClassifier):
     """Rosenblatt's perceptron: each mistake adds the row to the weights.
 
     With label y in {-1, +1}, a row with ``y w·x <= 0`` updates ``w <- w + y x``.  With more than
@@ -88,7 +64,7 @@ class Perceptron(FirstOrderClassifier):
 
 @document_parameters(LINEAR, attributes=ATTRIBUTES)
 @with_parameters
-class PassiveAggressiveClassifier(FirstOrderClassifier):
+class PassiveAggressiveClassifier(LinearOnlineClassifier):
     """Passive-aggressive (PA) learning: the smallest update that gives the row a margin of 1.
 
     Each row solves ``min ½|w - w_t|²`` subject to ``y w·x >= 1`` (PA), or

@@ -102,37 +102,20 @@ LEARNED = ATTRIBUTES | {
 
 
 class NewtonState(StatePart):
-    """The covariance of the weights, root mean squares, and the Fourier features.
+    """The covariance of the weights, root mean squares, and the Fourier features."""
 
-    n_columns, n_scores: number of columns and of scores.
-    full_columns, fourier_features: number of columns with a place in the full covariance, and of
-      Fourier features.
-    variance: of a weight before the first row.
-    numbers: whether columns of numbers alone are learned.
-    random_state: seed of the Fourier features.
-    """
-
-    def __init__(
-        self,
-        state: State,
-        n_columns: int,
-        n_scores: int,
-        full_columns: int,
-        fourier_features: int,
-        variance: float,
-        numbers: bool,
-        random_state: Any,
-    ) -> None:
-        super().__init__(state)
-        self.n, self.n_scores = n_columns, n_scores
-        self.n_fourier = fourier_features
-        self.first = 1 + fourier_features  # place of a column
-        self.n_places = self.first + min(full_columns, n_columns)
-        self.variance, self.numbers, self.random_state = variance, numbers, random_state
+    def __init__(self, state: State, learner: NewtonLearner) -> None:
+        super().__init__(state, learner)
+        self.n = self.slots.n_columns
+        self.n_fourier = int(learner.fourier_features)
+        self.first = 1 + self.n_fourier  # place of a column
+        self.n_places = self.first + min(int(learner.full_columns), self.n)
+        self.variance = float(learner.initial_variance)  # of a weight before the first row
+        self.numbers = learner.columns == "numbers"  # whether others are not learned
 
     def start(self) -> None:
         """Add the initial variances, and draw the Fourier features."""
-        random = check_random_state(self.random_state)
+        random = check_random_state(self.learner.random_state)
         self.state |= {name: zeros((self.n,), kind) for name, kind in PER_COLUMN.items()}
         self.state |= {
             "P": np.zeros((self.n_places, self.n_places)),
@@ -174,8 +157,7 @@ class NewtonState(StatePart):
     def check(self) -> None:
         """Raise `InputError` if places and columns contradict each other."""
         state = self.state
-        members = self._members(state)
-        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
+        members, inputs = self._members(state), inputs_of(state)
         places = np.arange(self.first, self.first + len(members))
         if (
             not np.array_equal(state["place"][members], places)
@@ -228,10 +210,11 @@ class NewtonState(StatePart):
         mean_square = merged["squares"][members] / merged["counts"][members]
         merged["scale"][self.first : used] = np.sqrt(mean_square)
         merged["input_of"] = self._input_of(merged)
+        P, owed = zip(*(self._at_places(state, members) for state in states), strict=True)
         merged["owed"] = np.zeros(self.n_places)
-        merged["owed"][:used] = mean([self._owed(s, members) for s in states], shares)
+        merged["owed"][:used] = mean(owed, shares)
         merged["P"] = np.zeros((self.n_places, self.n_places))
-        merged["P"][:used, :used] = mean([self._at_places(s, members) for s in states], shares)
+        merged["P"][:used, :used] = mean(P, shares)
         variances = [self._variances(state) for state in states]
         merged["D"] = seen_mean(variances, [one > 0.0 for one in variances], shares)
         merged["D"][members] = 0.0
@@ -241,28 +224,23 @@ class NewtonState(StatePart):
             merged["W"][members] = W[members]
         return merged
 
-    def _at_places(self, state: Mapping[str, np.ndarray], members: np.ndarray) -> np.ndarray:
-        """Return P of a model with its places in the order of other members."""
+    def _at_places(
+        self, state: Mapping[str, np.ndarray], members: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return P and what is owed of a model, its places in the order of other members."""
         place = np.append(np.arange(self.first), state["place"][members])
         own = np.append(np.ones(self.first, dtype=bool), place[self.first :] > 0)
         P = np.where(np.outer(own, own), state["P"][np.ix_(place, place)], 0.0)
         others = np.flatnonzero(~own)
         variance = state["D"][members[others - self.first]]
         P[others, others] = np.where(variance > 0.0, variance, self.variance)
-        return P
+        return P, np.where(own, state["owed"][place], 0.0)
 
     def _input_of(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return which of the inputs each place is, from 1 on; 0 where it is none."""
-        n_inputs = max(int(state["n_inputs"][0]), 0)
-        found = np.zeros(len(state["members"]), dtype=np.int64)
-        found[state["place"][state["inputs"][:n_inputs]]] = 1 + np.arange(n_inputs)
+        found, inputs = np.zeros(len(state["members"]), dtype=np.int64), inputs_of(state)
+        found[state["place"][inputs]] = 1 + np.arange(len(inputs))
         return found
-
-    def _owed(self, state: Mapping[str, np.ndarray], members: np.ndarray) -> np.ndarray:
-        """Return what is owed of a model with its places in the order of other members."""
-        place = np.append(np.arange(self.first), state["place"][members])
-        own = np.append(np.ones(self.first, dtype=bool), place[self.first :] > 0)
-        return np.where(own, state["owed"][place], 0.0)
 
     def _variances(self, state: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return the variance of each column that has occurred; of others 0."""
@@ -290,15 +268,14 @@ class NewtonState(StatePart):
         state |= {"P": P, "owed": owed, "scale": scale}
         state["members"] = np.zeros(self.n_places, dtype=np.int64)
         state["members"][self.first : used] = members
-        n_inputs = max(int(state["n_inputs"][0]), 0)
-        state["inputs"][:n_inputs] = moved[state["inputs"][:n_inputs]]
+        inputs = inputs_of(state)
+        inputs[:] = moved[inputs]
         state["input_of"] = self._input_of(state)
 
     def restart(self, columns: np.ndarray) -> None:
         """Let some columns be ones that have not occurred; an input keeps its place."""
         state, members = self.state, self._members(self.state).copy()
-        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
-        columns = columns[~np.isin(columns, inputs)]
+        columns = columns[~np.isin(columns, inputs_of(state))]
         stays = ~np.isin(members, columns)
         for name in PER_COLUMN:
             state[name][columns] = 0
@@ -332,6 +309,11 @@ class NewtonState(StatePart):
             return read_only(self.state[name]) if name in fixed else self.state[name]
 
         return Newton(**{name: own(name) for name in Newton._fields})
+
+
+def inputs_of(state: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the columns that the Fourier features are made of, in the array of the state."""
+    return state["inputs"][: max(int(state["n_inputs"][0]), 0)]
 
 
 @with_parameters
@@ -372,7 +354,7 @@ class NewtonLearner(ViewLearner):
 
     def _bind_scoring(self, row: RowBuffers, scores: np.ndarray) -> Bound:
         return newton.score_rows.bind(
-            row.rows, self._newton(self._state).model(frozen=True), scores
+            row.rows, NewtonState(self._state, self).model(frozen=True), scores
         )
 
     def _pass(self, rows: Rows, examples: Examples, scores: np.ndarray) -> tuple:
@@ -384,12 +366,12 @@ class NewtonLearner(ViewLearner):
             float(self.fit_intercept),
             self.columns == "numbers",
         )
-        model = self._newton(self._state).model(frozen=False)
+        model = NewtonState(self._state, self).model(frozen=False)
         return rows, examples, model, settings, scores.reshape(len(scores), -1)
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         found = np.empty((len(rows.indptr) - 1, self._n_scores()))
-        newton.score_rows(rows, self._newton(self._state).model(frozen=True), found)
+        newton.score_rows(rows, NewtonState(self._state, self).model(frozen=True), found)
         return found
 
     def _portable_scorer(self) -> ViewSum:
@@ -401,9 +383,8 @@ class NewtonLearner(ViewLearner):
             constant=state["b"][0].copy(),
             view_scores="alone",
         )
-        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
-        if len(inputs) and n_fourier:
-            d = len(inputs)
+        inputs = inputs_of(state)
+        if (d := len(inputs)) and n_fourier:
             scale = state["scale"][state["place"][inputs]]
             slopes = state["omega"][:, :d].T / (scale[:, None] * np.sqrt(d))
             order = np.argsort(inputs)
@@ -423,7 +404,7 @@ class NewtonLearner(ViewLearner):
         state = self._state
         row, column = entries_of(rows)
         found = np.asarray(rows.data[:, None] * state["W"][column])
-        inputs = state["inputs"][: max(int(state["n_inputs"][0]), 0)]
+        inputs = inputs_of(state)
         if not len(inputs) or not len(state["omega"]):
             return found
         # what the cosines lose without the column
@@ -441,17 +422,16 @@ class NewtonLearner(ViewLearner):
         return found
 
     def _column_weights(self) -> ColumnWeights:
-        state, variance = self._state, self._newton(self._state).variances()
+        state, variance = self._state, NewtonState(self._state, self).variances()
         weight = self._columns.spread(state["W"].T)
         variance = self._columns.spread(variance, np.nan)
         if not self.fourier_features:
             return ColumnWeights(weight, variance)
         # the root mean square of the slope of the score by the column, over all phases
-        slopes, n = np.zeros_like(state["W"].T), max(int(state["n_inputs"][0]), 0)
-        inputs = state["inputs"][:n]
+        slopes, inputs = np.zeros_like(state["W"].T), inputs_of(state)
+        n = len(inputs)
         scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
-        V = state["V"]
-        squares = (V.T**2) @ (state["omega"][:, :n] ** 2)
+        squares = (state["V"].T ** 2) @ (state["omega"][:, :n] ** 2)
         slopes[:, inputs] = np.sqrt(squares / max(n, 1)) / scale
         return ColumnWeights(weight, variance, factor_norm=self._columns.spread(slopes))
 
@@ -461,21 +441,8 @@ class NewtonLearner(ViewLearner):
         return True
 
     def _parts(self, state: State) -> list[StatePart]:
-        weights = LinearWeights(state, self._slots, 1, self._n_scores(), average=False)
-        return [weights, self._newton(state), *super()._parts(state)]
-
-    def _newton(self, state: State) -> NewtonState:
-        """Return the covariance and the Fourier features."""
-        return NewtonState(
-            state,
-            self._slots.n_columns,
-            self._n_scores(),
-            int(self.full_columns),
-            int(self.fourier_features),
-            float(self.initial_variance),
-            self.columns == "numbers",
-            self.random_state,
-        )
+        weights = LinearWeights(state, self, 1, average=False)
+        return [weights, NewtonState(state, self), *super()._parts(state)]
 
     # --- attributes --------------------------------------------------------------------
 
@@ -495,8 +462,7 @@ class NewtonLearner(ViewLearner):
     def fourier_columns_(self) -> np.ndarray:
         """The columns of X that the Fourier features are made of."""
         check_is_fitted(self, "_state")
-        n_inputs = max(int(self._state["n_inputs"][0]), 0) if self.fourier_features else 0
-        inputs = self._state["inputs"][:n_inputs]
+        inputs = inputs_of(self._state) if self.fourier_features else np.empty(0, dtype=np.int64)
         return np.sort(self._columns.of_slots()[inputs])
 
 
@@ -549,16 +515,13 @@ class OnlineNewtonClassifier(NewtonLearner, OnlineClassifier):
     0.98
     """
 
+    scores_are_log_odds = True  # by the loss
+
     class_weight: Any = None
     calibration: str = "sigmoid"
 
     def _loss(self) -> int:
         return losses.LOGISTIC if self._n_scores() == 1 else losses.SOFTMAX
-
-    @property
-    def scores_are_log_odds(self) -> bool:
-        """True: the loss makes scores log odds."""
-        return True
 
 
 @document_parameters(PARAMETERS, attributes=LEARNED)

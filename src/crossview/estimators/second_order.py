@@ -19,7 +19,6 @@ from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, LinearOnlineClassifier, State, StatePart
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import (
-    CovarianceOptions,
     WeightCovariance,
     check_memory,
 )
@@ -46,31 +45,31 @@ FORMS = {
 class CovarianceClassifier(LinearOnlineClassifier):
     """Base class of the learners that keep a covariance of their weights, one or one per view."""
 
+    forgetting = 1.0  # some make it a parameter
+
     covariance: str = "auto"
     rank: int = 256
     diagonal: str = "precision"
     initial_variance: float = 1.0
 
-    # --- to be implemented by subclasses ---------------------------------------------
-
     def _has_covariance(self) -> bool:
         return True
-
-    def _rule(self) -> Rule:
-        """Return the update rule and its parameters."""
-        raise NotImplementedError
 
     # --- learning --------------------------------------------------------------------
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
+        if not self._has_covariance():
+            return super()._learn(rows, order, y, weight, scores)
         examples = Examples(rows, order, y, weight, scores)
-        return self._covariance(self._state).learn(examples, self._rule(), self._coupling())
+        return WeightCovariance(self._state, self).learn(examples, self._rule(), self._coupling())
 
     def _bind_learning(self, row: OneExample) -> Bound | None:
+        if not self._has_covariance():
+            return super()._bind_learning(row)
         examples = Examples(row.row.rows, row.order, row.number, row.weight, row.scores)
-        return self._covariance(self._state).bind(examples, self._rule(), self._coupling())
+        return WeightCovariance(self._state, self).bind(examples, self._rule(), self._coupling())
 
     def _coupling(self) -> Coupling:
         """Return how the views are coupled."""
@@ -80,19 +79,12 @@ class CovarianceClassifier(LinearOnlineClassifier):
         return not self._has_covariance() or self.covariance in ("auto", "diagonal")
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = [self._covariance(state)] if self._has_covariance() else []
+        own = [WeightCovariance(state, self)] if self._has_covariance() else []
         return [*super()._parts(state), *own]
-
-    def _covariance(self, state: State) -> WeightCovariance:
-        """Return the covariance of the weights."""
-        names = [name for name in CovarianceOptions._fields if hasattr(self, name)]
-        options = CovarianceOptions(**{name: getattr(self, name) for name in names})
-        weights, grows = self._weights(state), self._columns.named is not None
-        return WeightCovariance(state, self._slots, self._per_view(), options, weights, grows)
 
     def _check_combination(self) -> None:
         super()._check_combination()
-        if getattr(self, "forgetting", 1.0) < 1.0 and self.covariance == "low-rank":
+        if self.forgetting < 1.0 and self.covariance == "low-rank":
             raise InputError(
                 f"forgetting={self.forgetting:g} with covariance='low-rank', which keeps rows that "
                 "do not fade; set covariance='full' or 'diagonal'"
@@ -160,7 +152,7 @@ class CovarianceClassifier(LinearOnlineClassifier):
         check_is_fitted(self, "classes_")
         if not self._has_covariance() or "S.form" not in self._state:
             raise error("in Euclidean geometry there is no covariance")
-        return self._covariance(self._state)
+        return WeightCovariance(self._state, self)
 
 
 def normal_quantile(confidence: float) -> float:

@@ -9,7 +9,7 @@ from crossview.catalog.metrics import metric_of
 from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.tables import number, table_of_classes
-from crossview.scoring.drift import Drift, drift_warnings
+from crossview.scoring.drift import drift_warnings
 from crossview.scoring.results import in_digits
 
 # beyond, the file of --json has them
@@ -146,13 +146,8 @@ def windows_table(e: Evaluation) -> FittingTable | None:
             f"{one.rows:,}",
             in_digits(one.loss),
             *_with_interval(e, one.metric),
-            *([_moved(one.drift)] if moved else []),
+            *[", ".join(f"{d.view} {d.what} {d.index:.2f}" for d in one.drift if d.moved)] * moved,
         ]
         for one in e.windows
     ]
     return FittingTable(header, rows, wrapped=["moved"])
-
-
-def _moved(drifts: list[Drift]) -> str:
-    """Return the distributions that moved: ``user scores 0.41``."""
-    return ", ".join(f"{one.view} {one.what} {one.index:.2f}" for one in drifts if one.moved)

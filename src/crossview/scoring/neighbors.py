@@ -29,7 +29,7 @@ from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
-from crossview.scoring.significance import correlated_t_posterior, p_in_words
+from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
 from crossview.views import MultiView
 
 # rows and cells that are read, and rows that the quick models learn and score
@@ -468,8 +468,7 @@ def _row_numbers(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """Ranks around 0, of equal values their mean."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[place] - (len(values) + 1) / 2
+    return rankdata(values) - (len(values) + 1) / 2
 
 
 # --- the test --------------------------------------------------------------------------------

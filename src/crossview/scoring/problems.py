@@ -70,7 +70,26 @@ def join(parts: Sequence[Scored]) -> Scored:
     )
 
 
-class Classification:
+class _Splits:
+    """How rows of a problem are split, by what scikit-learn has for folds, groups and one split."""
+
+    _splitters: ClassVar[tuple[str, str, str]]
+
+    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
+        """Return shuffled folds, of classes each in proportion; by groups as nearly as they can."""
+        return self._splitter(grouped)(k, shuffle=True, random_state=seed)
+
+    def one_split(self, seed: int) -> Any:
+        """Return one split of 80 to 20."""
+        return self._splitter(2)(1, test_size=0.2, random_state=seed)
+
+    def _splitter(self, at: int) -> Any:
+        from sklearn import model_selection  # not for those who only train: it takes long to load
+
+        return getattr(model_selection, self._splitters[at])
+
+
+class Classification(_Splits):
     """One of several classes is predicted.
 
     Of two classes ``positive``, a label, is the one that f1 and similar metrics are about; None:
@@ -93,6 +112,7 @@ class Classification:
 
     name = "classification"
     shown = TASKS[name][1:]  # in a table, besides what decides
+    _splitters = ("StratifiedKFold", "StratifiedGroupKFold", "StratifiedShuffleSplit")
 
     def __init__(
         self,
@@ -340,30 +360,18 @@ class Classification:
                 "by label, or compare by folds"
             )
 
-    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
-        """Return shuffled folds with each class in proportion; by groups as nearly as they can."""
-        from sklearn import model_selection  # not for those who only train: it takes long to load
-
-        kind = model_selection.StratifiedGroupKFold if grouped else model_selection.StratifiedKFold
-        return kind(k, shuffle=True, random_state=seed)
-
     def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
         """Return three folds, or as many as the rarest class has rows."""
         k = min(3, int(np.unique(y, return_counts=True)[1].min()))
         return self.folds(k, seed, grouped=grouped)
 
-    def one_split(self, seed: int) -> Any:
-        """Return one split of 80 to 20."""
-        from sklearn import model_selection
 
-        return model_selection.StratifiedShuffleSplit(1, test_size=0.2, random_state=seed)
-
-
-class Regression:
+class Regression(_Splits):
     """A number is predicted; each method does what that of `Classification` does."""
 
     name = "regression"
     shown = TASKS[name][1:]
+    _splitters = ("KFold", "GroupKFold", "ShuffleSplit")
     classes = np.empty(0)
     left_out: ClassVar[dict[Any, int]] = {}
     positive_label = positive_by = class_rows = None
@@ -446,23 +454,9 @@ class Regression:
     def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
         """Any numbers can choose parameters."""
 
-    def folds(self, k: int, seed: int, *, grouped: bool = False) -> Any:
-        """Return shuffled folds."""
-        from sklearn import model_selection
-
-        return (model_selection.GroupKFold if grouped else model_selection.KFold)(
-            k, shuffle=True, random_state=seed
-        )
-
     def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
         """Return three folds, or as many as there are rows."""
         return self.folds(min(3, len(y)), seed, grouped=grouped)
-
-    def one_split(self, seed: int) -> Any:
-        """Return one split of 80 to 20."""
-        from sklearn import model_selection
-
-        return model_selection.ShuffleSplit(1, test_size=0.2, random_state=seed)
 
 
 Problem = Classification | Regression

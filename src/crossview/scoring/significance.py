@@ -318,6 +318,12 @@ def holm_of_pairs(p_values: np.ndarray) -> np.ndarray:
     return adjusted
 
 
+def rankdata(values: Any) -> np.ndarray:
+    """Return the ranks from 1 on, of equal values their mean; `scipy.stats` takes long to load."""
+    _, code, n = np.unique(np.array(values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(n) - (n - 1) / 2)[code])
+
+
 def p_in_words(p: float) -> str:
     """Return a p as a sentence has it."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"

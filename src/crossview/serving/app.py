@@ -545,7 +545,7 @@ class Serving:
         """Refuse a request that cannot be logged, also in a moment."""
         until = time.monotonic() + SECONDS_FOR_ROOM
         while self.writer.failure is None and self.writer.is_full(n):
-            if time.monotonic() > until or self.writer.is_too_many(n):
+            if time.monotonic() > until or n > self.settings.most_waiting:
                 break
             await asyncio.sleep(0.002)
         failure = self.writer.failure or self.away
@@ -582,11 +582,7 @@ class Serving:
             if reason is not None and not isinstance(answer, RefusedError):
                 answer["explanation"] = reason
         _add_unknown(answers, unknown)
-        if asked.rows is msgspec.UNSET:
-            if isinstance(answers[0], RefusedError):
-                raise answers[0]
-            return as_json(answers[0])
-        return _many("predictions", answers)
+        return _answer_of(answers, "predictions", many=asked.rows is not msgspec.UNSET)
 
     def _explained(self, one: Prediction | RefusedError) -> Explanation | None:
         """Return why a row was predicted so, by the model that has done so."""
@@ -721,7 +717,7 @@ class Serving:
         good = [i for i, text in enumerate(answers) if isinstance(text, str)]
         labels = [(many[i].id, answers[i]) for i in good]
         await self._write_labels(Entry(labels=labels), good, answers)
-        return _one_or_many(asked, "labels", answers)
+        return _answer_of(answers, "labels", many=isinstance(asked, list))
 
     async def learn(self, request: Request) -> Response:
         """``POST /learn``."""
@@ -746,7 +742,7 @@ class Serving:
         entry = Entry(list(records.values()), labels)
         await self._write_labels(entry, [i for i, _ in pairs], answers)
         _add_unknown(answers, {good[i]: names for i, names in unknown.items()})
-        return _one_or_many(asked, "labels", answers)
+        return _answer_of(answers, "labels", many=isinstance(asked, list))
 
     def _tried_label(self, label: Any, id_: str | None) -> RefusedError | str:
         """Return a label as the log has it, or why it cannot be taken."""
@@ -913,7 +909,10 @@ class Serving:
         """``POST /challenger?name=NAME``: a model file, which joins."""
         name = request.query_params.get("name", "")
         (frozen,) = _switches(request, "frozen", others=("name",))
-        self._check_name(name)
+        try:
+            check_name(name)
+        except InputError as error:
+            raise RefusedError(422, error.message) from None
         with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
             file = Path(folder) / "model.safetensors"
             await read_file(request, file)
@@ -942,13 +941,6 @@ class Serving:
                     "refused; crossview serve --new-classes lets new ones come",
                 )
         return await self._change(PROMOTE, asked.name)
-
-    @staticmethod
-    def _check_name(name: str) -> None:
-        try:
-            check_name(name)
-        except InputError as error:
-            raise RefusedError(422, error.message) from None
 
     async def _change(
         self, kind: str, name: str, sha256: str = "", *, frozen: bool = False
@@ -1129,19 +1121,16 @@ def _add_unknown(answers: list[Any], unknown: Mapping[int, list[str]]) -> None:
             answers[i]["unknown"] = names
 
 
-def _one_or_many(asked: Any, name: str, answers: list[Any]) -> Response:
-    if isinstance(asked, list):
-        return _many(name, answers)
-    if isinstance(answers[0], RefusedError):
-        raise answers[0]
-    return as_json(answers[0])
+def _answer_of(answers: Sequence[Any], name: str, *, many: bool) -> Response:
+    """Return the answer to a request of one part, or to all parts of one.
 
-
-def _many(name: str, answers: Sequence[Any]) -> Response:
-    """Return the answers to the parts of a request: 200 if all are good, 207 if some are.
-
-    Where none is, the status is that of the first.
+    Of ``many`` the status is 200 if all are good, and 207 if some are; where none is, that of the
+    first.
     """
+    if not many:
+        if isinstance(answers[0], RefusedError):
+            raise answers[0]
+        return as_json(answers[0])
     refused = [one for one in answers if isinstance(one, RefusedError)]
     bodies = [
         {**one.body(), "status": one.status} if isinstance(one, RefusedError) else one

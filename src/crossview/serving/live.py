@@ -270,23 +270,15 @@ class LiveModel:
             if X is None:
                 return None
             if self.classes is None:
-                predicted = learner.predict(X).tolist()
-                said = self._said(len(predicted))
-                return [
-                    Answer(found, None, own) for found, own in zip(predicted, said, strict=True)
-                ]
+                predicted = learner.predict(X)
+                return _answers(predicted, said=self._said(len(predicted)))
             scores = learner.decision_function(X)
         except InputError:
             return None
-        decided, said = learner.decide(scores).tolist(), self._said(len(scores))
+        decided, said = learner.decide(scores), self._said(len(scores))
         if self._find_answer_one() is None:
-            return [Answer(found, None, own) for found, own in zip(decided, said, strict=True)]
-        names = [class_name(label) for label in learner.classes_.tolist()]
-        p = learner.probabilities(scores).tolist()
-        return [
-            Answer(found, dict(zip(names, own, strict=True)), experts)
-            for found, own, experts in zip(decided, p, said, strict=True)
-        ]
+            return _answers(decided, said=said)
+        return _answers(decided, learner.probabilities(scores), learner.classes_, said)
 
     def _said(self, n: int) -> list[Mapping[int, bytes]]:
         """Return what the experts said of the rows that were predicted last."""
@@ -544,7 +536,7 @@ class LiveModel:
         self._note_learned(examples)
         return found
 
-    def _learn_and_answer(self, X: MultiView, labels: Sequence[Any]) -> list[Answer | None]:
+    def _learn_and_answer(self, X: MultiView, labels: Sequence[Any]) -> list[Any]:
         """Learn encoded rows; return the prediction of each before its label was learned.
 
         Probabilities are those of progressive validation, by a calibration that has seen the scale
@@ -552,18 +544,12 @@ class LiveModel:
         """
         learner = self.learner
         if self.classes is None:
-            return [Answer(found, None) for found in learner.score_then_learn(X, labels).tolist()]
+            return _answers(learner.score_then_learn(X, labels))
         if self._find_answer_one() is None:
-            scores = learner.score_then_learn(X, labels)
-            return [Answer(found, None) for found in learner.decide(scores).tolist()]
-        threshold, classes = learner.threshold_in_use, learner.classes_.tolist()
+            return _answers(learner.decide(learner.score_then_learn(X, labels)))
+        threshold, classes = learner.threshold_in_use, learner.classes_
         scores, p = learner.score_then_learn(X, labels, return_proba=True)
-        decided = [classes[k] for k in decide(scores, p, threshold).tolist()]
-        names = [class_name(label) for label in classes]
-        return [
-            Answer(found, dict(zip(names, own, strict=True)))
-            for found, own in zip(decided, p.tolist(), strict=True)
-        ]
+        return _answers(classes[decide(scores, p, threshold)], p, classes)
 
     def _learn_one(self, example: Example, *, answered: bool) -> Answer | None:
         """Learn one row; return its prediction before, if that is wanted."""
@@ -724,6 +710,22 @@ class LiveModel:
                 other.explain(_decoded(rows[0]))
             if X := other.as_views(list(map(_decoded, rows))):
                 other.learner.view_scores(X)
+
+
+def _answers(
+    predicted: np.ndarray,
+    p: np.ndarray | None = None,
+    classes: Any = None,
+    said: Sequence[Mapping[int, bytes]] | None = None,
+) -> list[Any]:
+    """Return the answers to rows, with probabilities of classes and what experts said, if known."""
+    found = predicted.tolist()
+    said = [MappingProxyType({})] * len(found) if said is None else said
+    if p is None:
+        return [Answer(one, None, own) for one, own in zip(found, said, strict=True)]
+    names = [class_name(label) for label in classes.tolist()]
+    by_class = [dict(zip(names, own, strict=True)) for own in p.tolist()]
+    return list(map(Answer, found, by_class, said))
 
 
 def _warn_of_skewed(targets: np.ndarray) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.saving.schema import check_header
+from crossview.scoring.significance import rankdata
 
 MINUTE = 60_000_000  # microseconds
 # minutes that are kept, and points of the curve
@@ -88,6 +89,7 @@ class Point:
         }
 
 
+_POINTS = ("minutes", "curve")
 _NUMBERS = (int, float)
 _SCHEMA: dict[str, Any] = {
     "labels": int,
@@ -154,15 +156,8 @@ class Served:
 
     def to_json(self) -> dict[str, Any]:
         """Return what a model file keeps."""
-        return {
-            "labels": self.labels,
-            "events": self.events,
-            "refused": self.refused,
-            "total": self.total.values(),
-            "minutes": [one.values() for one in self.minutes],
-            "curve": [one.values() for one in self.curve],
-            "labels_of_a_point": self.labels_of_a_point,
-        }
+        points = {name: [one.values() for one in vars(self)[name]] for name in _POINTS}
+        return {**vars(self), "total": self.total.values(), **points}
 
     @classmethod
     def from_json(cls, known: Any) -> Served:
@@ -171,15 +166,8 @@ class Served:
         n = len(fields(Point))
         for values in (known["total"], *known["minutes"], *known["curve"]):
             check_header({"numbers": len(values) == n or None}, {"numbers": bool}, "serving")
-        return cls(
-            known["labels"],
-            known["events"],
-            known["refused"],
-            Point(*known["total"]),
-            [Point(*values) for values in known["minutes"]],
-            [Point(*values) for values in known["curve"]],
-            known["labels_of_a_point"],
-        )
+        points = {name: [Point(*values) for values in known[name]] for name in _POINTS}
+        return cls(**{**known, "total": Point(*known["total"]), **points})
 
 
 def total(points: Iterable[Point]) -> Point:
@@ -219,9 +207,3 @@ def turned(curve: Sequence[Point]) -> tuple[Point, Point] | None:
     if in_the_middle < MATTERS * before.mean() and grown < ERRORS * error:
         return None
     return total(full[:at]), total(full[at:])
-
-
-def rankdata(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return the ranks from 1 on, of equal values their mean."""
-    _, code, n = np.unique(np.array(values), return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(n) - (n - 1) / 2)[code])

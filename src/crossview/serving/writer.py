@@ -70,7 +70,7 @@ class Writer:
         self.n_commits = 0
         self._committed, self._most = committed, most_waiting
         self._process: Process | None = None
-        self._new, self._n_new, self._waiting = deque[Waiting](), 0, 0
+        self._new, self._n_new, self.waiting = deque[Waiting](), 0, 0  # records not committed
         self._kept: list[Waiting] = []
         self._ends = False
         # there is an entry; somebody waits for one, or there are enough
@@ -86,26 +86,17 @@ class Writer:
         return self._failure
 
     @property
-    def waiting(self) -> int:
-        """How many records are not committed yet."""
-        return self._waiting
-
-    @property
     def process(self) -> int | None:
         """The number of the process that commits, if it runs."""
         return None if self._process is None else self._process.pid
 
     def is_full(self, more: int) -> bool:
         """Return whether more records would be too many."""
-        return self._waiting + more > self._most
-
-    def is_too_many(self, more: int) -> bool:
-        """Return whether records are too many, however few wait."""
-        return more > self._most
+        return self.waiting + more > self._most
 
     def add(self, entry: Entry, done: asyncio.Future | None = None) -> None:
         """Write an entry soon."""
-        self._waiting += len(entry)
+        self.waiting += len(entry)
         self._n_new += len(entry)
         self._new.append(Waiting(entry, done))
         self._any.set()
@@ -176,7 +167,7 @@ class Writer:
 
     def _tell(self, entries: Sequence[Waiting], error: Exception | None) -> None:
         """Wake those who wait."""
-        self._waiting -= sum(len(one.entry) for one in entries)
+        self.waiting -= sum(len(one.entry) for one in entries)
         for _, future in entries:
             if future is not None and not future.done():
                 if error is None:

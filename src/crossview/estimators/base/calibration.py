@@ -22,14 +22,8 @@ FOLDS = 3
 class Calibrator(StatePart):
     """The map from scores to probabilities: an array of the state, which online learners update.
 
-    n_scores: number of scores per row: 1 for two classes, otherwise one per class.
-    log_odds: whether the scores are log odds; without a calibration the others have no
-      probabilities.
+    Without a calibration only log odds have probabilities.
     """
-
-    def __init__(self, state: State, n_scores: int, log_odds: bool) -> None:
-        super().__init__(state)
-        self.n_scores, self.log_odds = n_scores, log_odds
 
     def start(self) -> None:
         """Add the calibration before the first row."""
@@ -55,7 +49,7 @@ class Calibrator(StatePart):
     def fit(self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
         """Fit to the scores of rows that were not learned."""
         scores = scores.reshape(len(codes), self.n_scores)
-        given = {"log_odds": self.log_odds}
+        given = {"log_odds": self.learner.scores_are_log_odds}
         self.state["calibration"] = calibration.fit(scores, codes, weight, **given)
 
     def update(

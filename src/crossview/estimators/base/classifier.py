@@ -295,7 +295,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         scores = scores.reshape(len(scores), -1)
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
-        return self._calibrator(self._state).probabilities(scores)
+        return Calibrator(self._state, self).probabilities(scores)
 
     # --- calibrating ---------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             raise InputError("a score is NaN or infinite; calibrate on finite scores")
         codes = class_codes(read_labels(y, len(scores), type(self).__name__), self.classes_)
         weight = row_weights(sample_weight, len(codes))
-        self._calibrator(self._state).fit(scores, codes, weight)
+        Calibrator(self._state, self).fit(scores, codes, weight)
         return self
 
     def _calibrate_by_folds(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -354,8 +354,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
 
     # --- classes and weights -----------------------------------------------------
 
-    def _labels(self, y: Any, n_rows: int | None) -> np.ndarray:
-        """Return the labels as an array, one per row, none missing."""
+    def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
         return read_labels(y, n_rows, type(self).__name__)
 
     def _set_classes(self, classes: np.ndarray) -> None:
@@ -396,14 +395,10 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             "threshold": self.threshold_,
         }
 
-    def _calibrator(self, state: State) -> Calibrator:
-        """Return the map from scores to probabilities."""
-        return Calibrator(state, self._n_scores(), self.scores_are_log_odds)
-
     def _parts(self, state: State) -> list[StatePart]:
         # `calibrate` adds it to any
         calibrated = self.calibration != "none" or "calibration" in state
-        return [*super()._parts(state), *([self._calibrator(state)] if calibrated else [])]
+        return [*super()._parts(state), *([Calibrator(state, self)] if calibrated else [])]
 
     def _header(self) -> dict[str, Any]:
         classes = classes_to_json(self.classes_)

@@ -27,7 +27,7 @@ from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.road import Bound, OneExample, Road
 from crossview.estimators.base.state import LearnedState, Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
-from crossview.estimators.targets import check_class_weight
+from crossview.estimators.targets import check_class_weight, row_weights
 from crossview.estimators.validation import available_if
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Model, Scorer
@@ -91,6 +91,10 @@ class ViewLearner(BaseEstimator):
     def _parts(self, state: State) -> list[StatePart]:
         """Return the parts of a learned state, on these arrays."""
         return []
+
+    def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
+        """Return labels, or numbers on the scale that is learned, one per row."""
+        raise NotImplementedError
 
     def _n_scores(self) -> int:
         """Return the number of scores per row."""
@@ -355,6 +359,18 @@ class ViewLearner(BaseEstimator):
             self._columns, self.n_features_in_ = columns, columns.n_features
         names, as_is = getattr(self, "feature_names_in_", None), as_is and self._takes != "all"
         return self._columns.rows(X, names, checked=checked, as_is=as_is)
+
+    def _rows_to_fit(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Rows, np.ndarray, np.ndarray]:
+        """Return the rows for a solver, their targets and weights, without those of weight 0."""
+        rows = self._read(X, reset=True)
+        y = self._read_targets(y, len(rows.indptr) - 1)
+        weight = row_weights(sample_weight, len(y))
+        if (weight == 0.0).any():
+            here = np.flatnonzero(weight)
+            return rows_at(rows, here), y[here], weight[here]
+        return rows, y, weight
 
     def _scores_of(self, X: Any, at: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of the rows at these positions of X; None: of all."""

@@ -8,11 +8,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.joint_scores import Averaged, joint_scores
+from crossview.algorithms.online import Examples, learn_one_view
+from crossview.algorithms.rules import Rule
 from crossview.batch import RowBuffers, entries_of, read_only
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.learner import ColumnWeights, Takes
 from crossview.estimators.base.online import OnlineClassifier
-from crossview.estimators.base.road import Bound
+from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.base.weights import LinearWeights
 from crossview.estimators.documentation import with_parameters
@@ -32,9 +34,9 @@ class LinearClassifier(ViewClassifier):
         """True where each view has an intercept and a covariance; else all share one."""
         return False
 
-    def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
-        """Return joint scores (n_samples, K) from view scores (n_samples, n_views, K)."""
-        return view_scores.sum(axis=1)
+    def _is_mean(self) -> bool:
+        """True where the joint score is the mean of those of the views; else it is their sum."""
+        return False
 
     def _takes_part(self, norms: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """Return which views count in the score of a row, given x·x and whether it is missing."""
@@ -63,10 +65,6 @@ class LinearClassifier(ViewClassifier):
 
     # --- weights and scores ------------------------------------------------------
 
-    def _is_mean(self) -> bool:
-        """True where the joint score is the mean of those of the views; else it is their sum."""
-        return False
-
     def _portable_scorer(self) -> ViewSum:
         weights = self._weights(self._state)
         tables = split_by_view(weights.predicting("W"), self._slots.ptr)
@@ -79,7 +77,14 @@ class LinearClassifier(ViewClassifier):
     def _weights(self, state: State) -> LinearWeights:
         """Return the weights, and what they are averaged by."""
         n_biases = self._slots.n_views if self._per_view() else 1
-        return LinearWeights(state, self._slots, n_biases, self._n_scores(), bool(self.average))
+        return LinearWeights(state, self, n_biases, bool(self.average))
+
+    def _combine(self, view_scores: np.ndarray, takes_part: np.ndarray) -> np.ndarray:
+        """Return joint scores (n_samples, K) from view scores (n_samples, n_views, K)."""
+        total = view_scores.sum(axis=1)
+        if not self._is_mean():
+            return total
+        return total / np.maximum(takes_part.sum(axis=1), 1)[:, None]
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         view_scores, takes_part, _ = self._scores(rows)
@@ -127,6 +132,26 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     class_weight: Any = None
     calibration: str = "sigmoid"
     random_state: Any = None
+
+    def _rule(self) -> Rule:
+        """Return the update rule and its parameters."""
+        raise NotImplementedError
+
+    def _learn(
+        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+    ) -> int:
+        learn_pass, given = self._pass(Examples(rows, order, y, weight, scores))
+        return int(learn_pass(*given))
+
+    def _bind_learning(self, row: OneExample) -> Bound | None:
+        learn_pass, given = self._pass(row.examples())
+        bound: Bound = learn_pass.bind(*given)
+        return bound
+
+    def _pass(self, examples: Examples) -> tuple[Any, tuple]:
+        """Return the pass in Euclidean geometry, and its arguments."""
+        weights = self._weights(self._state).for_loops()
+        return learn_one_view, (examples, weights, self._scaling(), self._rule())
 
     def _can_restart(self) -> bool:
         return True

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from crossview.batch import has_types, read_only, rows_at, typed_blocks
 from crossview.errors import InputError
 from crossview.estimators.base import single_rows
+from crossview.estimators.base.calibration import Calibrator
 from crossview.estimators.base.classifier import ViewClassifier, check_probabilities
 from crossview.estimators.base.learner import Takes
 from crossview.estimators.base.road import ClassifierRoad
@@ -191,7 +192,7 @@ class OnlineClassifier(ViewClassifier):
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
             rows = self._read(X, reset=first, as_is=True)
-            y = self._labels(y, len(rows.indptr) - 1)
+            y = self._read_targets(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
             if first and classes is not None:
                 self._set_classes(np.unique(np.asarray(classes)))
@@ -258,7 +259,7 @@ class OnlineClassifier(ViewClassifier):
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
             rows = self._read(X, reset=first, as_is=True)
-            y = self._labels(y, len(rows.indptr) - 1)
+            y = self._read_targets(y, len(rows.indptr) - 1)
             if first:
                 self._set_classes(np.unique(np.asarray(classes)))
             scores, p, nonfinite_row = self._learn_rows(rows, y, sample_weight, return_proba)
@@ -306,7 +307,7 @@ class OnlineClassifier(ViewClassifier):
         self.check_streams()
         first = not hasattr(self, "classes_")
         self._check_classes(first and not new_classes, None if first and new_classes else classes)
-        y = self._labels(y, None)
+        y = self._read_targets(y, None)
         row_weights(sample_weight, len(y))
         if not new_classes:
             known = np.unique(np.asarray(classes)) if first else self.classes_
@@ -325,7 +326,7 @@ class OnlineClassifier(ViewClassifier):
         if self.calibration == "none":
             return self.probabilities(scores) if return_proba else scores
         codes, weight = self._calibration_targets(target, sample_weight)
-        p = self._calibrator(self._state).update(scores, codes, weight, return_proba)
+        p = Calibrator(self._state, self).update(scores, codes, weight, return_proba)
         return np.ones((len(p), 1)) if len(self.classes_) == 1 else p
 
     def _calibration_targets(
@@ -341,7 +342,7 @@ class OnlineClassifier(ViewClassifier):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the labels of `fit`; return the encoded targets and the weights."""
-        y = self._labels(y, len(rows.indptr) - 1)
+        y = self._read_targets(y, len(rows.indptr) - 1)
         classes = several_classes(y, self.class_weight)
         if not hasattr(self, "classes_"):
             self._set_classes(classes)

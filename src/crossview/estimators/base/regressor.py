@@ -85,11 +85,7 @@ class ViewRegressor(RegressorMixin, ViewLearner):
         score = self._joint_scores(self._read_one(x, learn=False))[0]
         return float(self._as_targets(self._in_units(score))[0])
 
-    def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
-        """Return the targets on their scale, none missing.
-
-        NaN where a learner of unlabeled rows has none.
-        """
+    def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
         return scaled_targets(read_numbers(y, n_rows, type(self).__name__), self.target_scale)
 
     def set_params(self, **params: Any) -> Self:
@@ -118,12 +114,12 @@ class ViewRegressor(RegressorMixin, ViewLearner):
         """Learn how far predictions may reach from the targets, on their scale."""
         if self.target_scale != "linear" and len(y):
             if "reach" not in self._state:
-                Reach(self._state).start()
+                Reach(self._state, self).start()
             lowest, highest = self._state["reach"]
             self._state["reach"][:] = min(lowest, y.min()), max(highest, y.max())
 
     def _parts(self, state: State) -> list[StatePart]:
-        scaled = [] if self.target_scale == "linear" else [Reach(state)]
+        scaled = [] if self.target_scale == "linear" else [Reach(state, self)]
         return [*super()._parts(state), *scaled]
 
     def _n_scores(self) -> int:
@@ -258,7 +254,7 @@ class OnlineRegressor(ViewRegressor):
         check_rows(X, y=y, sample_weight=sample_weight)
         with forgetting_if(self, first):
             rows = self._read(X, reset=first, as_is=True)
-            y = self._numbers(y, len(rows.indptr) - 1)
+            y = self._read_targets(y, len(rows.indptr) - 1)
             weight = row_weights(sample_weight, len(y))
             if first:
                 self._start_state()
@@ -267,10 +263,10 @@ class OnlineRegressor(ViewRegressor):
     def _check_target(self, y: Any) -> bool:
         if np.ndim(y):
             raise InputError(f"the target {y!r:.60} is no single number")
-        return not np.isnan(self._numbers([y], 1)[0])
+        return not np.isnan(self._read_targets([y], 1)[0])
 
     def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
-        target = np.array([np.nan]) if y is None else self._numbers([y], 1)
+        target = np.array([np.nan]) if y is None else self._read_targets([y], 1)
         weight = row_weights(sample_weight, 1)
         rows = self._read_one(x, learn=True)
         if not hasattr(self, "_state"):
@@ -292,7 +288,7 @@ class OnlineRegressor(ViewRegressor):
         """
         self.check_params()
         self.check_streams()
-        row_weights(sample_weight, len(self._numbers(y, None)))
+        row_weights(sample_weight, len(self._read_targets(y, None)))
 
     def _learn_in_order(
         self, rows: Rows, y: np.ndarray, weight: np.ndarray, *, alone: bool = False
@@ -330,7 +326,7 @@ class OnlineRegressor(ViewRegressor):
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
         """Initialize from the targets of `fit`; return the standardized targets and the weights."""
-        y = self._numbers(y, len(rows.indptr) - 1)
+        y = self._read_targets(y, len(rows.indptr) - 1)
         weight = row_weights(sample_weight, len(y))
         if not hasattr(self, "_state"):
             self._start_state()
@@ -350,7 +346,7 @@ class OnlineRegressor(ViewRegressor):
         return np.asarray((y - mean) / scale), weight
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [*super()._parts(state), Units(state)]
+        return [*super()._parts(state), Units(state, self)]
 
     def _in_units(self, score: np.ndarray) -> np.ndarray:
         """Return scores in the units of the targets."""

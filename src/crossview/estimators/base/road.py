@@ -314,7 +314,7 @@ class NumberRoad(Road):
         if not (self.knows(y, sample_weight) and self.take(x)):
             return None
         if not self._linear:
-            y = self._learner._numbers([y], 1)[0]
+            y = self._learner._read_targets([y], 1)[0]
         before = self._units.copy()
         self._after[:] = before
         self._target[0], self._own_weight[0] = y, sample_weight

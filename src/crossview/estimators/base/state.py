@@ -91,12 +91,12 @@ class StatePart:
     learned is in ``state``, the arrays of the learner by name, which the parts share.
     """
 
-    def __init__(self, state: State) -> None:
-        self.state = state
+    def __init__(self, state: State, learner: Any) -> None:
+        self.state, self.learner = state, learner
+        self.slots, self.n_scores = learner._slots, learner._n_scores()
 
     def start(self) -> None:
-        """Add the arrays as they are before the first row."""
-        raise NotImplementedError
+        """Add the arrays as they are before the first row; nothing where `fit` makes them all."""
 
     def schema(self) -> Schema:
         """Return what the arrays in ``state`` must look like."""

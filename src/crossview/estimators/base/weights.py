@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +29,14 @@ class LinearWeights(StatePart):
 
     state: the arrays of the learner: ``W`` and ``b``; ``U`` and ``c``, empty without averaging;
       ``t``, the number of rows; and ``lengths``, moments of the lengths of the rows.
-    n_biases, n_scores: number of intercepts per score, and of scores.
+    n_biases: number of intercepts per score.
     average: whether the averages are learned, too.
     """
 
-    def __init__(
-        self, state: State, slots: ViewLayout, n_biases: int, n_scores: int, average: bool
-    ) -> None:
-        super().__init__(state)
-        self.columns, self.biases = (slots.n_columns, n_scores), (n_biases, n_scores)
-        self.widths, self.average = slots.widths, average
+    def __init__(self, state: State, learner: Any, n_biases: int, average: bool) -> None:
+        super().__init__(state, learner)
+        self.columns = self.slots.n_columns, self.n_scores
+        self.biases, self.average = (n_biases, self.n_scores), average
 
     def start(self) -> None:
         """Add weights of 0."""
@@ -133,7 +131,7 @@ class LinearWeights(StatePart):
         if self._averages():
             found = found - self.state["U" if name == "W" else "c"] / self.state["t"][0]
         if "beta" in self.state:
-            widths = self.widths if name == "W" else 1
+            widths = self.slots.widths if name == "W" else 1
             found = found * np.repeat(self.state["beta"], widths)[:, None]
         return found
 
@@ -157,17 +155,13 @@ class ViewWeights(StatePart):
     state: the arrays of the learner: ``beta``, and ``beta_sums``, which it follows from.
     """
 
-    def __init__(self, state: State, n_views: int) -> None:
-        super().__init__(state)
-        self.n_views = n_views
-
     def start(self) -> None:
         """Add equal weights."""
-        self.state |= self._following(np.zeros(self.n_views + 1))
+        self.state |= self._following(np.zeros(self.slots.n_views + 1))
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        V = self.n_views
+        V = self.slots.n_views
         return {
             "beta": Array("f8", (V,), 0.0, float(V)),
             "beta_sums": Array("f8", (V + 1,), [*[-MAX_FINITE] * V, 0.0], MAX_FINITE),
@@ -186,7 +180,7 @@ class ViewWeights(StatePart):
     def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
         """Add views that were as good as the mean of the others."""
         sums = self.state["beta_sums"]
-        new = np.zeros(self.n_views - len(sums) + 1)
+        new = np.zeros(self.slots.n_views - len(sums) + 1)
         self.state |= self._following(np.concatenate([sums[:-1], new, sums[-1:]]))
 
     def _following(self, sums: np.ndarray) -> State:
@@ -226,42 +220,17 @@ LEAST_VARIANCE = 1e-30
 STORED = [name for name in Covariance._fields if name not in ("form", "ptr")]
 
 
-class CovarianceOptions(NamedTuple):
-    """The parameters of a learner that determine its covariance."""
-
-    covariance: str
-    rank: int
-    diagonal: str
-    initial_variance: float
-    intercept_scaling: float
-    fit_intercept: bool
-    forgetting: float = 1.0
-
-
 class WeightCovariance(StatePart):
     """The covariance of the weights, whose form may change while they learn.
 
     state: the arrays of the learner; those of the covariance begin with "S.".
-    slots: the columns of the state.
-    per_view: whether each view has its own covariance; otherwise there is one for all columns.
-    weights: the weights that have the covariance.
-    grows: whether columns may be added.
+    learner: has the parameters, and weights that have the covariance.
     """
 
-    def __init__(
-        self,
-        state: State,
-        slots: ViewLayout,
-        per_view: bool,
-        options: CovarianceOptions,
-        weights: LinearWeights,
-        grows: bool,
-    ) -> None:
-        super().__init__(state)
-        self.options, self.weights, self.grows = options, weights, grows
-        self.per_view = per_view
-        self.ptr = self._ptr_of(slots)
-        self.bias = float(options.fit_intercept)
+    def __init__(self, state: State, learner: Any) -> None:
+        super().__init__(state, learner)
+        self.weights, self.ptr = learner._weights(state), self._ptr_of(self.slots)
+        self.bias = float(learner.fit_intercept)
 
     @property
     def S(self) -> Covariance:  # noqa: N802 - the symbol of the papers
@@ -273,8 +242,8 @@ class WeightCovariance(StatePart):
         self.state |= _as_state(S)
 
     def _ptr_of(self, slots: ViewLayout) -> np.ndarray:
-        """Return the first column of each covariance, and the end."""
-        return np.array(slots.ptr if self.per_view else slots.ptr[[0, -1]])
+        """Return the first column of each covariance, one per view or one for all, and the end."""
+        return np.array(slots.ptr if self.learner._per_view() else slots.ptr[[0, -1]])
 
     def _of(self, state: Mapping[str, np.ndarray]) -> Covariance:
         arrays = {name: state[f"S.{name}"] for name in STORED}
@@ -282,8 +251,9 @@ class WeightCovariance(StatePart):
 
     def start(self) -> None:
         """Add the initial variances, in the form that the first rows need."""
-        options, widths = self.options, np.diff(self.ptr).tolist()
-        is_small = not self.grows and max(widths) <= MAX_COLUMNS_FULL_AT_ONCE
+        options, widths = self.learner, np.diff(self.ptr).tolist()
+        grows = options._columns.named is not None
+        is_small = not grows and max(widths) <= MAX_COLUMNS_FULL_AT_ONCE
         if options.covariance == "full" or (options.covariance == "auto" and is_small):
             form = forms.FULL
         elif options.covariance == "diagonal":
@@ -346,7 +316,7 @@ class WeightCovariance(StatePart):
         """Return the covariance of the rows of all models, and the weights that go with it."""
         each = [self._of(state) for state in [*models.states, models.start]]
         *own, start = merging.same_form(each, self.bias)
-        faded = models.shares if self.options.forgetting < 1.0 else None
+        faded = models.shares if self.learner.forgetting < 1.0 else None
         S = merging.covariances(own, start, self.bias, faded)
         merged: State = {}
         if models.product:
@@ -362,7 +332,7 @@ class WeightCovariance(StatePart):
 
     def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
         """Add columns with the initial variance."""
-        S, options = self._of(self.state)._replace(ptr=self._ptr_of(before)), self.options
+        S, options = self._of(self.state)._replace(ptr=self._ptr_of(before)), self.learner
         too_large = forms.full_bytes(np.diff(self.ptr).tolist()) > MAX_FULL_BYTES
         if S.form == forms.FULL and options.covariance != "full" and too_large:
             S = changes.to_diagonal(S, self.bias)
@@ -373,7 +343,7 @@ class WeightCovariance(StatePart):
         """Let some columns have the initial variance again, and none with others."""
         if self.S.form not in DIAGONALS.values():
             self.S = changes.to_diagonal(self.S, self.bias)
-        self.state["S.D"][columns] = self.options.initial_variance
+        self.state["S.D"][columns] = self.learner.initial_variance
 
     # --- use --------------------------------------------------------------------------
 
@@ -413,12 +383,12 @@ class WeightCovariance(StatePart):
 
     def _with_variances(self, rule: Rule) -> Rule:
         """Return the rule with the bounds of the variances, and how they forget."""
-        variance = float(self.options.initial_variance)
+        variance = float(self.learner.initial_variance)
         return rule._replace(
             least_variance=LEAST_VARIANCE * variance,
-            forgetting=float(self.options.forgetting),
+            forgetting=float(self.learner.forgetting),
             most_variance=variance,
-            most_intercept=variance * float(self.options.intercept_scaling) ** 2,
+            most_intercept=variance * float(self.learner.intercept_scaling) ** 2,
         )
 
     def _examples(self, examples: online.Examples) -> online.Examples:
@@ -445,15 +415,15 @@ class WeightCovariance(StatePart):
         elif room < rank:
             rows = min(max(2 * room, MAX_COLUMNS_FULL_AT_ONCE), rank)
             self.S = forms.with_room(S, rows=rows)
-        elif self.options.covariance == "low-rank":
+        elif self.learner.covariance == "low-rank":
             self.S = changes.forget_older_half(S, self.bias, rank)
         else:
             self.S = self._without_rows(S)
 
     def _rank(self) -> int:
         """Return the number of rows to keep; "auto" then becomes full or diagonal."""
-        if self.options.covariance == "low-rank":
-            return self.options.rank
+        if self.learner.covariance == "low-rank":
+            return self.learner.rank
         widths = np.diff(self.ptr).tolist()
         if forms.full_bytes(widths) > MAX_FULL_BYTES:
             return MAX_ROWS_BEFORE_DIAGONAL
@@ -466,7 +436,7 @@ class WeightCovariance(StatePart):
     def _within_rank(self, S: Covariance) -> Covariance:
         """Return a low-rank covariance with no more rows than there may be."""
         rank = self._rank()
-        while self.options.covariance == "low-rank" and S.kept.max() > rank:
+        while self.learner.covariance == "low-rank" and S.kept.max() > rank:
             S = changes.forget_older_half(S, self.bias, rank)
         return S if S.kept.max() <= rank else self._without_rows(S)
 

@@ -74,7 +74,7 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
     def _is_labeled(self, y: np.ndarray) -> np.ndarray:
         return ~self._unlabeled(y)
 
-    def _labels(self, y: Any, n_rows: int | None) -> np.ndarray:
+    def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
         y = one_per_row(y, n_rows, type(self).__name__)
         known = _plain(y[~self._unlabeled(y)])
         if known.dtype.kind in "fc" and not np.isfinite(known).all():
@@ -85,7 +85,7 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
     def _first_targets(
         self, y: Any, sample_weight: Any, rows: Rows
     ) -> tuple[np.ndarray, np.ndarray]:
-        y = self._labels(y, len(rows.indptr) - 1)
+        y = self._read_targets(y, len(rows.indptr) - 1)
         labels = _plain(y[~self._unlabeled(y)])
         self._set_classes(several_classes(labels, self.class_weight))
         return self._targets(y, sample_weight, self.class_weight)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from crossview.algorithms.kernel.step import Examples, Settings, init_memory
 from crossview.batch import make_rows, matrix_of, read_only, rows_at, views_of
 from crossview.errors import InputError
 from crossview.estimators.base import Models, Schema, State
+from crossview.estimators.base.weights import weights_with_class
 from crossview.estimators.kernel.model import KernelModel
 from crossview.estimators.kernel.values import KernelFunction
 from crossview.kernels.moments import total
@@ -30,64 +31,40 @@ class ViewApproximation:
     method {"fourier", "nystroem"}: the approximation.
     function: the kernel to approximate.
     gammas (n_views,): γ of each view.
-    transformers_: one per view.
     """
-
-    transformers_: list[Any]
 
     def __init__(self, method: str, function: KernelFunction, gammas: np.ndarray) -> None:
         self.method, self.function, self.gammas = method, function, gammas
 
-    def fit(self, rows: Rows, n_components: int, random_state: np.random.RandomState) -> Self:
-        """Fit the transformer of each view; "nystroem" samples its landmarks from the rows.
+    def fit(self, rows: Rows, n_components: int, random_state: np.random.RandomState) -> State:
+        """Return two arrays per view; "nystroem" samples its landmarks from the rows.
 
         rows: the first rows.
         n_components: features per view.
         """
         seeds = random_state.randint(2**31 - 1, size=len(rows.ptr) - 1)
-        self.transformers_ = []
+        state: State = {}
         for v, X in enumerate(view_matrices(rows)):
             n = n_components if self.method == "fourier" else min(n_components, X.shape[0])
-            self.transformers_.append(self._new(v, n, seeds[v]).fit(X))
-        return self
-
-    def transform(self, rows: Rows, names: Sequence[str]) -> Rows:
-        """Return the features as dense rows, view after view."""
-        pairs = zip(self.transformers_, view_matrices(rows), strict=True)
-        parts = [transformer.transform(X) for transformer, X in pairs]
-        layout = ViewLayout(names, [part.shape[1] for part in parts])
-        return make_rows(np.hstack(parts), layout, rows.present if len(rows.present) else None)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features of all views."""
-        first = self.method == "fourier"
-        return sum(arrays[0].shape[int(first)] for arrays in map(self._arrays, self.transformers_))
-
-    # --- state: two arrays per view ------------------------------------------------------
-
-    def to_state(self) -> dict[str, np.ndarray]:
-        """Return the arrays that `from_state` reads."""
-        state = {}
-        for v, transformer in enumerate(self.transformers_):
-            state[f"map{v}"], state[f"shift{v}"] = self._arrays(transformer)
+            made = self._new(v, n, seeds[v]).fit(X)
+            state[f"map{v}"], state[f"shift{v}"] = self._arrays(made)
         return state
 
-    def from_state(self, state: Mapping[str, np.ndarray]) -> Self:
-        """Restore the transformers from the arrays of `to_state`."""
-        self.transformers_ = []
-        for v in range(len(self.gammas)):
+    def transform(self, rows: Rows, state: State, names: Sequence[str]) -> Rows:
+        """Return the features as dense rows, view after view, by the arrays of `fit`."""
+        parts = []
+        for v, X in enumerate(view_matrices(rows)):
             one, two = state[f"map{v}"], state[f"shift{v}"]
             if self.method == "fourier":
                 made = self._new(v, one.shape[1])
                 made.random_weights_, made.random_offset_ = one, two
-                made.n_features_in_ = one.shape[0]
             else:
                 made = self._new(v, len(one))
                 made.components_, made.normalization_ = one, two
-                made.n_features_in_ = one.shape[1]
-            self.transformers_.append(made)
-        return self
+            made.n_features_in_ = X.shape[1]
+            parts.append(made.transform(X))
+        layout = ViewLayout(names, [part.shape[1] for part in parts])
+        return make_rows(np.hstack(parts), layout, rows.present if len(rows.present) else None)
 
     def _new(self, v: int, n: int, random_state: Any = None) -> Any:
         from sklearn.kernel_approximation import Nystroem, RBFSampler  # they take long to load
@@ -110,26 +87,6 @@ class ViewApproximation:
         points = transformer.components_
         points = points.toarray() if sp.issparse(points) else np.asarray(points)
         return points, transformer.normalization_
-
-
-def approximation_schema(
-    state: Mapping[str, np.ndarray], blocks: ViewLayout, method: str | None
-) -> tuple[dict[str, Array | np.ndarray], int]:
-    """Return what the arrays of `ViewApproximation` look like, and the number of all features.
-
-    Without approximation there are no arrays, and the features are the columns.
-    """
-    if method is None:
-        return {}, blocks.n_columns
-    schema: dict[str, Array | np.ndarray] = {}
-    n_features = 0
-    for v, width in enumerate(blocks.widths):
-        n = f"features of view {v}"
-        fourier = method == "fourier"
-        schema[f"map{v}"] = Array("f8", (width, n) if fourier else (n, width))
-        schema[f"shift{v}"] = Array("f8", (n,) if fourier else (n, n))
-        n_features += state[f"shift{v}"].shape[0]
-    return schema, n_features
 
 
 def view_matrices(rows: Rows) -> list[Any]:
@@ -159,19 +116,23 @@ class FeatureWeights(KernelModel):
     def start(self) -> None:
         """Add weights of 0; an approximation has features once it has seen rows."""
         super().start()
-        n_features = 0 if self.options.approximation else self.views.n_columns
+        n_features = 0 if self.learner.approximation else self.slots.n_columns
         self.state["W"] = np.zeros((n_features, self.n_scores))
-        self.state["bias"] = np.zeros((self.views.n_views, self.n_scores))
+        self.state["bias"] = np.zeros((self.slots.n_views, self.n_scores))
 
     def schema(self) -> Schema:
         """Return what the weights and the feature map look like."""
-        method = self.options.approximation
-        maps, n_features = approximation_schema(self.state, self.views, method)
-        return super().schema() | {
-            "W": Array("f8", (n_features, self.n_scores)),
-            "bias": Array("f8", (self.views.n_views, self.n_scores)),
-            **maps,
-        }
+        method, n_features = self.learner.approximation, self.slots.n_columns
+        schema = super().schema()
+        if method is not None:
+            n_features = sum(self.state[f"shift{v}"].shape[0] for v in range(self.slots.n_views))
+            for v, width in enumerate(self.slots.widths):
+                n, fourier = f"features of view {v}", method == "fourier"
+                schema[f"map{v}"] = Array("f8", (width, n) if fourier else (n, width))
+                schema[f"shift{v}"] = Array("f8", (n,) if fourier else (n, n))
+        schema["W"] = Array("f8", (n_features, self.n_scores))
+        schema["bias"] = Array("f8", (self.slots.n_views, self.n_scores))
+        return schema
 
     def merged(self, models: Models) -> State:
         """Return the mean weights of models with the same features."""
@@ -194,13 +155,15 @@ class FeatureWeights(KernelModel):
         """Add columns of weight 0."""
         super().grow(moved, before)
         old_W, old = self.state["W"], self.state["bias"]
-        W = np.zeros((self.views.n_columns, self.n_scores))
-        bias = np.zeros((self.views.n_views, self.n_scores))
+        W = np.zeros((self.slots.n_columns, self.n_scores))
+        bias = np.zeros((self.slots.n_views, self.n_scores))
         W[moved], bias[: len(old)] = old_W, old
         self.state |= {"W": W, "bias": bias}
 
-    def _class_axes(self) -> dict[str, int]:
-        return {"W": 1, "bias": 1}
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class of weight 0."""
+        for name in ("W", "bias"):
+            self.state[name] = weights_with_class(self.state[name], n_classes, position)
 
     # --- learning and scoring ----------------------------------------------------------------
 
@@ -208,11 +171,11 @@ class FeatureWeights(KernelModel):
         self, rows: Rows, n_components: int, random_state: Callable[[], np.random.RandomState]
     ) -> None:
         """Fit the approximation to the first rows."""
-        if self.options.approximation is None:
+        if self.learner.approximation is None:
             return
-        made = self._approximation().fit(rows, n_components, random_state())
-        self.state.update(made.to_state())
-        self.state["W"] = np.zeros((made.n_features, self.n_scores))
+        maps = self._approximation().fit(rows, n_components, random_state())
+        n_features = sum(len(maps[f"shift{v}"]) for v in range(self.slots.n_views))
+        self.state |= {**maps, "W": np.zeros((n_features, self.n_scores))}
 
     def hold(self, rows: Rows, origin: np.ndarray) -> None:
         """Compute the features of the rows to learn."""
@@ -268,15 +231,15 @@ class FeatureWeights(KernelModel):
 
     def portable(self, scales: np.ndarray) -> list[ViewTerm]:
         """Return the sums of each view times its scale, for other programs."""
-        ptr, nothing = self.views.ptr, np.zeros(self.n_scores)
+        ptr, nothing = self.slots.ptr, np.zeros(self.n_scores)
         W, bias = self.state["W"], scales[:, None] * self.constant * self.state["bias"]
-        if self.options.approximation is None:
-            W = np.repeat(scales, self.views.widths)[:, None] * W
+        if self.learner.approximation is None:
+            W = np.repeat(scales, self.slots.widths)[:, None] * W
             return [
                 ViewTerm(table, bias[v], nothing) for v, table in enumerate(split_by_view(W, ptr))
             ]
         terms, at = [], 0
-        for v in range(self.views.n_views):
+        for v in range(self.slots.n_views):
             if f"shift{v}" not in self.state:  # no rows so far
                 terms.append(ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing))
                 continue
@@ -284,12 +247,12 @@ class FeatureWeights(KernelModel):
             weights = scales[v] * W[at : at + len(shift)]
             at += len(shift)
             term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), bias[v], nothing)
-            if self.options.approximation == "fourier":
+            if self.learner.approximation == "fourier":
                 phi = np.sqrt(2.0 / len(shift)) * weights
                 term.cosines = Cosines([0], [Table.of(maps)], shift, phi)
             else:  # the values with the landmarks, times the normalization
                 columns, values = sparse_lists(maps)
-                function, gamma = self.options.function, float(self.state["gamma"][v])
+                function, gamma = self.function, float(self.state["gamma"][v])
                 term.supports = Supports(
                     *(str(function.kernel), gamma, float(function.coef0), float(function.degree)),
                     *(0.0, columns, values, shift.T @ weights),
@@ -298,14 +261,14 @@ class FeatureWeights(KernelModel):
         return terms
 
     def _features(self, rows: Rows) -> Rows:
-        if self.options.approximation is None:
+        if self.learner.approximation is None:
             return rows
-        return self._approximation().from_state(self.state).transform(rows, self.views.names)
+        return self._approximation().transform(rows, self.state, self.slots.names)
 
     def _approximation(self) -> ViewApproximation:
-        assert self.options.approximation is not None
-        method, gammas = self.options.approximation, self.state["gamma"]
-        return ViewApproximation(method, self.options.function, gammas)
+        assert self.learner.approximation is not None
+        method, gammas = self.learner.approximation, self.state["gamma"]
+        return ViewApproximation(method, self.function, gammas)
 
 
 def sparse_lists(matrix: np.ndarray) -> tuple[list[list[int]], list[list[float]]]:

@@ -206,7 +206,7 @@ class KeCoRegressor(KernelLearner, OnlineRegressor):
         lam, mu = read_only(self._lams()), float(self.disagreement)
         return Settings(lam, float(self.fit_intercept), True, False, True, mu)
 
-    def _numbers(self, y: Any, n_rows: int | None) -> np.ndarray:
+    def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
         name = type(self).__name__
         y = one_per_row(y, n_rows, name).astype(object)
         missing = ~has_label(y)

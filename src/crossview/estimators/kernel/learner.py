@@ -22,10 +22,9 @@ from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, 
 from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.features import FeatureWeights
-from crossview.estimators.kernel.model import ModelOptions
 from crossview.estimators.kernel.random_views import RandomColumns
 from crossview.estimators.kernel.supports import MAINTENANCE, SupportVectors
-from crossview.estimators.kernel.training import DrawOptions, TrainingSet, learn_drawn
+from crossview.estimators.kernel.training import TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import (
     KERNELS,
     KernelFunction,
@@ -90,45 +89,34 @@ class KernelLearner(ViewLearner):
     random_state: Any = None
 
     def _check_combination(self) -> None:
-        wrong = self._wrong_approximation() or self._wrong_budget() or self._wrong_random_views()
-        if wrong:
-            raise InputError(wrong)
-
-    def _wrong_approximation(self) -> str | None:
         approximated = {"fourier": ("rbf",), "nystroem": ("rbf", "poly")}
-        if self.approximation is None or self.kernel in approximated[self.approximation]:
-            return None
-        return (
-            f"approximation={self.approximation!r} with kernel={self.kernel!r}; 'fourier' is "
-            "for 'rbf', and 'nystroem' for 'rbf' and 'poly'"
-        )
-
-    def _wrong_budget(self) -> str | None:
-        if self.budget is None:
-            return None
-        if self.approximation or self.kernel in ("linear", "precomputed"):
-            return (
-                "budget= bounds the support vectors, and does not apply to kernel='linear', "
-                "kernel='precomputed' or approximation=; leave it at None"
+        if self.approximation is not None and self.kernel not in approximated[self.approximation]:
+            raise InputError(
+                f"approximation={self.approximation!r} with kernel={self.kernel!r}; 'fourier' is "
+                "for 'rbf', and 'nystroem' for 'rbf' and 'poly'"
             )
-        if self.maintenance == "merging" and self.kernel != "rbf":
-            return "maintenance='merging' is for kernel='rbf'; set 'projection' or 'removal'"
-        return None
-
-    def _wrong_random_views(self) -> str | None:
+        if self.budget is not None:
+            if self.approximation or self.kernel in ("linear", "precomputed"):
+                raise InputError(
+                    "budget= bounds the support vectors, and does not apply to kernel='linear', "
+                    "kernel='precomputed' or approximation=; leave it at None"
+                )
+            if self.maintenance == "merging" and self.kernel != "rbf":
+                raise InputError(
+                    "maintenance='merging' is for kernel='rbf'; set 'projection' or 'removal'"
+                )
         given: Any = self.random_views
         if given is None:
-            return None
+            return
         if self.views is not None:
-            return f"random_views= makes the views; leave {argument('views')} at None"
+            raise InputError(f"random_views= makes the views; leave {argument('views')} at None")
         if len(given) != 2 or not (
             isinstance(given[0], Integral) and int(given[0]) >= 1 and 0.0 < float(given[1]) <= 1.0
         ):
-            return (
+            raise InputError(
                 f"random_views={given!r}; give the number of views and the fraction of the columns "
                 "in each, such as (2, 0.75)"
             )
-        return None
 
     def check_streams(self) -> None:
         """Raise an error for a precomputed kernel, which needs all rows in memory.
@@ -181,18 +169,10 @@ class KernelLearner(ViewLearner):
         """True for a model with explicit weights, and no support vectors."""
         return self.kernel == "linear" or self.approximation is not None
 
-    def _options(self) -> ModelOptions:
-        """Return the parameters that determine the model."""
-        function = KernelFunction(self.kernel, self.degree, self.coef0, float(self.fit_intercept))
-        return ModelOptions(
-            *(function, self.gamma, self.approximation),
-            *(self.budget, self.maintenance, self.cache_size),
-        )
-
     def _model(self, state: State) -> FeatureWeights | SupportVectors:
         """Return the model that learns, on these arrays."""
         kind = FeatureWeights if self._explicit else SupportVectors
-        return kind(state, self._slots, self._n_scores(), self._options())
+        return kind(state, self)
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._model(state), *super()._parts(state)]
@@ -259,7 +239,7 @@ class KernelLearner(ViewLearner):
         model = self._model(self._state)
         model.hold(data.rows, used)
         with progress_bar(type(self).__name__, None, self.verbose) as advance:
-            done = learn_drawn(model, data, draw_options(self), random_state, advance)
+            done = learn_drawn(model, data, self, random_state, advance)
         self._state["t"][0] = done.steps
 
     def _learn(
@@ -333,26 +313,8 @@ class KernelLearner(ViewLearner):
         nothing = np.zeros(self._n_scores())
         return ViewSum(terms, nothing, nothing, mean=True, skips_empty=False, view_scores="own")
 
-    def view_scores(self, X: Any) -> np.ndarray:
-        """Return the score of each view.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_views) or (n_samples, n_views, n_classes)
-            One score per view (and class, if there are more than two), of a regressor its
-            prediction; NaN if the view is missing.  The joint score is their mean.
-        """
-        check_is_fitted(self, "_state")
-        rows = self._read(X, reset=False)
-        scores = self._in_units(self._view_sums(rows) / self._scales()[:, None])
-        if len(rows.present):
-            scores[~rows.present] = np.nan
-        return scores[:, :, 0] if scores.shape[2] == 1 else scores
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._in_units(self._view_sums(rows) / self._scales()[:, None])
 
     # --- attributes ----------------------------------------------------------------------
 
@@ -418,24 +380,17 @@ class KernelLearner(ViewLearner):
         return tags
 
 
-def draw_options(learner: KernelLearner) -> DrawOptions:
-    """Return the parameters with which ``learner.fit`` learns drawn rows."""
-    given = learner.n_iterations
-    steps = None if given == "auto" else int(given)
-    settings = learner._settings(drawn=True)
-    return DrawOptions(learner.schedule, steps, bool(learner.average), settings)
-
-
 def training_kernels(learner: KernelLearner, gamma: Any, rows: Rows) -> ViewKernels:
     """Return the kernels of ``learner`` for ``rows`` with this γ."""
-    function, dense = learner._options().function, bool(learner._state["dense"][0])
+    function, dense = KernelFunction.of(learner), bool(learner._state["dense"][0])
     return ViewKernels(function, _gammas(learner, gamma, rows), learner._slots.ptr, dense)
 
 
 def _gammas(learner: KernelLearner, gamma: Any, rows: Rows) -> np.ndarray:
     """Return γ of each view; 1 for a kernel that has none."""
     names = learner.layout_.names
-    return view_gammas(gamma, rows, names) if learner._options().has_gamma else np.ones(len(names))
+    has_gamma = KernelFunction.of(learner).has_gamma
+    return view_gammas(gamma, rows, names) if has_gamma else np.ones(len(names))
 
 
 def _view_lams(lam: Any, names: Sequence[str]) -> np.ndarray:

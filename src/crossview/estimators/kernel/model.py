@@ -2,52 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from crossview.estimators.base import Schema, State, StatePart
 from crossview.estimators.kernel.values import KernelFunction, ViewKernels, later_gammas
-from crossview.portable.scoring import ViewTerm
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.views import ViewLayout
 
 
-class ModelOptions(NamedTuple):
-    """The parameters of a learner that determine its model."""
-
-    function: KernelFunction
-    gamma: Any = "median"
-    approximation: str | None = None
-    budget: int | None = None
-    maintenance: str = "removal"
-    cache_size: float = 200.0  # MB of kernel values
-
-    @property
-    def has_gamma(self) -> bool:
-        """True for a kernel that depends on γ."""
-        kernel = self.function.kernel
-        return not callable(kernel) and kernel not in ("linear", "precomputed")
-
-
 class KernelModel(StatePart):
-    """Base class of the models: the number of steps, and γ.
+    """Base class of the models: the number of steps, and γ."""
 
-    n_scores: number of scores per row.
-    """
-
-    def __init__(
-        self, state: State, views: ViewLayout, n_scores: int, options: ModelOptions
-    ) -> None:
-        super().__init__(state)
-        self.views, self.n_scores, self.options = views, n_scores, options
-        self.constant = options.function.constant
+    def __init__(self, state: State, learner: Any) -> None:
+        super().__init__(state, learner)
+        self.function = KernelFunction.of(learner)
+        self.constant = self.function.constant
 
     @property
     def kernels(self) -> ViewKernels:
         """The kernel of each view."""
         gammas, dense = self.state["gamma"], bool(self.state["dense"][0])
-        return ViewKernels(self.options.function, gammas, self.views.ptr, dense)
+        return ViewKernels(self.function, gammas, self.slots.ptr, dense)
 
     def start(self) -> None:
         """Add the counts before the first step."""
@@ -63,7 +40,7 @@ class KernelModel(StatePart):
         return {
             "t": Array("i8", (1,), 0, MAX_COUNT),
             "turns": Array("f8", (3,), low=0.0),
-            "gamma": Array("f8", (self.views.n_views,), low=0.0),
+            "gamma": Array("f8", (self.slots.n_views,), low=0.0),
             "dense": Array("b1", (1,)),
         }
 
@@ -71,29 +48,7 @@ class KernelModel(StatePart):
         """Add γ of new views."""
         gamma = self.state["gamma"]
         if gamma.size:
-            later = np.ones(self.views.n_views)
-            if self.options.has_gamma:
-                later = later_gammas(self.options.gamma, self.views.names, self.views.widths)
+            later = np.ones(self.slots.n_views)
+            if self.function.has_gamma:
+                later = later_gammas(self.learner.gamma, self.slots.names, self.slots.widths)
             self.state["gamma"] = np.concatenate([gamma, later[len(gamma) :]])
-
-    def portable(self, scales: np.ndarray) -> list[ViewTerm]:
-        """Return the sums of each view times its scale, for other programs."""
-        raise NotImplementedError
-
-    def _class_axes(self) -> dict[str, int]:
-        """Return the arrays with a class axis, and the number of that axis."""
-        raise NotImplementedError
-
-    def insert_class(self, n_classes: int, position: int) -> None:
-        """Add a class without coefficients."""
-        for name, axis in self._class_axes().items():
-            value = np.moveaxis(self.state[name], axis, 0)
-            if n_classes == 1:
-                # the only class so far is the positive one; its sign changes if it becomes first
-                value = -value if position == 1 else value
-            elif n_classes == 2:
-                # half of the score for the second class, half against the first
-                value = np.insert(np.concatenate([-value / 2, value / 2]), position, 0.0, axis=0)
-            else:
-                value = np.insert(value, position, 0.0, axis=0)
-            self.state[name] = np.ascontiguousarray(np.moveaxis(value, 0, axis))

@@ -45,14 +45,12 @@ from crossview.estimators.targets import (
     class_codes,
     class_weights,
     limits_of,
-    row_weights,
     several_classes,
 )
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Gaussians, ViewSum, split_by_view
 from crossview.saving.schema import Array
-from crossview.views import ViewLayout
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
     "n_landmarks": (
@@ -80,17 +78,9 @@ ROWS_OF_WIDTHS, LANDMARKS_OF_WIDTHS = 1500, 300
 class _Landmarks(StatePart):
     """Coordinates of a row, those of the landmarks, their coefficients, and limits of f - b."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int, limited: bool) -> None:
-        super().__init__(state)
-        self.layout, self.n_scores, self.limited = layout, n_scores, limited
-
-    def start(self) -> None:
-        """Add nothing: `fit` has the landmarks."""
-
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
-        last = max(self.layout.n_columns - 1, 0)
-        limits: Schema = {"limits": Array("f8", (2,))} if self.limited else {}
+        last = max(self.slots.n_columns - 1, 0)
+        limits: Schema = {"limits": Array("f8", (2,))} if self.learner._limited else {}
         return limits | {
             "columns": Array("i8", ("columns",), 0, last),
             "center": Array("f8", ("columns",)),
@@ -98,8 +88,8 @@ class _Landmarks(StatePart):
             "landmarks": Array("f8", ("landmarks", "columns")),
             "beta": Array("f8", ("landmarks", self.n_scores)),
             "b": Array("f8", (self.n_scores,)),
-            "gamma": Array("f8", (self.layout.n_views,), low=0.0),
-            "importances": Array("f8", (self.layout.n_columns,), 0.0, 1.0),
+            "gamma": Array("f8", (self.slots.n_views,), low=0.0),
+            "importances": Array("f8", (self.slots.n_columns,), 0.0, 1.0),
         }
 
 
@@ -170,7 +160,8 @@ class KernelRidge(ViewLearner):
 
         def features() -> Iterator[tuple[np.ndarray, np.ndarray]]:
             for at in self._blocks(n):
-                yield at, self._kernel(rows_at(rows, at)) @ to_features
+                near = self._near(rows_at(rows, at))
+                yield at, _gaussian(near, state["landmarks"]) @ to_features
 
         r = to_features.shape[1]
         squares, targets = np.zeros((r, r)), np.zeros((r, y.shape[1]))
@@ -250,8 +241,7 @@ class KernelRidge(ViewLearner):
     # --- scores ------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
-        own = _Landmarks(state, self._slots, self._n_scores(), self._limited)
-        return [own, *super()._parts(state)]
+        return [_Landmarks(state, self), *super()._parts(state)]
 
     def _view_of_columns(self) -> np.ndarray:
         return np.searchsorted(self._slots.ptr, self._state["columns"], side="right") - 1
@@ -269,10 +259,6 @@ class KernelRidge(ViewLearner):
     def _near(self, rows: Rows) -> np.ndarray:
         """Return the coordinates for learning: larger ones would round differences of others."""
         return np.clip(self._coordinates(rows), -FARTHEST, FARTHEST)
-
-    def _kernel(self, rows: Rows) -> np.ndarray:
-        """Return the kernel of rows and landmarks."""
-        return _gaussian(self._near(rows), self._state["landmarks"])
 
     def _blocks(self, n: int) -> list[np.ndarray]:
         """Return the positions of rows whose dense matrices fit into memory."""
@@ -337,9 +323,7 @@ class KernelRidge(ViewLearner):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in how much the prediction changes with a column."""
         check_is_fitted(self, "_state")
-        found = np.zeros(self.n_features_in_)
-        found[self._columns.of_slots()] = self._state["importances"]
-        return found
+        return self._columns.spread(self._state["importances"]).copy()
 
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(None, importance=self.feature_importances_[None])
@@ -420,13 +404,10 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
     _limited: ClassVar[bool] = True
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        y = self._numbers(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(y))
-        used = np.flatnonzero(weight)
+        rows, y, weight = self._rows_to_fit(X, y, sample_weight)
         self._start_state()
-        self._see_targets(y[used])
-        self._learn(rows_at(rows, used), y[used, None], weight[used])
+        self._see_targets(y)
+        self._learn(rows, y[:, None], weight)
 
 
 @document_parameters(
@@ -489,12 +470,8 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
     calibration: str = "sigmoid"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        labels = self._labels(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(labels))
-        used = np.flatnonzero(weight)
-        self._set_classes(several_classes(labels[used], self.class_weight))
-        labels, weight = labels[used], weight[used]
+        rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
+        self._set_classes(several_classes(labels, self.class_weight))
         codes, h = class_codes(labels, self.classes_), weight
         if self.class_weight is not None:
             h = weight * class_weights(self.class_weight, self.classes_, labels)[codes]
@@ -502,7 +479,7 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
                 raise InputError("a class has the class_weight 0; leave its rows out")
         targets = 2.0 * (codes[:, None] == np.arange(len(self.classes_))) - 1.0
         targets = targets[:, 1:] if len(self.classes_) == 2 else targets
-        scores = self._learn(rows_at(rows, used), targets, h)
+        scores = self._learn(rows, targets, h)
         if self.calibration != "none":
             self._calibrate_on(scores, labels, weight)
 

@@ -20,8 +20,7 @@ from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier, read_training_set
-from crossview.estimators.kernel.learner import KernelLearner, draw_options, training_kernels
-from crossview.estimators.kernel.model import ModelOptions
+from crossview.estimators.kernel.learner import KernelLearner, training_kernels
 from crossview.estimators.kernel.supports import SupportVectors
 from crossview.estimators.kernel.training import TrainingSet, learn_drawn
 from crossview.estimators.kernel.values import KERNELS
@@ -274,13 +273,11 @@ def _scores(
     learner: KernelLearner, data: TrainingSet, gram: np.ndarray, scored: np.ndarray, seed: int
 ) -> np.ndarray:
     """Return the scores of the rows ``scored`` after learning the rows with a weight."""
-    function = learner._options().function
-    options = ModelOptions(function, cache_size=learner.cache_size)
     state = {"gamma": np.ones(learner.layout_.n_views), "dense": learner._state["dense"]}
-    model = SupportVectors(state, learner.layout_, data.labels.shape[1], options)
+    model = SupportVectors(state, learner)
     model.hold(data.rows, np.arange(len(data.weight)), gram)
     random_state = np.random.RandomState(seed % 2**32)
-    done = learn_drawn(model, data, draw_options(learner), random_state, lambda n: None)
+    done = learn_drawn(model, data, learner, random_state, lambda n: None)
     return done.score(scored)
 
 

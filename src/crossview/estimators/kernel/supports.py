@@ -20,11 +20,13 @@ from crossview.batch import (
     rows_at,
     stack_views,
     take_rows,
+    view_of_flat,
     view_of_matrix,
     views_of,
 )
 from crossview.errors import InputError
 from crossview.estimators.base import Schema
+from crossview.estimators.base.weights import weights_with_class
 from crossview.estimators.kernel.features import STEPS_AT_ONCE
 from crossview.estimators.kernel.model import KernelModel
 from crossview.kernels.gram import ViewRows
@@ -50,12 +52,12 @@ class SupportVectors(KernelModel):
     @property
     def budget(self) -> int:
         """Maximum number of support vectors per view; 0: none."""
-        return int(self.options.budget or 0)
+        return int(self.learner.budget or 0)
 
     @property
     def maintenance(self) -> int:
         """The rule by which the budget is kept."""
-        return MAINTENANCE[self.options.maintenance]
+        return MAINTENANCE[self.learner.maintenance]
 
     @property
     def rows_at_once(self) -> int:
@@ -67,7 +69,7 @@ class SupportVectors(KernelModel):
     @property
     def precomputed(self) -> bool:
         """True where the rows are kernel values."""
-        kernel = self.options.function.kernel
+        kernel = self.function.kernel
         return isinstance(kernel, str) and kernel == "precomputed"
 
     # --- state -----------------------------------------------------------------------------
@@ -75,11 +77,11 @@ class SupportVectors(KernelModel):
     def start(self) -> None:
         """Add arrays without support vectors."""
         super().start()
-        for v in range(self.views.n_views):
+        for v in range(self.slots.n_views):
             self._start_view(v)
 
     def _start_view(self, v: int) -> None:
-        wide = self.views.n_columns > np.iinfo(np.int32).max
+        wide = self.slots.n_columns > np.iinfo(np.int32).max
         self.state |= {
             f"data{v}": np.empty(0),
             f"indices{v}": np.empty(0, dtype=np.uint64 if wide else np.uint32),
@@ -92,7 +94,7 @@ class SupportVectors(KernelModel):
     def schema(self) -> Schema:
         """Return what the support vectors of each view look like."""
         schema = super().schema()
-        views, K = self.views, self.n_scores
+        views, K = self.slots, self.n_scores
         wide = views.n_columns > np.iinfo(np.int32).max
         for v in range(views.n_views):
             n, entries = f"supports of view {v}", f"entries of view {v}"
@@ -113,27 +115,23 @@ class SupportVectors(KernelModel):
     def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
         """Move the columns of the support vectors."""
         super().grow(moved, before)
-        for v in range(self.views.n_views):
+        for v in range(self.slots.n_views):
             if f"data{v}" in self.state:
                 old = self.state[f"indices{v}"]
                 self.state[f"indices{v}"] = moved[old.astype(np.intp)].astype(old.dtype)
             else:
                 self._start_view(v)
 
-    def _class_axes(self) -> dict[str, int]:
-        return {f"beta{v}": 0 for v in range(self.views.n_views)}
+    def insert_class(self, n_classes: int, position: int) -> None:
+        """Add a class without coefficients."""
+        for v in range(self.slots.n_views):
+            beta = weights_with_class(self.state[f"beta{v}"].T, n_classes, position)
+            self.state[f"beta{v}"] = np.ascontiguousarray(beta.T)
 
     def support_vectors(self, v: int) -> ViewRows:
         """Return the support vectors of view ``v``."""
         s = self.state
-        indptr = s[f"indptr{v}"].astype(np.uint64)
-        return ViewRows(
-            read_only(s[f"data{v}"]),
-            read_only(s[f"indices{v}"]),
-            read_only(indptr[:-1]),
-            read_only(indptr[1:]),
-            read_only(np.zeros(len(indptr) - 1, dtype=np.uint64)),
-        )
+        return view_of_flat(s[f"data{v}"], s[f"indices{v}"], s[f"indptr{v}"])
 
     def store(self, v: int, rows: ViewRows, beta: np.ndarray) -> None:
         """Set the support vectors of view ``v`` and their coefficients β."""
@@ -158,17 +156,17 @@ class SupportVectors(KernelModel):
 
     def portable(self, scales: np.ndarray) -> list[ViewTerm]:
         """Return the sums of each view times its scale, for other programs."""
-        function = self.options.function
+        function = self.function
         if not isinstance(function.kernel, str) or self.precomputed:
             raise InputError(
                 f"kernel={function.kernel!r} has no portable form; train with kernel='rbf', 'poly' "
                 "or 'linear'"
             )
         terms, nothing = [], np.zeros(self.n_scores)
-        for v in range(self.views.n_views):
+        for v in range(self.slots.n_views):
             data, indices = self.state[f"data{v}"], self.state[f"indices{v}"].astype(np.int64)
             cuts = self.state[f"indptr{v}"][1:-1].astype(np.int64)
-            columns = np.split(indices - int(self.views.ptr[v]), cuts)
+            columns = np.split(indices - int(self.slots.ptr[v]), cuts)
             beta = self.state[f"beta{v}"]
             term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing)
             if beta.shape[1]:
@@ -189,7 +187,7 @@ class SupportVectors(KernelModel):
     ) -> None:
         """Check that precomputed kernels are square matrices."""
         n = len(rows.indptr) - 1
-        for name, width in zip(self.views.names, self.views.widths, strict=True):
+        for name, width in zip(self.slots.names, self.slots.widths, strict=True):
             if self.precomputed and width != n:
                 raise InputError(
                     f"kernel='precomputed': view {name!r} has {n} rows and {width} columns; in fit "
@@ -218,7 +216,7 @@ class SupportVectors(KernelModel):
     ) -> int:
         """Learn the held rows ``drawn`` from the start, by steps ``draws``; return their number."""
         rows = rows_at(self.held, drawn)
-        memory = init_memory(self.views.n_views, examples.labels.shape[1], len(drawn))
+        memory = init_memory(self.slots.n_views, examples.labels.shape[1], len(drawn))
         t = 0
         for part, gram in self._gram_of_draws(rows, drawn, draws):
             t = learn_from_gram(gram, part, examples, memory, settings, t)
@@ -246,7 +244,7 @@ class SupportVectors(KernelModel):
 
     def _n_cached(self, n: int) -> int:
         """Return the number of rows whose kernel values with n rows the cache holds."""
-        return int(self.options.cache_size * 2**20 / (8.0 * self.views.n_views * max(n, 1)))
+        return int(self.learner.cache_size * 2**20 / (8.0 * self.slots.n_views * max(n, 1)))
 
     def _gram_of_draws(
         self, rows: Rows, drawn: np.ndarray, draws: np.ndarray
@@ -312,14 +310,14 @@ class SupportVectors(KernelModel):
         V, n_old = len(new), max(len(view.begin) for view in old)
         size = n_old + len(new[0].begin)
         merging = bool(self.budget) and self.maintenance == MERGING
-        vectors = np.zeros((V, size, max(self.views.widths)) if merging else (V, 1, 1))
+        vectors = np.zeros((V, size, max(self.slots.widths)) if merging else (V, 1, 1))
         for v in range(V if merging else 0):
-            width = self.views.widths[v]
+            width = self.slots.widths[v]
             for view, begin in ((old[v], 0), (new[v], n_old)):
-                dense = matrix_of(view, int(self.views.ptr[v]), width).toarray()
+                dense = matrix_of(view, int(self.slots.ptr[v]), width).toarray()
                 vectors[v, begin : begin + len(dense), :width] = dense
         gammas = read_only(np.asarray(self.kernels.gammas, dtype=np.float64))
-        widths = read_only(np.asarray(self.views.widths, dtype=np.uint64))
+        widths = read_only(np.asarray(self.slots.widths, dtype=np.uint64))
         merged = np.zeros((V, size), dtype=bool)
         given = self.budget, self.maintenance, self.constant, gammas
         return Budget(*given, widths, vectors, merged)
@@ -334,8 +332,8 @@ class SupportVectors(KernelModel):
             return
         both = stack_views(list(rows))
         if merged:
-            dense = budget.vectors[v, keep, : self.views.widths[v]]
-            first, kind = int(self.views.ptr[v]), both.indices.dtype
+            dense = budget.vectors[v, keep, : self.slots.widths[v]]
+            first, kind = int(self.slots.ptr[v]), both.indices.dtype
             kept = view_of_matrix(sp.csr_array(dense), first, kind)
         else:
             kept = take_rows(both, np.where(keep < n_old, keep, keep - n_old + len(old.begin)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,39 +24,29 @@ class TrainingSet(NamedTuple):
     weight: np.ndarray  # (n,)
 
 
-class DrawOptions(NamedTuple):
-    """The parameters of `fit` with drawn rows."""
-
-    schedule: str
-    steps: int | None  # None: chosen by a held-out part
-    average: bool
-    settings: Settings
-
-
 def learn_drawn(
     model: FeatureWeights | SupportVectors,
     data: TrainingSet,
-    options: DrawOptions,
+    learner: Any,
     random_state: np.random.RandomState,
     advance: Callable[[int], None],
 ) -> _Training:
     """Learn drawn rows; return the training, which knows the last step and scores rows of `data`.
 
-    ``model`` holds the rows of ``data``.
+    ``model`` holds the rows of ``data``, and ``learner`` has the parameters.
     """
-    training = _Training(model, data.rows, options, advance)
-    learner = Learner(training.fit, training.score)
-    every = drawable(data.labels, data.weight, options.settings.squared)
-    drawn = _with_agreement(every, data.rows, options)
-    learn(learner, drawn, options.schedule, options.steps, random_state)
+    settings, steps = learner._settings(drawn=True), learner.n_iterations
+    training = _Training(model, data.rows, bool(learner.average), settings, advance)
+    drawn = drawable(data.labels, data.weight, settings.squared)
+    if learner.schedule in ("rounds", "alternating"):
+        drawn = _with_agreement(drawn, data.rows, settings)
+    steps = None if steps == "auto" else int(steps)  # chosen by a held-out part
+    learn(Learner(training.fit, training.score), drawn, learner.schedule, steps, random_state)
     return training
 
 
-def _with_agreement(data: Drawable, rows: Rows, options: DrawOptions) -> Drawable:
+def _with_agreement(data: Drawable, rows: Rows, settings: Settings) -> Drawable:
     """Leave out the unlabeled rows that change nothing: a row needs two views that agree."""
-    settings = options.settings
-    if options.schedule not in ("rounds", "alternating"):
-        return data
     n_views = np.full(len(data.weight), len(rows.ptr) - 1)
     if len(rows.present):
         n_views = rows.present.sum(axis=1)
@@ -72,10 +62,12 @@ class _Training:
         self,
         model: FeatureWeights | SupportVectors,
         rows: Rows,
-        options: DrawOptions,
+        average: bool,
+        settings: Settings,
         advance: Callable[[int], None],
     ) -> None:
-        self.model, self.present, self.options, self.advance = model, rows.present, options, advance
+        self.model, self.present, self.advance = model, rows.present, advance
+        self.average, self.settings = average, settings
         self.n_views = len(rows.ptr) - 1
         self.steps = 0
         self.n_scores = 1
@@ -87,9 +79,8 @@ class _Training:
             read_only(labels[drawn]), read_only(weight[drawn]), self._present_in(drawn)
         )
         self.n_scores = labels.shape[1]
-        _, _, average, settings = self.options
         self.steps = self.model.learn_draws(
-            drawn, places, examples, settings, average, self.advance
+            drawn, places, examples, self.settings, self.average, self.advance
         )
 
     def score(self, wanted: np.ndarray) -> np.ndarray:
@@ -97,8 +88,7 @@ class _Training:
         sums = np.zeros((len(wanted), self.n_views, self.n_scores))
         self.model.add_held_sums(wanted, sums)
         out = np.zeros((len(wanted), self.n_scores))
-        lam = self.options.settings.lam
-        mean_scores(sums, self._present_in(wanted), lam, self.steps, out)
+        mean_scores(sums, self._present_in(wanted), self.settings.lam, self.steps, out)
         return out
 
     def _present_in(self, rows: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -28,6 +28,16 @@ class KernelFunction(NamedTuple):
     degree: float
     coef0: float
     constant: float  # added to each kernel value, for the intercept
+
+    @classmethod
+    def of(cls, learner: Any) -> Self:
+        """Return the kernel of a learner."""
+        return cls(learner.kernel, learner.degree, learner.coef0, float(learner.fit_intercept))
+
+    @property
+    def has_gamma(self) -> bool:
+        """True for a kernel that depends on γ."""
+        return not callable(self.kernel) and self.kernel not in ("linear", "precomputed")
 
 
 @dataclass(frozen=True)

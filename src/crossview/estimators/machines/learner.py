@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from joblib import cpu_count
@@ -49,7 +49,6 @@ from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
 from crossview.estimators.machines.early_stopping import EarlyStopping, split_held_out
 from crossview.estimators.machines.state import (
-    Design,
     Interaction,
     MachineState,
     part_slots,
@@ -103,6 +102,10 @@ class MachineLearner(ViewLearner):
         "warm_start": ["boolean"],
     }
 
+    # some make these parameters
+    groups = cast(Any, None)
+    n_factors, order, init, penalize_bias, fit_intercept = 1, 2, "signs", False, True
+
     views: Any = field(default=None, kw_only=False)
     penalty: str = "l2"
     alpha: float = 0.001
@@ -151,12 +154,12 @@ class MachineLearner(ViewLearner):
     # --- learning -------------------------------------------------------------
 
     def _check_columns(self, slots: ViewLayout) -> None:
-        resolve_groups(getattr(self, "groups", None), slots.names)
+        resolve_groups(self.groups, slots.names)
 
     def _objective(self) -> Objective:
-        alpha_bias = self.alpha if getattr(self, "penalize_bias", False) else 0.0
+        alpha_bias = self.alpha if self.penalize_bias else 0.0
         loss, penalty = self._loss(), PENALTIES[self.penalty]
-        fit_intercept = bool(getattr(self, "fit_intercept", True))
+        fit_intercept = bool(self.fit_intercept)
         return Objective(loss, penalty, float(self.alpha), float(alpha_bias), fit_intercept)
 
     def _learn(
@@ -178,7 +181,7 @@ class MachineLearner(ViewLearner):
 
     def _pass(self, rows: Rows, examples: Examples, scores: np.ndarray) -> tuple:
         """Return the arguments of a pass over these rows."""
-        state = self._machine_state(self._state)
+        state = MachineState(self._state, self)
         state.cast()
         pace = online.Pace(
             STREAMING[self.optimizer], float(self.learning_rate), float(self.forgetting)
@@ -237,7 +240,7 @@ class MachineLearner(ViewLearner):
 
     def _solve(self, rows: Rows, examples: Examples, stopping: EarlyStopping) -> None:
         """Run a batch solver over all examples."""
-        self._machine_state(self._state).cast()
+        MachineState(self._state, self).cast()
         examples = Examples(*map(read_only, examples))
         machine = self._machine()
         init.init_touched_columns(rows, examples.order, machine)
@@ -336,31 +339,15 @@ class MachineLearner(ViewLearner):
 
     # --- state ----------------------------------------------------------------
 
-    def _design(self) -> Design:
-        return Design(
-            self._model(),
-            resolve_groups(getattr(self, "groups", None), self.layout_.names),
-            int(getattr(self, "n_factors", 1)),
-            self.optimizer == "adagrad",
-            float(self.init_scale),
-            getattr(self, "init", "signs") == "published",
-            int(getattr(self, "order", 2)),
-        )
-
     def _can_restart(self) -> bool:
         return True
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [self._machine_state(state), *super()._parts(state)]
-
-    def _machine_state(self, state: State) -> MachineState:
-        """Return the arrays of the machine."""
-        ptr, n_scores = self._slots.ptr, self._n_scores()
-        return MachineState(state, self._design(), ptr, n_scores, self.random_state)
+        return [MachineState(state, self), *super()._parts(state)]
 
     def _machine(self) -> Machine:
         """Return the state for the learning loops."""
-        return self._machine_state(self._state).machine()
+        return MachineState(self._state, self).machine()
 
     def _frozen(self) -> Machine:
         """Return the machine with read-only arrays."""
@@ -566,7 +553,7 @@ class MachineClassifier(MachineLearner, OnlineClassifier):
         return LOSSES[self.loss]
 
     def _init_intercepts(self, target: np.ndarray, weight: np.ndarray) -> None:
-        if not getattr(self, "fit_intercept", True):
+        if not self.fit_intercept:
             return
         # otherwise the weights of the columns would have to learn the class frequencies, and rows
         # with unseen columns would be scored as if all classes were equally frequent

@@ -5,6 +5,7 @@ The arrays are the fields of `Machine`, ``seed``, and ``ptr``, the first column 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -45,41 +46,6 @@ class Interaction(NamedTuple):
 SAME = ("class_ids", "seed", "views", "column_offset", "ends", "ptr")
 
 
-class Design(NamedTuple):
-    """The parameters of a learner that determine the shape and type of its state."""
-
-    model: int  # MULTI_VIEW, ..., ALL_ORDERS
-    groups: list[list[int]]  # the views of each group
-    n_factors: int
-    adagrad: bool
-    init_scale: float
-    published_init: bool = False
-    order: int = 2
-
-    @property
-    def n_columns_of_class(self) -> int:
-        """Number of weights per column and class."""
-        if self.model == TENSOR:
-            return 1
-        if self.model != MULTI_VIEW:
-            return self.n_factors + 1
-        return self.n_factors if max(map(len, self.groups)) > 1 else 1
-
-    @property
-    def layers(self) -> int:
-        """Number of values per parameter: 2 for AdaGrad, with its sum of squared gradients."""
-        return 2 if self.adagrad else 1
-
-    @property
-    def dtype(self) -> type:
-        """Single precision for AdaGrad, else double.
-
-        With single precision 8 factors and their sums fill one cache line; it is precise enough
-        for the sums of squares.
-        """
-        return np.float32 if self.adagrad else np.float64
-
-
 def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str]) -> list[list[int]]:
     """Return the views of each group by position; one group of all views for None."""
     if groups is None:
@@ -102,30 +68,6 @@ def resolve_groups(groups: Sequence[Sequence[str]] | None, names: Sequence[str])
     return found
 
 
-def as_machine(state: Mapping[str, np.ndarray], design: Design) -> Machine:
-    """Return the state for the learning loops."""
-    # linear weights start at 0: those of a group of one part, unless it has pairs
-    pairs = design.model in FACTORIZED
-    sizes: list[float] = []
-    for end in state["ends"].tolist():
-        n_parts = end - len(sizes)
-        sizes += [design.init_scale if n_parts > 1 or pairs else 0.0] * n_parts
-    return Machine(
-        state["A"],
-        state["B"],
-        state["c"],
-        read_only(state["views"]),
-        read_only(state["column_offset"]),
-        read_only(state["ends"]),
-        design.model,
-        state["seen"],
-        _keys(int(state["seed"][0]), len(state["B"])),
-        read_only(np.array(sizes)),
-        read_only(state["class_ids"]),
-        design.order,
-    )
-
-
 @lru_cache
 def _keys(seed: int, n_parts: int) -> np.ndarray:
     """Return the seed of each part's initial weights."""
@@ -135,39 +77,116 @@ def _keys(seed: int, n_parts: int) -> np.ndarray:
 class MachineState(StatePart):
     """The arrays of a machine, in the layers and the precision of its optimizer.
 
+    groups: the views of each group.
     ptr: first column of each view, and the end.
-    n_scores: number of scores per row.
-    random_state: seed of the initial weights.
+    layers: number of values per parameter: 2 for AdaGrad, with its sum of squared gradients.
+    dtype: single precision for AdaGrad, else double: 8 factors and their sums then fill one cache
+      line, and it is precise enough for the sums of squares.
     """
 
-    def __init__(
-        self, state: State, design: Design, ptr: np.ndarray, n_scores: int, random_state: Any
-    ) -> None:
-        super().__init__(state)
-        self.design, self.ptr, self.n_scores = design, ptr, n_scores
-        self.random_state = random_state
+    def __init__(self, state: State, learner: Any) -> None:
+        super().__init__(state, learner)
+        self.model, self.order = learner._model(), int(learner.order)
+        self.groups = resolve_groups(learner.groups, learner.layout_.names)
+        self.ptr = self.slots.ptr
+        adagrad = learner.optimizer == "adagrad"
+        self.layers = 2 if adagrad else 1
+        self.dtype: type = np.float32 if adagrad else np.float64
+        self.init_scale = float(learner.init_scale)
+
+    @property
+    def n_columns_of_class(self) -> int:
+        """Number of weights per column and class."""
+        if self.model == TENSOR:
+            return 1
+        n_factors = int(self.learner.n_factors)
+        if self.model != MULTI_VIEW:
+            return n_factors + 1
+        return n_factors if max(map(len, self.groups)) > 1 else 1
 
     def start(self) -> None:
         """Add the arrays, in which no column was seen."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        class_ids = np.arange(self.n_scores, dtype=np.uint64)
-        self.state |= make_state(self.design, self.ptr, seed, class_ids)
+        seed = int(check_random_state(self.learner.random_state).randint(2**31))
+        self.state |= self._initial(seed, np.arange(self.n_scores, dtype=np.uint64)).state
+
+    def _initial(self, seed: int, class_ids: np.ndarray) -> MachineState:
+        """Return the machine of these classes in which no column was seen."""
+        new = copy.copy(self)
+        new.state, new.n_scores = {}, len(class_ids)
+        new.state |= {
+            name: one.copy() if isinstance(one, np.ndarray) else zeros(one.shape, one.dtype)  # type: ignore[arg-type]
+            for name, one in new.schema().items()
+        }
+        new.state |= {"class_ids": class_ids, "seed": np.asarray([seed], dtype=np.int64)}
+        size = self.init_scale if self.learner.init == "published" else 0.0
+        init.init_bias_rows(new.machine(), size)
+        return new
 
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
-        return state_schema(self.design, self.ptr, self.n_scores)
+        """Return what the arrays look like; parameters and columns say where the parts are."""
+        ptr = self.ptr
+        views = [v for group in self.groups for v in group]
+        widths = [int(ptr[v + 1] - ptr[v]) for v in views]
+        slots = np.cumsum([0, *widths])
+        offsets = [slot - int(ptr[v]) for slot, v in zip(slots[:-1], views, strict=True)]
+        kind, layers = np.dtype(self.dtype).str[1:], self.layers
+        n = self.n_scores * self.n_columns_of_class
+        return {
+            "A": Array(kind, (int(slots[-1]), layers, n)),
+            "B": Array(kind, (len(views), layers, n)),
+            "c": Array("f8", (layers, self.n_scores)),
+            "views": np.asarray(views, dtype=np.uint64),
+            "column_offset": np.asarray(offsets, dtype=np.int64).view(np.uint64),
+            "ends": np.cumsum([len(group) for group in self.groups]).astype(np.uint64),
+            "seen": Array("b1", (int(slots[-1]),)),
+            "ptr": np.asarray(ptr, dtype=np.int64),
+            "class_ids": Array("u8", (self.n_scores,), 0, 2**31),
+            "seed": Array("i8", (1,), 0, 2**31),
+        }
 
     def saved(self) -> State:
-        """Return the arrays in the form of the optimizer."""
-        return _cast(self.state, self.design)
-
-    def machine(self) -> Machine:
-        """Return the state for the learning loops."""
-        return as_machine(self.state, self.design)
+        """Return the arrays that have other layers or another precision than the optimizer's."""
+        layers, dtype = self.layers, self.dtype
+        if self.state["A"].dtype == dtype and self.state["A"].shape[1] == layers:
+            return {}
+        cast: State = {}
+        for name, axis in (("A", 1), ("B", 1), ("c", 0)):
+            value = self.state[name]
+            if value.shape[axis] > layers:
+                value = value[0:1] if axis == 0 else value[:, 0:1]
+            elif value.shape[axis] < layers:
+                value = np.concatenate([value, np.zeros_like(value)], axis=axis)
+            kind = np.float64 if name == "c" else dtype
+            cast[name] = np.ascontiguousarray(value, dtype=kind)
+        return cast
 
     def cast(self) -> None:
         """Convert the arrays to the form of the optimizer."""
-        self.state |= _cast(self.state, self.design)
+        self.state |= self.saved()
+
+    def machine(self) -> Machine:
+        """Return the state for the learning loops."""
+        state = self.state
+        # linear weights start at 0: those of a group of one part, unless it has pairs
+        pairs = self.model in FACTORIZED
+        sizes: list[float] = []
+        for end in state["ends"].tolist():
+            n_parts = end - len(sizes)
+            sizes += [self.init_scale if n_parts > 1 or pairs else 0.0] * n_parts
+        return Machine(
+            state["A"],
+            state["B"],
+            state["c"],
+            read_only(state["views"]),
+            read_only(state["column_offset"]),
+            read_only(state["ends"]),
+            self.model,
+            state["seen"],
+            _keys(int(state["seed"][0]), len(state["B"])),
+            read_only(np.array(sizes)),
+            read_only(state["class_ids"]),
+            self.order,
+        )
 
     def merged(self, models: Models) -> State:
         """Return the mean of the parameters, and of AdaGrad's sums.
@@ -192,8 +211,31 @@ class MachineState(StatePart):
 
     def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
         """Make room for more columns, as if present from the start."""
-        old = self.state | _cast(self.state, self.design)
-        self.state |= _grown(old, self.design, self.ptr, moved)
+        old = self.state | self.saved()
+        machine = self._initial(int(old["seed"][0]), old["class_ids"])
+        new = machine.state
+        old_parts = {part: p for p, part in enumerate(_parts(old))}
+        slots = {}
+        for p, part in enumerate(_parts(new)):
+            if part in old_parts:
+                own = np.arange(*old["ptr"][part[1] : part[1] + 2])
+                slots[p] = part_slots(new, p, moved[own]), part_slots(old, old_parts[part], own)
+                new["seen"][slots[p][0]] = old["seen"][slots[p][1]]
+        init.init_seen_columns(machine.machine(), self.ptr.view(np.uint64))
+        A, B, old_A, old_B = (_by_class(s, name) for s in (new, old) for name in "AB")
+        k = old_B.shape[3]
+        old_groups = {group for group, _ in old_parts}
+        for p, part in enumerate(_parts(new)):
+            if part in old_parts:
+                here, there = slots[p]
+                A[here, :, :, :k] = old_A[there]
+                B[p, :, :, :k] = old_B[old_parts[part]]
+            elif part[0] in old_groups and self.model == MULTI_VIEW:
+                # a view that is added later starts as the factor 1
+                B[p, 0, :, :k] = 1.0
+                B[p, 0, :, k:] = 0.0
+        new["c"][:] = old["c"]
+        self.state |= new
 
     def restart(self, columns: np.ndarray) -> None:
         """Let some columns be ones that were not seen."""
@@ -204,63 +246,35 @@ class MachineState(StatePart):
 
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class with initial weights."""
-        old = self.state | _cast(self.state, self.design)
-        self.state |= _with_class(old, self.design, self.ptr, n_classes, position)
-
-
-def make_state(design: Design, ptr: np.ndarray, seed: int, class_ids: np.ndarray) -> State:
-    """Return an initial state, in which no column was seen."""
-    schema = state_schema(design, ptr, len(class_ids))
-    state = {
-        name: one.copy() if isinstance(one, np.ndarray) else zeros(one.shape, one.dtype)  # type: ignore[arg-type]
-        for name, one in schema.items()
-    }
-    state |= {"class_ids": class_ids, "seed": np.asarray([seed], dtype=np.int64)}
-    size = float(design.init_scale) if design.published_init else 0.0
-    init.init_bias_rows(as_machine(state, design), size)
-    return state
-
-
-def state_schema(design: Design, ptr: np.ndarray, n_classes: int) -> Schema:
-    """Return what the state looks like; where its parts are follows from design and columns."""
-    views = [v for group in design.groups for v in group]
-    widths = [int(ptr[v + 1] - ptr[v]) for v in views]
-    slots = np.cumsum([0, *widths])
-    offsets = [slot - int(ptr[v]) for slot, v in zip(slots[:-1], views, strict=True)]
-    kind, layers, n = (
-        np.dtype(design.dtype).str[1:],
-        design.layers,
-        n_classes * design.n_columns_of_class,
-    )
-    return {
-        "A": Array(kind, (int(slots[-1]), layers, n)),
-        "B": Array(kind, (len(views), layers, n)),
-        "c": Array("f8", (layers, n_classes)),
-        "views": np.asarray(views, dtype=np.uint64),
-        "column_offset": np.asarray(offsets, dtype=np.int64).view(np.uint64),
-        "ends": np.cumsum([len(group) for group in design.groups]).astype(np.uint64),
-        "seen": Array("b1", (int(slots[-1]),)),
-        "ptr": np.asarray(ptr, dtype=np.int64),
-        "class_ids": Array("u8", (n_classes,), 0, 2**31),
-        "seed": Array("i8", (1,), 0, 2**31),
-    }
-
-
-def _cast(state: State, design: Design) -> State:
-    """Return the arrays that have other layers or another precision than this optimizer's."""
-    layers, dtype = design.layers, design.dtype
-    if state["A"].dtype == dtype and state["A"].shape[1] == layers:
-        return {}
-    cast: State = {}
-    for name, axis in (("A", 1), ("B", 1), ("c", 0)):
-        value = state[name]
-        if value.shape[axis] > layers:
-            value = value[0:1] if axis == 0 else value[:, 0:1]
-        elif value.shape[axis] < layers:
-            value = np.concatenate([value, np.zeros_like(value)], axis=axis)
-        kind = np.float64 if name == "c" else dtype
-        cast[name] = np.ascontiguousarray(value, dtype=kind)
-    return cast
+        old = self.state | self.saved()
+        sources, class_ids = _class_sources(old, n_classes, position)
+        machine = self._initial(int(old["seed"][0]), class_ids)
+        new = machine.state
+        new["seen"][:] = old["seen"]
+        init.init_seen_columns(machine.machine(), self.ptr.view(np.uint64))
+        first = np.zeros(len(new["B"]), dtype=bool)  # the first part of each group
+        first[np.append(0, new["ends"][:-1]).astype(np.intp)] = True
+        in_first = np.repeat(first, np.diff(new["ptr"])[new["views"].astype(np.intp)])
+        for a, source in enumerate(sources):
+            if source is None:
+                continue
+            b, share = source
+            new["c"][:, a] = old["c"][:, b]
+            new["c"][0, a] *= share
+            for name, of_first in (("A", in_first), ("B", first)):
+                value, before = _by_class(new, name)[:, :, a], _by_class(old, name)[:, :, b]
+                if self.model in (MULTI_VIEW, TENSOR):
+                    value[:] = before
+                    value[of_first, 0] *= share
+                else:
+                    # pairs scale by the square and keep their sign: a negative share starts anew,
+                    # and any does of more columns, as each order scales in another way
+                    value[:, :, 0] = before[:, :, 0]
+                    value[:, 0, 0] *= share
+                    if share == 1.0 or (share > 0.0 and self.order == 2):
+                        value[:, :, 1:] = before[:, :, 1:]
+                        value[:, 0, 1:] *= np.sqrt(share)
+        self.state |= new
 
 
 def part_slots(state: Mapping[str, np.ndarray], p: int, columns: np.ndarray) -> np.ndarray:
@@ -278,69 +292,6 @@ def _by_class(state: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     """Return A or B with an axis for the classes: (n, layers, K, k)."""
     value = state[name]
     return value.reshape(*value.shape[:2], len(state["class_ids"]), -1)
-
-
-def _grown(old: State, design: Design, ptr: np.ndarray, moved: np.ndarray) -> State:
-    """Return the state with more columns, as if present from the start; i moves to ``moved[i]``."""
-    new = make_state(design, ptr, int(old["seed"][0]), old["class_ids"])
-    old_parts = {part: p for p, part in enumerate(_parts(old))}
-    slots = {}
-    for p, part in enumerate(_parts(new)):
-        if part in old_parts:
-            before = np.arange(*old["ptr"][part[1] : part[1] + 2])
-            slots[p] = (
-                part_slots(new, p, moved[before]),
-                part_slots(old, old_parts[part], before),
-            )
-            new["seen"][slots[p][0]] = old["seen"][slots[p][1]]
-    init.init_seen_columns(as_machine(new, design), ptr.view(np.uint64))
-    A, B, old_A, old_B = (_by_class(s, name) for s in (new, old) for name in "AB")
-    k = old_B.shape[3]
-    old_groups = {group for group, _ in old_parts}
-    for p, part in enumerate(_parts(new)):
-        if part in old_parts:
-            here, there = slots[p]
-            A[here, :, :, :k] = old_A[there]
-            B[p, :, :, :k] = old_B[old_parts[part]]
-        elif part[0] in old_groups and design.model == MULTI_VIEW:
-            # a view that is added later starts as the factor 1
-            B[p, 0, :, :k] = 1.0
-            B[p, 0, :, k:] = 0.0
-    new["c"][:] = old["c"]
-    return new
-
-
-def _with_class(
-    old: State, design: Design, ptr: np.ndarray, n_classes: int, position: int
-) -> State:
-    """Return the state of ``n_classes`` classes with one more class, at ``position``."""
-    sources, class_ids = _class_sources(old, n_classes, position)
-    new = make_state(design, ptr, int(old["seed"][0]), class_ids)
-    new["seen"][:] = old["seen"]
-    init.init_seen_columns(as_machine(new, design), ptr.view(np.uint64))
-    first = np.zeros(len(new["B"]), dtype=bool)  # the first part of each group
-    first[np.append(0, new["ends"][:-1]).astype(np.intp)] = True
-    in_first = np.repeat(first, np.diff(new["ptr"])[new["views"].astype(np.intp)])
-    for a, source in enumerate(sources):
-        if source is None:
-            continue
-        b, share = source
-        new["c"][:, a] = old["c"][:, b]
-        new["c"][0, a] *= share
-        for name, of_first in (("A", in_first), ("B", first)):
-            value, before = _by_class(new, name)[:, :, a], _by_class(old, name)[:, :, b]
-            if design.model in (MULTI_VIEW, TENSOR):
-                value[:] = before
-                value[of_first, 0] *= share
-            else:
-                # pairs scale by the square and keep their sign: a negative share starts anew, and
-                # any does of more columns, as each order scales in another way
-                value[:, :, 0] = before[:, :, 0]
-                value[:, 0, 0] *= share
-                if share == 1.0 or (share > 0.0 and design.order == 2):
-                    value[:, :, 1:] = before[:, :, 1:]
-                    value[:, 0, 1:] *= np.sqrt(share)
-    return new
 
 
 def _class_sources(

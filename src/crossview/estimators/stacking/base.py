@@ -24,7 +24,6 @@ from crossview.estimators.base import (
     State,
     StatePart,
     Takes,
-    ViewLearner,
 )
 from crossview.estimators.base.calibration import portable_calibration
 from crossview.estimators.base.nested import NestedLearners, named_entries, own_layout
@@ -75,7 +74,6 @@ class Stacking(NestedLearners):
     _said_then = cast("Sequence[np.ndarray | None] | None", None)
 
     _parameter_constraints: ClassVar[dict] = {
-        **ViewLearner._parameter_constraints,
         "experts": [list, tuple, None],
         "share": [Interval(Real, 0, 1, closed="left")],
         "ridge": [Interval(Real, 0, None, closed="neither")],
@@ -92,19 +90,13 @@ class Stacking(NestedLearners):
 
     _nested, _nested_has = "experts", " with score_then_learn"
     _own_views = ("views", "random_views")
+    _of_view: ClassVar[type]  # the default learner that sees one view alone
+    _calibrates: ClassVar[bool]  # the scores of the experts, which are no predictions
 
     # --- to be implemented by subclasses ------------------------------------------------
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         """Return the experts for the views of the data, and its classes."""
-        raise NotImplementedError
-
-    def _default_of_view(self) -> type:
-        """Return the learner that sees one view alone."""
-        raise NotImplementedError
-
-    def _n_calibrated(self) -> int | None:
-        """Return the number of scores to calibrate; None for predictions."""
         raise NotImplementedError
 
     def _loop(self) -> Pass:
@@ -246,7 +238,7 @@ class Stacking(NestedLearners):
         said: Sequence[np.ndarray | None] | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Learn some rows, in their order; return the scores before, and those without memory."""
-        found = self._experts.learn(rows, y, weight, self._n_inner_scores())
+        found = self._experts.learn(rows, y, weight, self._n_scores())
         if not self.learns_combination:
             out = self._combined(found)
             return out, out
@@ -355,7 +347,7 @@ class Stacking(NestedLearners):
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         n = len(rows.indptr) - 1
         positions = np.arange(n)
-        out = np.empty((n, self._n_inner_scores()))
+        out = np.empty((n, self._n_scores()))
         for lo in range(0, n, ROWS_AT_ONCE):
             here = positions[lo : lo + ROWS_AT_ONCE]
             out[here] = self._scores_of_block(typed_rows(rows_at(rows, here)))
@@ -364,24 +356,24 @@ class Stacking(NestedLearners):
         return out
 
     def _portable_scorer(self) -> PortableStack:
-        state, K, C = self._state, len(self._experts), self._n_inner_scores()
+        state, K, C = self._state, len(self._experts), self._n_scores()
         members = []
         for k, expert in enumerate(self._experts):
             calibrated = None
-            if self._n_calibrated() is not None:
+            if self._calibrates:
                 calibrated = portable_calibration(state["calibrations"][k], C)
             view = None if expert.view is None else self._slots.names.index(expert.view)
             scorer = expert.learner._portable_scorer()
             members.append(Member(expert.name, scorer, view, calibration=calibrated))
         task = "numbers"
-        if self._n_calibrated() is not None:
+        if self._calibrates:
             task = "two classes" if C == 1 else "several classes"
         return PortableStack(
             *(task, members, state["omega"][:K], state["v"], self.stacking_decides_)
         )
 
     def _scores_of_block(self, rows: Rows) -> np.ndarray:
-        found = self._calibrated(self._experts.scores(rows, self._n_inner_scores()))
+        found = self._calibrated(self._experts.scores(rows, self._n_scores()))
         self._experts.said = found
         out = self._combined_of(found)
         if self._follows and (memory := self._memory(self._state)) is not None:
@@ -392,7 +384,7 @@ class Stacking(NestedLearners):
         return out
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
-        C = self._n_inner_scores()
+        C = self._n_scores()
         row, _ = entries_of(rows)
         scores = self._experts.scores(rows, C)
         without = scores[row] - self._experts.contributions(rows, C)
@@ -442,29 +434,20 @@ class Stacking(NestedLearners):
         """Return what the experts predict for rows, from their scores."""
         return found
 
-    def _n_inner_scores(self) -> int:
-        return 1
-
-    def _n_scores(self) -> int:
-        return self._n_inner_scores()
-
     # --- state -----------------------------------------------------------------------------
 
     def _start_state(self) -> None:
         random_state = check_random_state(self.random_state)
         given = self._default_experts() if self.experts is None else named_entries(self.experts)
-        self._experts = Experts.make(given, self, random_state)
+        self._experts = Experts(self)
+        for entry in given:
+            self._experts.add(*entry, self, random_state)
         super()._start_state()
 
     def _parts(self, state: State) -> list[StatePart]:
         memory = self._memory(state)
-        parts = [self._stack_state(state), *super()._parts(state)]
+        parts = [states.StackState(state, self), *super()._parts(state)]
         return parts if memory is None else [*parts, memory]
-
-    def _stack_state(self, state: State) -> states.StackState:
-        """Return the weights of the experts."""
-        classes, n_scores = getattr(self, "classes_", None), self._n_calibrated()
-        return states.StackState(state, self._experts, classes, n_scores, float(self.ridge))
 
     def _header_schema(self) -> dict[str, Any]:
         entry = {"name": str, "view": (None, str), "column": int, "class": str, "params": dict}
@@ -476,15 +459,16 @@ class Stacking(NestedLearners):
                 expert.learner._check_columns(own_layout(expert.view, slots))
 
     def _grow_state(self, moved: np.ndarray, before: ViewLayout) -> None:
+        super()._grow_state(moved, before)
         old, names = self._experts.names, self.layout_.names
         self._experts.grow(self, moved, old)
         if self.experts is not None or not len(old) < len(names) <= MAX_VIEWS_ALONE:
             return
         random_state = check_random_state(self.random_state)
         for view in names if len(old) == 1 else names[len(old) :]:
-            entry = view_expert(view, self._default_of_view())
+            entry = view_expert(view, self._of_view)
             self._experts.add(*entry, self, random_state)
-            self._stack_state(self._state).add_expert()
+            states.StackState(self._state, self).add_expert()
 
     def _can_restart(self) -> bool:
         given = self.experts or [] if not hasattr(self, "_experts") else self.experts_

@@ -114,12 +114,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """
 
     scores_are_log_odds = True
-    _nested_kind = OnlineClassifier
+    _nested_kind, _of_view, _calibrates = OnlineClassifier, AROWClassifier, True
 
-    _parameter_constraints: ClassVar[dict] = {
-        **Stacking._parameter_constraints,
-        "memory": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict] = {"memory": ["boolean"]}
 
     stream_threshold_ = cast("Threshold | None", None)  # an annotation would make it a parameter
     # of the rows that were learned last, in one batch
@@ -140,7 +137,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _memory(self, state: State) -> MemoryState | None:
         if not self.memory:
             return None
-        return MemoryState(state, self._slots.n_columns, self._n_inner_scores())
+        return MemoryState(state, self)
 
     def set_threshold(
         self,
@@ -259,15 +256,6 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_classifiers(self.layout_, len(self.classes_))
-
-    def _default_of_view(self) -> type:
-        return AROWClassifier
-
-    def _n_inner_scores(self) -> int:
-        return 1 if len(self.classes_) <= 2 else len(self.classes_)
-
-    def _n_calibrated(self) -> int | None:
-        return self._n_inner_scores()
 
     def _loop(self) -> Pass:
         return two_classes.learn if len(self.classes_) <= 2 else several_classes.learn

@@ -44,14 +44,6 @@ class Experts(list[Expert]):
         # (n, K, n_scores): what they said of the rows that were predicted last, calibrated
         self.said: np.ndarray | None = None
 
-    @classmethod
-    def make(cls, entries: Any, stack: ViewLearner, random_state: Any) -> Experts:
-        """Return new experts from (name, learner, view), with the columns of the stack."""
-        self = cls(stack)
-        for name, learner, view in entries:
-            self.add(name, learner, view, stack, random_state)
-        return self
-
     def add(
         self, name: str, learner: Any, view: str | None, stack: ViewLearner, random_state: Any
     ) -> None:

@@ -50,7 +50,7 @@ class StackRow:
         self.bound = [self._bind(stack, k, expert) for k, expert in enumerate(stack._experts)]
         self._calibrate: Bound | None = None
         p = self._found.reshape(1, K, C)
-        if stack._n_calibrated() is not None:
+        if stack._calibrates:
             memory = calibration.expert_row(stack._state["calibrations"], C)
             codes = read_only(self._codes[0]), read_only(self._codes[1])
             given = read_only(self._found), read_only(self._missing), codes

@@ -83,7 +83,7 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
     True
     """
 
-    _nested_kind = OnlineRegressor
+    _nested_kind, _of_view, _calibrates = OnlineRegressor, MultiViewMachineRegressor, False
 
     def _check_nested(self, name: str, learner: Any) -> None:
         super()._check_nested(name, learner)
@@ -95,12 +95,6 @@ class OnlineStackingRegressor(Stacking, OnlineRegressor):
 
     def _default_experts(self) -> list[tuple[str, Any, str | None]]:
         return default_regressors(self.layout_)
-
-    def _default_of_view(self) -> type:
-        return MultiViewMachineRegressor
-
-    def _n_calibrated(self) -> int | None:
-        return None
 
     def _loop(self) -> Pass:
         return numbers.learn

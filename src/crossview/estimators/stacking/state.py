@@ -21,7 +21,6 @@ from crossview.algorithms.stream_memory import StreamMemory
 from crossview.errors import InputError
 from crossview.estimators.base import Models, Schema, State, StatePart
 from crossview.estimators.base.calibration import calibration_schema
-from crossview.estimators.stacking.experts import Experts
 from crossview.saving.schema import MAX_COUNT, Array
 from crossview.saving.touched import zeros
 from crossview.views import ViewLayout
@@ -48,31 +47,22 @@ def make_state(K: int, n_offsets: int, ridge: float, n_scores: int | None) -> St
 
 
 class StackState(StatePart):
-    """The weights of the experts, their calibrations, and the weights over time.
+    """The weights of the experts, their calibrations, and the weights over time."""
 
-    n_scores: number of scores to calibrate; None for predictions, which need no calibration.
-    ridge: curvature of the weights before the first row.
-    """
-
-    def __init__(
-        self,
-        state: State,
-        experts: Experts,
-        classes: np.ndarray | None,
-        n_scores: int | None,
-        ridge: float,
-    ) -> None:
-        super().__init__(state)
-        self.experts, self.classes, self.n_scores, self.ridge = experts, classes, n_scores, ridge
+    def __init__(self, state: State, stack: Any) -> None:
+        super().__init__(state, stack)
+        self.experts, self.ridge = stack._experts, float(stack.ridge)
+        # scores to calibrate
+        self.n_calibrated = self.n_scores if stack._calibrates else None
 
     def start(self) -> None:
         """Add equal weights."""
-        K, n_offsets = len(self.experts), self.n_scores or 1
-        self.state |= make_state(K, n_offsets, self.ridge, self.n_scores)
+        K, n_offsets = len(self.experts), self.n_calibrated or 1
+        self.state |= make_state(K, n_offsets, self.ridge, self.n_calibrated)
 
     def schema(self) -> Schema:
         """Return what the arrays look like."""
-        K, n, n_scores = len(self.experts), MAX_SNAPSHOTS, self.n_scores
+        K, n, n_scores = len(self.experts), MAX_SNAPSHOTS, self.n_calibrated
         D = K + (n_scores or 1)
         # rows learned, rows between snapshots, number of snapshots
         clock = np.array([0, 1, 0]), np.array([MAX_COUNT, MAX_COUNT, n - 1])
@@ -103,7 +93,7 @@ class StackState(StatePart):
         start = models.start["calibrations"]
         merged["calibrations"] = np.stack(
             [
-                own[0] if self.n_scores is None else calibrations(own, models.shares, first)
+                own[0] if self.n_calibrated is None else calibrations(own, models.shares, first)
                 for own, first in zip(of_experts, start, strict=True)
             ]
         )
@@ -112,7 +102,7 @@ class StackState(StatePart):
     def add_expert(self) -> None:
         """Add an expert that has learned nothing, with weight 0 in stacking."""
         state, K = self.state, len(self.state["omega"])
-        new = make_state(1, 0, self.ridge, self.n_scores)
+        new = make_state(1, 0, self.ridge, self.n_calibrated)
         state["v"] = np.insert(state["v"], K, 0.0)
         state["A_inv"] = _insert(state["A_inv"], K, self.ridge)
         state["omega"] = np.append(state["omega"] * K, 1.0) / (K + 1)
@@ -123,7 +113,7 @@ class StackState(StatePart):
 
     def insert_class(self, n_classes: int, position: int) -> None:
         """Add a class to those of the combination and of the experts; their weights stay."""
-        self.experts.insert_class(self.classes, n_classes, position)
+        self.experts.insert_class(self.learner.classes_, n_classes, position)
         state, K = self.state, len(self.state["omega"])
         state["calibrations"] = np.stack(
             [calibration.insert_class(own, n_classes, position) for own in state["calibrations"]]
@@ -175,14 +165,7 @@ PER_COLUMN = ("input_of", "positive", "negative")
 
 
 class MemoryState(StatePart):
-    """The last labels and rows of a stream, and what they say of the next row.
-
-    n_columns, n_scores: number of columns, and of scores: 1, or the number of classes.
-    """
-
-    def __init__(self, state: State, n_columns: int, n_scores: int) -> None:
-        super().__init__(state)
-        self.n, self.n_scores = n_columns, n_scores
+    """The last labels and rows of a stream, and what they say of the next row."""
 
     def start(self) -> None:
         """Add a memory of nothing."""
@@ -208,7 +191,7 @@ class MemoryState(StatePart):
             "P": P,
             "owed": np.zeros(len(P)),
             "t": np.zeros(1, dtype=np.int64),
-            **{name: zeros((self.n,), np.uint8) for name in PER_COLUMN},
+            **{name: zeros((self.slots.n_columns,), np.uint8) for name in PER_COLUMN},
         }
 
     def schema(self) -> Schema:
@@ -263,7 +246,7 @@ class MemoryState(StatePart):
     def grow(self, moved: np.ndarray, before: ViewLayout) -> None:
         """Make room for columns that are not remembered."""
         for name in PER_COLUMN:
-            wider = zeros((self.n,), np.uint8)
+            wider = zeros((self.slots.n_columns,), np.uint8)
             wider[moved] = self._of(name)
             self.state[PREFIX + name] = wider
 

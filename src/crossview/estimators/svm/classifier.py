@@ -21,19 +21,16 @@ from crossview.algorithms.performance.inverse import make_metric
 from crossview.algorithms.performance.joint import cutting_planes
 from crossview.algorithms.performance.problem import Problem, make_problem, published_price
 from crossview.algorithms.performance.working_set import WorkingSet
-from crossview.batch import rows_at
 from crossview.errors import InputError, argument
 from crossview.estimators.base import LinearClassifier, Schema, State, StatePart
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
-from crossview.estimators.targets import row_weights, several_classes
+from crossview.estimators.targets import several_classes
 from crossview.estimators.validation import Interval, StrOptions
-from crossview.kernels.rows import Rows
 from crossview.labels import choose_positive
 from crossview.saving.schema import Array
-from crossview.views import ViewLayout
 
 # of the learners of inner folds, which only calibrate
 TOL_OF_FOLDS = 0.01
@@ -76,16 +73,11 @@ class _TrainingRows:
 class _SolutionState(StatePart):
     """The weights of a solution, and how the solver came to them, per class."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
-        super().__init__(state)
-        self.layout, self.n_scores = layout, n_scores
-
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
         K = self.n_scores
         return {
-            "W": Array("f8", (self.layout.n_columns, K)),
-            "b": Array("f8", (self.layout.n_views, K)),
+            "W": Array("f8", (self.slots.n_columns, K)),
+            "b": Array("f8", (self.slots.n_views, K)),
             "n_iter": Array("i8", (K,), low=0),
             "gap": Array("f8", (K,), -np.inf, np.inf),
             "size": Array("i8", (K,), low=0),
@@ -263,7 +255,7 @@ class MultiViewSVMPerf(LinearClassifier):
         return True
 
     def _parts(self, state: State) -> list[StatePart]:
-        return [_SolutionState(state, self._slots, self._n_scores()), *super()._parts(state)]
+        return [_SolutionState(state, self), *super()._parts(state)]
 
     def _per_class(self, name: str) -> Any:
         """Return one number, or an array with one number per class."""
@@ -355,10 +347,13 @@ class MultiViewSVMPerf(LinearClassifier):
             del self._positive
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> list[int]:
-        rows, labels, weight = self._rows_with_weight(X, y, sample_weight)
+        rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
         shared = getattr(self, "_shared", None)
         if shared is None:
-            shared = self._training_rows(rows, labels, weight)
+            classes = self._classes_of(labels, weight)
+            constants = ConstantFeatures(self.layout_, self.fit_intercept)
+            blocks = constants.blocks(rows, weight)
+            shared = _TrainingRows(labels, classes, constants, blocks)
         if hasattr(self, "_shared"):
             self._shared = shared
         return self._learn_from(shared)
@@ -380,30 +375,12 @@ class MultiViewSVMPerf(LinearClassifier):
         self._store(found, shared.constants, shared.blocks.X)
         return codes
 
-    def _training_rows(self, rows: Rows, y: np.ndarray, weight: np.ndarray) -> _TrainingRows:
-        """Return what the settings of a path have in common."""
-        classes = self._classes_of(y, weight)
-        constants = ConstantFeatures(self.layout_, self.fit_intercept)
-        return _TrainingRows(y, classes, constants, constants.blocks(rows, weight))
-
     def _fold_params(self) -> dict[str, Any]:
         # the slope of a logistic function needs no more
         params = super()._fold_params() | {"tol": max(float(self.tol), TOL_OF_FOLDS)}
         if len(self._positive) == 1:  # the rows of a fold might choose the other class
             params["pos_label"] = self.classes_.tolist()[self._positive[0]]
         return params
-
-    def _rows_with_weight(
-        self, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[Rows, np.ndarray, np.ndarray]:
-        """Return the rows, labels and weights without the rows of weight 0."""
-        rows = self._read(X, reset=True)
-        y = self._labels(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(y))
-        if (weight == 0.0).any():
-            here = np.flatnonzero(weight)
-            return rows_at(rows, here), y[here], weight[here]
-        return rows, y, weight
 
     def _solve(self, blocks: ViewBlocks, problem: Problem, cuts: WorkingSet) -> Solution:
         """Return the solution, beginning with the cuts at hand."""
@@ -458,17 +435,14 @@ class MultiViewSVMPerf(LinearClassifier):
         measure.check(P, n - P)
         return make_problem("custom", signs, weight, delta=measure.loss, concave=measure.concave)
 
-    def _check_weights(self, weight: np.ndarray) -> None:
+    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Return the classes of labels; `InputError` for what cannot be learned."""
+        classes = several_classes(y)
         if self.measure not in WEIGHTED and np.ptp(weight) > 0.0:
             raise InputError(
                 f"sample_weight is not defined for measure={self.measure!r}, which is not a sum "
                 f"over rows; leave it out, or set measure to one of: {', '.join(WEIGHTED)}"
             )
-
-    def _classes_of(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """Return the classes of labels; `InputError` for what cannot be learned."""
-        classes = several_classes(y)
-        self._check_weights(weight)
         return classes
 
     def _positive_classes(self, classes: np.ndarray, y: np.ndarray) -> list[int]:

@@ -27,6 +27,12 @@ class ConstantFeatures:
         self.fit_intercept = fit_intercept
         self.value = self.n_views**-0.5 if fit_intercept else 0.0
 
+    def set_columns(self, occurring: np.ndarray) -> np.ndarray:
+        """Take the columns that are not empty; return where those of each view begin."""
+        self.occurring, ptr = occurring, np.searchsorted(occurring, self.ptr)
+        self.constants = ptr[1:] + np.arange(self.n_views)
+        return ptr
+
     def blocks(
         self, rows: Rows, weight: np.ndarray, occurring: np.ndarray | None = None
     ) -> ViewBlocks:
@@ -36,10 +42,9 @@ class ConstantFeatures:
         """
         matrix, V = whole_matrix(rows), self.n_views
         present = rows.present if len(rows.present) else np.ones((len(weight), V), dtype=bool)
-        self.occurring = occurring_columns(matrix) if occurring is None else occurring
+        ptr = self.set_columns(occurring_columns(matrix) if occurring is None else occurring)
         if len(self.occurring) < matrix.shape[1]:
             matrix = matrix[:, self.occurring]
-        ptr = np.searchsorted(self.occurring, self.ptr)
         if not self.fit_intercept:
             return ViewBlocks(matrix, ptr, present, weight)
         constants = self.value * present.astype(np.float64)
@@ -48,7 +53,6 @@ class ConstantFeatures:
             parts += [matrix[:, ptr[v] : ptr[v + 1]], constants[:, v : v + 1]]
         sparse = sp.issparse(matrix)
         X = sp.csr_array(sp.hstack(parts, format="csr")) if sparse else np.hstack(parts)
-        self.constants = ptr[1:] + np.arange(V)
         return ViewBlocks(X, ptr + np.arange(V + 1), present, weight)
 
     def split(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -186,14 +186,6 @@ def fit_divided(
     learner._read(head, reset=True)
     constants = ConstantFeatures(learner.layout_, learner.fit_intercept)
     occurring = np.unique(np.concatenate([one.occurring for one in labels]))
-    _set_columns(constants, occurring)
+    constants.set_columns(occurring)
     learner._learn_from(_TrainingRows(learner, labels, make_parts(occurring), constants))
     return learner
-
-
-def _set_columns(constants: ConstantFeatures, occurring: np.ndarray) -> None:
-    """Tell where the constant columns are, as for rows with these columns."""
-    constants.occurring = occurring
-    if constants.fit_intercept:
-        ptr = np.searchsorted(occurring, constants.ptr)
-        constants.constants = ptr[1:] + np.arange(constants.n_views)

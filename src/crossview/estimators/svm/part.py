@@ -25,7 +25,7 @@ class Labels(NamedTuple):
 
 def labels_of(model: MultiViewSVMPerf, X: Any, y: Any, sample_weight: Any) -> Labels:
     """Return the labels of rows of positive weight."""
-    rows, labels, weight = clone(model)._rows_with_weight(X, y, sample_weight)
+    rows, labels, weight = clone(model)._rows_to_fit(X, y, sample_weight)
     return Labels(labels, weight, occurring_columns(whole_matrix(rows)))
 
 
@@ -52,7 +52,7 @@ def part_of(
 ) -> PartOfRows:
     """Return the rows of positive weight, with the columns that occur in any part."""
     learner = clone(model)
-    rows, labels, weight = learner._rows_with_weight(X, y, sample_weight)
+    rows, labels, weight = learner._rows_to_fit(X, y, sample_weight)
     constants = ConstantFeatures(learner.layout_, learner.fit_intercept)
     blocks = constants.blocks(rows, weight, occurring)
     coupled = is_coupled(learner, constants.n_views)

@@ -32,7 +32,6 @@ from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TAR
 from crossview.estimators.targets import (
     class_codes,
     class_weights,
-    row_weights,
     several_classes,
 )
 from crossview.estimators.trees.boosting import fit_bags, gains_of, trees_of, trees_schema
@@ -51,7 +50,7 @@ from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array
-from crossview.views import MultiView, ViewLayout
+from crossview.views import MultiView
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
     "target_scale": TARGET_SCALE,
@@ -161,10 +160,6 @@ ROUNDING = 1e-12
 class _TreesState(StatePart):
     """Arrays of the trees, and of the features that they split."""
 
-    def __init__(self, state: State, layout: ViewLayout, n_scores: int) -> None:
-        super().__init__(state)
-        self.layout, self.n_scores = layout, n_scores
-
     def features(self) -> Features:
         """Return what features are made of."""
         return Features(*(self.state[name] for name in Features._fields))
@@ -174,13 +169,12 @@ class _TreesState(StatePart):
         return Trees(*(read_only(self.state[name]) for name in Trees._fields))
 
     def schema(self) -> Schema:
-        """Return what the arrays look like."""
         n_features = self.features().ends[-1]
         return {
-            **Features.schema(self.state, self.layout.ptr, self.n_scores),
+            **Features.schema(self.state, self.slots.ptr, self.n_scores),
             **trees_schema(self.state, self.n_scores, n_features),
             "baseline": Array("f8", (self.n_scores,)),
-            "importances": Array("f8", (self.layout.n_columns,), 0.0, 1.0),
+            "importances": Array("f8", (self.slots.n_columns,), 0.0, 1.0),
         }
 
 
@@ -224,11 +218,9 @@ class TreesModel(ViewLearner):
 
     # --- learning ----------------------------------------------------------------
 
-    def _learn(self, X: Any, rows: Rows, targets: Targets, used: np.ndarray) -> None:
-        """Fit the trees to rows at the positions ``used``, whose targets these are."""
+    def _learn(self, X: Any, rows: Rows, targets: Targets) -> None:
+        """Fit the trees to some rows of X."""
         random_state = check_random_state(self.random_state)
-        if len(used) < len(rows.indptr) - 1:
-            rows = rows_at(rows, used)
         categories = X.categories if isinstance(X, MultiView) else ()
         wanted = Wanted(self.max_columns, self.n_components, self.max_categories)
         learned = LearnedFeatures(rows, categories, targets, wanted, random_state)
@@ -244,15 +236,12 @@ class TreesModel(ViewLearner):
 
     # --- scores ------------------------------------------------------------------
 
-    def _trees_state(self, state: State) -> _TreesState:
-        return _TreesState(state, self._slots, self._n_scores())
-
     def _parts(self, state: State) -> list[StatePart]:
-        return [self._trees_state(state), *super()._parts(state)]
+        return [_TreesState(state, self), *super()._parts(state)]
 
     def _add_scores(self, rows: Rows, trees: Trees, scores: np.ndarray) -> np.ndarray:
         """Add what the trees say of the rows; return the scores."""
-        features = self._trees_state(self._state).features()
+        features = _TreesState(self._state, self).features()
         size = max(1, NUMBERS_AT_ONCE // features.ends[-1])
         for begin in range(0, len(scores), size):
             part = rows_at(rows, np.arange(begin, min(begin + size, len(scores))))
@@ -261,10 +250,10 @@ class TreesModel(ViewLearner):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         baseline = np.tile(self._state["baseline"], (len(rows.indptr) - 1, 1))
-        return self._add_scores(rows, self._trees_state(self._state).trees(), baseline)
+        return self._add_scores(rows, _TreesState(self._state, self).trees(), baseline)
 
     def _portable_scorer(self) -> PortableTrees:
-        own = self._trees_state(self._state)
+        own = _TreesState(self._state, self)
         trees, features, ptr = own.trees(), own.features(), self._slots.ptr
         is_own = bool(self.additive and hasattr(self, "classes_"))
         views = features.views(ptr)[trees.feature[trees.roots]] if is_own else np.empty(0, np.intp)
@@ -298,7 +287,7 @@ class TreesModel(ViewLearner):
         """Return sums of each view's trees if they are additive, else scores of each view alone."""
         if not (self.additive and hasattr(self, "classes_")):
             return self._scores_alone(rows, rows_with_views)
-        own = self._trees_state(self._state)
+        own = _TreesState(self._state, self)
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
         trees = own.trees()
         views = own.features().views(self._slots.ptr)[trees.feature[trees.roots]]
@@ -316,15 +305,13 @@ class TreesModel(ViewLearner):
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in what the splits gained; the sum is 1."""
         check_is_fitted(self, "_state")
-        found = np.zeros(self.n_features_in_)
-        found[self._columns.of_slots()] = self._state["importances"]
-        return found
+        return self._columns.spread(self._state["importances"]).copy()
 
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(None, importance=self.feature_importances_[None])
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
-        width = self._trees_state(self._state).features().ends[-1]
+        width = _TreesState(self._state, self).features().ends[-1]
         return scores_without_entries(self, rows, self._state["importances"] > 0.0, width)
 
 
@@ -397,25 +384,19 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
     ((569, 3), True)
     """
 
+    scores_are_log_odds = True  # by the log loss
+
     class_weight: Any = None
     calibration: str = "none"
 
-    @property
-    def scores_are_log_odds(self) -> bool:
-        """True: the loss is the log loss."""
-        return True
-
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        labels = self._labels(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(labels))
-        used = np.flatnonzero(weight)
-        self.classes_ = classes = several_classes(labels[used], self.class_weight)
-        codes, weight = class_codes(labels[used], classes), weight[used]
+        rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
+        self.classes_ = classes = several_classes(labels, self.class_weight)
+        codes = class_codes(labels, classes)
         if self.class_weight is not None:
-            weight = weight * class_weights(self.class_weight, classes, labels[used])[codes]
+            weight = weight * class_weights(self.class_weight, classes, labels)[codes]
         with threadpool_limits(int(self.n_jobs)):
-            self._learn(X, rows, Targets(codes, len(classes), weight), used)
+            self._learn(X, rows, Targets(codes, len(classes), weight))
             self._calibrate_by_folds(X, y, sample_weight)
 
 
@@ -458,10 +439,7 @@ class MultiViewTreesRegressor(TreesModel, ViewRegressor):
     """
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        rows = self._read(X, reset=True)
-        y = self._numbers(y, len(rows.indptr) - 1)
-        weight = row_weights(sample_weight, len(y))
-        used = np.flatnonzero(weight)
+        rows, y, weight = self._rows_to_fit(X, y, sample_weight)
         with threadpool_limits(int(self.n_jobs)):
-            self._learn(X, rows, Targets(y[used], 0, weight[used]), used)
-        self._see_targets(y[used])
+            self._learn(X, rows, Targets(y, 0, weight))
+        self._see_targets(y)

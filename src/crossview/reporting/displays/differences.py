@@ -188,7 +188,7 @@ class ViewDifferenceDisplay(Display):
             half = int(np.searchsorted(one.rows, one.rows[-1] / 2))
             late = float(np.mean(one.values[half:]))
             trend = "less" if late < 0.9 * mean else "more" if late > 1.1 * mean else "as much"
-            return f"{differ} on average, and {trend} in the second half"
+            return f"{differ}, and {trend} in the second half"
         middle, most = float(np.median(one.values)), float(np.max(one.values))
         return (
             f"{differ}; half of the rows by less than {in_digits(middle, 3)}, "

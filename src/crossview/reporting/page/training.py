@@ -84,12 +84,9 @@ def model_section(fitted: Any, info: Any) -> Section:
             if part.rows:
                 section.blocks.append(of_table(part))
         elif part:
-            section.blocks.append(_paragraph(part))
+            is_code = "(" in part.split(" ", 1)[0]
+            section.blocks.append(Block("code", text=part) if is_code else text(f"{part}."))
     return section
-
-
-def _paragraph(words: str) -> Block:
-    return Block("code", text=words) if "(" in words.split(" ", 1)[0] else text(f"{words}.")
 
 
 def _settings(t: Trained) -> dict[str, Any]:
