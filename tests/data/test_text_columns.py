@@ -84,9 +84,26 @@ THREE = {"words": ["words(t)"], "chars": ["chars(t)"], "shape": ["shape(t)"]}
     [
         ({"t": "s"}, {}, THREE),
         ({"t": "s", "n": 1, "m": 1}, {}, THREE | {"rest": ["n", "m"]}),
-        ({"rest": "s", "u": "s", "n": 1}, {}, {"rest": ["rest"], "u": ["u"], "all": ["n"]}),
-        ({"t": "s", "u": "s"}, {}, {"t": ["t"], "u": ["u"]}),
-        ({f"t{i}": "s" for i in range(5)}, {}, {"text": [f"t{i}" for i in range(5)]}),
+        (
+            {"rest": "s", "chars": "s", "n": 1},
+            {},
+            {
+                "rest": ["rest"],
+                "chars": ["chars"],
+                "chars of texts": ["chars(rest)", "chars(chars)"],
+                "shape": ["shape(rest)", "shape(chars)"],
+                "all": ["n"],
+            },
+        ),
+        (
+            {f"t{i}": "s" for i in range(5)},
+            {},
+            {
+                "text": [f"t{i}" for i in range(5)],
+                "chars": [f"chars(t{i})" for i in range(5)],
+                "shape": [f"shape(t{i})" for i in range(5)],
+            },
+        ),
         ({"t": "s"}, {"categorical": ["t"]}, {"all": ["t"]}),
         ({"t": "s", "n": 1}, {"categorical": "t"}, {"all": ["t", "n"]}),
         ({"v__t": "s"}, {}, {"v": ["v__t"]}),
@@ -109,24 +126,6 @@ def test_views_of_text(columns, options, views):
     np.testing.assert_array_equal(
         again.transform(table).matrix.toarray(), fitted.transform(table).matrix.toarray()
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "pairs"),
-    [
-        ({}, True),
-        ({"views": {"w": "t", "c": ["n", "chars(t)"]}}, True),
-        ({"views": {"w": "t"}}, False),
-        ({"ngram_range": (1, 1)}, False),
-        ({"views": {"w": "t"}, "ngram_range": (1, 2)}, True),
-    ],
-)
-def test_pairs_of_words_stand_beside_the_characters_of_a_text(options, pairs):
-    table = pa.table({"t": ["a good film " + text for text in sentences()], "n": np.arange(N)})
-    fitted = ViewEncoder(text=["t"], **options).fit(table)
-    names = fitted.slot_names(fitted.layout_.names[0]).values()
-    assert "t:good" in names
-    assert ("t:good film" in names) == pairs
 
 
 @pytest.mark.parametrize(

@@ -134,8 +134,7 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
 --ignore COLUMNS: Columns that are in no view: names or globs, with commas between. In all lists
     a name with a comma or = is in double quotes: --ignore '"a,b",c'.
 --hash-bits: Each view has 2 to the power of this many slots for categories and words.
---ngrams N: Count sequences of up to N words of a text: 1 for words alone. By default pairs of
-    words, too, where a text is the only column.
+--ngrams N: Count sequences of up to N words of a text, such as 2, and not only words.
 --tf-idf/--no-tf-idf: Whether words count less that are in many texts, or a second time in one.
 --scale-views/--no-scale-views: Whether each view is divided by the mean norm of its rows.
 --bins N: Bins of each number, where the score may be a curve of it; 0: none. Default: 10 for
@@ -332,7 +331,7 @@ class EncodedSource(TableSource):
     LAST: ClassVar[tuple[str, ...]] = (*_encoding[1:], *SourceArguments.LAST)
 
     hash_bits: int = 18
-    ngrams: int | None = None
+    ngrams: int = 1
     tf_idf: bool = True
     scale_views: bool = True
     bins: int | None = None
@@ -342,7 +341,7 @@ class EncodedSource(TableSource):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.ngrams is not None and self.ngrams < 1:
+        if self.ngrams < 1:
             raise InputError(f"--ngrams {self.ngrams}; give a whole number, 1 or more")
         if self.bins not in (None, 0) and not 2 <= self.bins <= MOST_BINS:
             raise InputError(
@@ -354,8 +353,7 @@ class EncodedSource(TableSource):
         names = ("hash_bits", "tf_idf", "scale_views", "per", "per_variance", "max_users")
         own = {name: getattr(self, name) for name in names}
         bins = "auto" if self.bins is None else self.bins or None
-        ngrams = None if self.ngrams is None else (1, self.ngrams)
-        return {"ignore": self.ignored, "ngram_range": ngrams, "bins": bins, **own}
+        return {"ignore": self.ignored, "ngram_range": (1, self.ngrams), "bins": bins, **own}
 
 
 def parse_columns(

@@ -45,7 +45,7 @@ def describe_encoder(rows: RowEncoder, factors: np.ndarray) -> TableEncoder:
     n_texts = 0
     for column in plan.hashed:
         form = "category" if column.kind == "categorical" else column.format or "words"
-        ngrams = list(rows.slots.ngrams.get(column, ()))
+        ngrams = [int(n) for n in rows.slots.ngram_range]
         one = Hashed(columns.index(column), form, prefix_of(column), ngrams)
         if column.kind == "text" and rows.tf_idf:
             df = rows.frequencies.df[n_texts]

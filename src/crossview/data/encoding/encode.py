@@ -86,9 +86,9 @@ class ViewEncoder(ViewTransformer):
         View name -> a column name, a list of names, or a glob such as
         ``"user_*"``; of a column of text also ``"chars(title)"`` or ``"shape(title)"``, as below.
         None: a column called ``user__age`` belongs to the view ``user``.  Where no column is
-        called so, a column of text becomes the views ``words``, ``chars`` and ``shape``; several
-        are a view each, or one view ``text`` if they are more than four; and all other columns are
-        one view.  Columns in no view are ignored.
+        called so, a column of text becomes the views ``words``, ``chars`` and ``shape``; of several
+        the words are a view each, or one view ``text`` if they are more than four; and all other
+        columns are one view.  Columns in no view are ignored.
     text : sequence of str, default=None
         Columns (names or globs) of free text: lower-case words (of two letters or more) and
         n-grams, scaled so that each text has Euclidean norm 1.  None: `fit` recognizes strings
@@ -114,10 +114,9 @@ class ViewEncoder(ViewTransformer):
         Each view has ``2**hash_bits`` slots for categories and words.  A
         higher value has fewer hash collisions and takes more memory; a model file holds the slots
         that occurred.  Typical values: 14 to 22.
-    ngram_range : (int, int), default=None
-        Shortest and longest n-gram of words to count, such as (1, 2).  None: pairs of words, too,
-        of a text whose characters are in another view, as where a text is the only column; of
-        others words alone.  Longer ones tell more in short texts, and take longer.
+    ngram_range : (int, int), default=(1, 1)
+        Shortest and longest n-gram of words to count.  (1, 2) counts pairs of words, too: what
+        thousands of sentences feel is told better so, and few or long texts worse.
     standardize : bool, default=True
         Whether to scale numbers to mean 0 and variance 1, by the rows fitted so far.  A constant
         column becomes 0.
@@ -246,7 +245,7 @@ class ViewEncoder(ViewTransformer):
     date: Sequence[str] | None = None
     ignore: Sequence[str] = ()
     hash_bits: int = 18
-    ngram_range: tuple[int, int] | None = None
+    ngram_range: tuple[int, int] = (1, 1)
     standardize: bool = True
     scale_views: bool = True
     bins: int | str | None = "auto"
@@ -263,12 +262,11 @@ class ViewEncoder(ViewTransformer):
             raise InputError(
                 f"{argument(hash_bits=self.hash_bits)}; give a whole number from 1 to 28"
             )
-        given = (1, 1) if self.ngram_range is None else self.ngram_range
-        ngrams = tuple(given) if isinstance(given, Sequence) else ()
+        ngrams = tuple(self.ngram_range) if isinstance(self.ngram_range, Sequence) else ()
         if len(ngrams) != 2 or not 1 <= ngrams[0] <= ngrams[1]:
             raise InputError(
                 f"{argument(ngram_range=self.ngram_range)}; give shortest and longest, such as "
-                "(1, 2), or None"
+                "(1, 2)"
             )
         if not (self.bins in (None, "auto") or _is_whole(self.bins, 2, MAX_BINS)):
             raise InputError(

@@ -67,23 +67,22 @@ class _Table:
 class SlotTables:
     """Hashes of the values of categorical and text columns, and names of the slots.
 
-    ``ngrams`` has the shortest and longest n-gram of each column of text.  Per view, ``names`` has
-    the name of each slot, the first one that a row had, for at most ``remember_names`` slots; and
-    ``collisions`` the slots with a name that rows had by another name, too.  With ``normalized``
-    the counts of each text have norm 1.
+    Per view, ``names`` has the name of each slot, the first one that a row had, for at most
+    ``remember_names`` slots; and ``collisions`` the slots with a name that rows had by another
+    name, too.  With ``normalized`` the counts of each text have norm 1.
     """
 
     def __init__(
         self,
         n_slots: int,
-        ngrams: Mapping[Column, tuple[int, int]],
+        ngram_range: tuple[int, int],
         remember_names: int,
         views: Sequence[str],
         normalized: bool = True,
     ) -> None:
         self.normalized = normalized
         self.n_slots = n_slots
-        self.ngrams = ngrams
+        self.ngram_range = ngram_range
         self.remember_names = remember_names
         self.names: dict[str, dict[int, str]] = {view: {} for view in views}
         self.collisions: dict[str, set[int]] = {view: set() for view in views}
@@ -135,8 +134,8 @@ class SlotTables:
         if column.kind == "categorical":
             codes, indptr = np.arange(len(dictionary)), np.arange(len(dictionary) + 1)
         else:
-            texts = dictionary.to_pylist()
-            terms, codes, indptr = split_terms(texts, column.format, self.ngrams[column])
+            ngrams = (self.ngram_range[0], self.ngram_range[1])
+            terms, codes, indptr = split_terms(dictionary.to_pylist(), column.format, ngrams)
             dictionary = labels_as(terms, pa.large_string())
         hashes, prints = hash_strings(prefix, *bytes_of(dictionary))
         slots = (hashes % np.uint64(self.n_slots)).astype(np.int32)

@@ -102,8 +102,9 @@ class _Hashed:
         self.view, self.first_slot = plan.layout.index(column.view), plan.first_slot(column.view)
         self.terms: Callable[[str], list[str]] | None = None
         if column.kind == "text":
+            n_grams = encoder.slots.ngram_range
             is_words = column.format != "chars"
-            self.terms = word_analyzer(*slots.ngrams[column]) if is_words else characters_of
+            self.terms = word_analyzer(*n_grams) if is_words else characters_of
         self.slot = lru_cache(MOST_KEPT)(lambda term: slots.hash_one(column, term)[0])
         self.learn = lru_cache(MOST_KEPT)(partial(slots.name_one, column))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ from crossview.data.encoding.hashing import SlotTables
 from crossview.data.encoding.plan import Plan
 from crossview.data.encoding.row_hashes import TableHashes
 from crossview.data.encoding.statistics import DocumentFrequencies, Moments, Quantiles
-from crossview.data.encoding.text import ngrams_of
 from crossview.errors import InputError, argument
 from crossview.saving.schema import Array, check_state
 from crossview.views import MultiView
@@ -50,7 +49,7 @@ class RowEncoder:
         columns: list[Column],
         *,
         n_slots: int,
-        ngram_range: Sequence[int] | None,
+        ngram_range: tuple[int, int],
         n_bins: int,
         tf_idf: bool,
         standardize: bool,
@@ -69,8 +68,7 @@ class RowEncoder:
         self.quantiles = Quantiles(n_numbers if n_bins else 0, n_bins, sparse)
         n_texts = sum(column.kind == "text" for column in self.plan.hashed) if tf_idf else 0
         self.frequencies = DocumentFrequencies(n_texts, n_slots)
-        ngrams = ngrams_of(columns, ngram_range)
-        self.slots = SlotTables(n_slots, ngrams, remember_names, views, normalized=not tf_idf)
+        self.slots = SlotTables(n_slots, ngram_range, remember_names, views, normalized=not tf_idf)
         self.tf_idf = tf_idf
         self._hashes = TableHashes()
         self.standardizes = standardize

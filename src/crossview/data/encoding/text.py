@@ -15,8 +15,6 @@ from crossview.data.arrow import codes_of, integers, numbers_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from crossview.data.encoding.columns import Column
-
 # what a view may hold of a text
 FORMS = ("words", "chars", "shape")
 SHAPE = ("log length", "words", "digits", "capitals", "marks", "addresses")
@@ -135,21 +133,6 @@ def word_analyzer(shortest: int, longest: int) -> Callable[[str], list[str]]:
         ngram_range=(shortest, longest)
     ).build_analyzer()
     return analyzer
-
-
-def ngrams_of(
-    columns: Iterable[Column], given: Sequence[int] | None
-) -> dict[Column, tuple[int, int]]:
-    """Return the shortest and longest n-gram of words of each column of text.
-
-    given: of all.  None: pairs of words, too, where a view has the characters of the same text,
-      which then is all that is known of a row, and words otherwise.
-    """
-    texts = [column for column in columns if column.kind == "text"]
-    alone = {column.name for column in texts if column.format == "chars"}
-    if given is not None:
-        return dict.fromkeys(texts, (int(given[0]), int(given[1])))
-    return {column: (1, 2 if column.name in alone else 1) for column in texts}
 
 
 def characters_of(text: str) -> list[str]:

@@ -156,14 +156,20 @@ def names_of_views(views: Any, names: list[str]) -> list[list[str]]:
 
 
 def _views_of_texts(names: list[str], texts: Collection[str]) -> dict[str, list[str]]:
-    """Views where nobody names any: one text is three, several are one each, beside the rest."""
+    """Views where nobody names any: words, characters and shapes of texts, and the rest."""
     mine = [name for name in names if name in texts]
     rest = [name for name in names if name not in texts]
     if not mine:
         return {ALL: rest}
     views = {name: [name] for name in mine} if len(mine) <= MOST_VIEWS_OF_TEXT else {TEXT: mine}
     if len(mine) == 1:
-        views = {form: [f"{form}({mine[0]})"] for form in FORMS}
+        views = {"words": [f"words({mine[0]})"]}
+    views |= {
+        next(name for name in (form, f"{form} of texts") if name not in views): [
+            f"{form}({name})" for name in mine
+        ]
+        for form in ("chars", "shape")
+    }
     if rest:
         views[next(name for name in (REST, ALL, *rest) if name not in views)] = rest
     return views
