@@ -151,6 +151,9 @@ def test_numbers_have_an_order_too():
     shuffled = table.sample(frac=1.0, random_state=0)
     assert not find(shuffled, "label", task="regression", always=True).choice
     assert find(table.sort_values("label"), "label", task="regression").sorted_by_label
+    table["label"] = shuffled["label"].clip(0.0).to_numpy()  # many rows are 0, and come last
+    table = pd.concat([table[table["label"] > 0.0], table[table["label"] == 0.0]])
+    assert find(table, "label", task="regression").sorted_by_label
 
 
 def test_rows_sorted_by_label_have_no_order_to_test():

@@ -421,15 +421,20 @@ def _encoded(source: LabeledSource, rows: LabeledBatch, problem: Problem, seed: 
 
 
 def _order_of_labels(y: np.ndarray, problem: Problem) -> tuple[bool, float]:
-    """Return whether the labels come in long blocks, and how far their order is from chance."""
-    if not len(problem.classes):
-        n = len(y)
-        ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
-        place = np.corrcoef(ranks, np.arange(n))[0, 1]
-        return abs(place) > ROW_NUMBER, serial_correlation(y) * np.sqrt(n)
-    order = LabelOrder(problem.classes)
-    order.update(y)
-    return order.in_blocks, order.deviations
+    """Return whether the labels come in long blocks, and how far their order is from chance.
+
+    So do numbers that rise or fall with the rows, or of which the most frequent one, such as 0,
+    stands apart.
+    """
+    if len(problem.classes):
+        order = LabelOrder(problem.classes)
+        order.update(y)
+        return order.in_blocks, order.deviations
+    values, counts = np.unique(y, return_counts=True)
+    order = LabelOrder(np.array([False, True]))
+    order.update(y == values[counts.argmax()])
+    rises = _row_numbers(y[:, None], np.arange(len(y)))[0]
+    return bool(rises) or order.in_blocks, serial_correlation(y) * np.sqrt(len(y))
 
 
 def _can_split(y: np.ndarray, problem: Problem) -> bool:
