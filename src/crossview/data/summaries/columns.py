@@ -419,7 +419,7 @@ class NumberSummary:
         return found
 
     def edges(self, c: int) -> list[tuple[float, np.ndarray, np.ndarray]]:
-        """Return the least and the greatest value, and the rows of each class with it and without."""
+        """Return least and greatest value, and the rows of each class with and without it."""
         n = self._sums[0, 1:, c]
         values = float(self.minimum[c]), float(self.maximum[c])
         return [(v, at[1:, c], n - at[1:, c]) for v, at in zip(values, self._at_edges, strict=True)]
