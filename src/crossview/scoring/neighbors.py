@@ -240,7 +240,7 @@ def _find_split(
 
 def _stand_together(codes: np.ndarray) -> bool:
     """Whether nearly all rows of a group follow each other, as in a table sorted by user."""
-    return np.count_nonzero(np.diff(codes)) <= TOGETHER * len(np.unique(codes))
+    return bool(np.count_nonzero(np.diff(codes)) <= TOGETHER * len(np.unique(codes)))
 
 
 # --- rows ----------------------------------------------------------------------------------
