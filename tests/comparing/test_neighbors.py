@@ -83,6 +83,19 @@ def test_rows_of_a_user_are_not_learned_and_scored_where_they_are_alike():
     assert [line for line in described if line.startswith("user_id: random")] == answer.split_lines
 
 
+def test_the_order_of_a_table_that_is_sorted_by_user_is_that_of_the_users():
+    """Rows near in the order are alike because they are of the same user."""
+    table = make_users(seed=3).sort_values("user_id", kind="stable")
+    found = find(table, "bought", VIEWS)
+    order, users = found.tests
+    assert (order.column, order.matters, found.order_alarm) == (None, False, True)
+    assert order.loss > users.loss > 0.05
+    assert found.choice is users
+    wandering = make_order()
+    wandering["user_id"] = np.arange(len(wandering)) // 8  # in the order of time
+    assert find(wandering, "label").choice.column is None
+
+
 @pytest.mark.parametrize("said", ["groups", "time", "weight"])
 @pytest.mark.parametrize("named", ["user_id", "user_i?"])
 def test_a_column_of_groups_times_or_weights_is_named_by_no_view(said, named):
@@ -151,6 +164,9 @@ def test_numbers_have_an_order_too():
     shuffled = table.sample(frac=1.0, random_state=0)
     assert not find(shuffled, "label", task="regression", always=True).choice
     assert find(table.sort_values("label"), "label", task="regression").sorted_by_label
+    table["label"] = shuffled["label"].clip(0.0).to_numpy()  # many rows are 0, and come last
+    table = pd.concat([table[table["label"] > 0.0], table[table["label"] == 0.0]])
+    assert find(table, "label", task="regression").sorted_by_label
 
 
 def test_rows_sorted_by_label_have_no_order_to_test():

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,12 @@ from crossview import (
     compare,
     open_table,
 )
+from crossview.algorithms.stacking.blend import Blend
 from crossview.baselines import baselines
 from crossview.catalog.learners import find_learner
 from crossview.comparing.candidates import choose_learners
+from crossview.comparing.folds.ensemble import ensemble_row
+from crossview.comparing.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.comparing.verdict import CONSTANT
 from crossview.reporting.tables import comparison_notes, to_markdown
@@ -277,3 +281,14 @@ def test_a_far_row_is_not_the_whole_error_of_an_ensemble():
     )
     of_model = {row.model: max(row.scores) for row in answer.rows}
     assert of_model["ridge"] > 10 * np.ptp(y) > 10 * of_model["ensemble"]
+
+
+def test_members_of_an_ensemble_are_on_the_scale_for_which_their_weights_are():
+    """In order the setting of the last fold is shown, and two of three predicted no logarithms."""
+    chosen = [{"alpha": 1.0}, {"alpha": 3.0}, {"alpha": 1.0, "target_scale": "log1p"}]
+    ridge = ComparisonRow("ridge", "", rows_per_second=1.0, predicted_per_second=1.0)
+    ridge = replace(ridge, chosen=chosen, setting=chosen[-1])
+    for row, setting in ((ridge, chosen[1]), (replace(ridge, setting=chosen[0]), chosen[0])):
+        blend = Blend(np.array([0]), np.array([0.8]))
+        (member,) = ensemble_row(ComparisonRow("ensemble", ""), blend, None, [row]).members
+        assert member.setting == setting

@@ -392,6 +392,22 @@ def test_each_of_three_classes_has_a_threshold():
     assert (fixed.threshold, fixed.threshold_for) == (given, None)
 
 
+def test_the_answer_has_a_threshold_for_each_class_that_is_trained():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 2))
+    z = rng.gumbel(size=(600, 3)) + np.column_stack([x, np.full(600, 2.0)])
+    y = np.array(["a", "d", "c"])[z.argmax(axis=1)]
+    y[:2] = "b"  # of too few rows for the folds
+    X = MultiView({"a": x[:, :1], "b": x[:, 1:]})
+    answer = thorough(X, y, models=["view:a", "view:b", "ensemble"], grid=ONE, cv=3)
+    ensemble = answer.row("ensemble")
+    a, c, d = ensemble.class_thresholds
+    assert c > max(a, d)
+    arguments = answer.train_arguments_of(ensemble)
+    np.testing.assert_allclose(arguments["scoring"].threshold, [a, c, c, d], rtol=1e-3)
+    assert train(X, y, **arguments).threshold == arguments["scoring"].threshold
+
+
 @pytest.mark.parametrize("threshold", [0.3, [0.3, 0.7], [0.5, 0.5, 0.0]])
 def test_what_is_not_one_threshold_per_class_is_refused(threshold):
     X, y = make_views(60)

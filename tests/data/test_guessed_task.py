@@ -14,6 +14,11 @@ GUESSES = {
     "prices": (np.arange(N) % 120, "regression", "more than 100 values"),
     "points": (80 + np.arange(N) % 17, "regression", "'y' takes 17 whole numbers from 80 to 96"),
     "ages": (np.arange(N) % 80, "classification", "'y' takes 80 whole numbers"),
+    "visits": (
+        np.where(np.arange(N) % 20, np.arange(N) % 12, 40),
+        "regression",
+        "'y' takes 13 whole numbers from 0 to 40",
+    ),
     "stars": (np.arange(N) % 5, "classification", None),
     "whole floats": (np.arange(N) % 3 + 0.0, "classification", None),
     "booleans": (np.arange(N) % 2 == 0, "classification", None),

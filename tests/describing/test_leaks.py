@@ -58,6 +58,10 @@ LEAKS = {
         "tells the label almost exactly",
     ),
     "a special number": (np.where(JA, -1.0, NOISE), f"is -1 in exactly the {N_JA} rows"),
+    "the end of a study": (
+        np.where(JA | (np.arange(N) % 100 == 0), RNG.integers(1, 52, size=N), 52),
+        f"is below 52, its greatest value, in {N_JA} of the {N_JA} rows whose label",
+    ),
     "a limit": (NOISE + 20.0 * JA, "tells the label almost exactly"),
     "a copy": (JA, f"is 'true' in exactly the {N_JA} rows"),
 }
@@ -76,6 +80,7 @@ def test_a_column_that_tells_the_label_is_named(values, words):
         (where(RNG.random(N) < np.where(JA, 0.5, 0.02), NOISE), LABEL),
         (where(np.arange(N) % 50 == 0, DAYS), LABEL),
         (np.where(JA & (RNG.random(N) < 0.5), 0.0, NOISE), LABEL),
+        (np.where(JA ^ (np.arange(N) % 30 == 0), RNG.integers(1, 52, size=N), 52), LABEL),
         (DAYS, LABEL),
         ([f"id {i}" for i in range(N)], LABEL),
         (NOISE + 2.0 * JA, LABEL),

@@ -297,7 +297,7 @@ class Comparison(Ranking, PlotMixin):
             scoring["positive"] = self.positive
         if row.class_thresholds:
             differ = len(set(row.class_thresholds)) > 1
-            rounded = [float(f"{one:.4g}") for one in row.class_thresholds]
+            rounded = [float(f"{one:.4g}") for one in self._thresholds_of_train(row)]
             scoring["threshold"] = rounded if differ else None  # its scores are log probabilities
         elif two and row.members and not math.isnan(row.threshold):
             scoring["threshold"] = float(f"{row.threshold:.4g}")
@@ -315,6 +315,13 @@ class Comparison(Ranking, PlotMixin):
             bins=known[0] if known else None,
             epochs=row.setting.get("epochs", row.epochs),
         )
+
+    def _thresholds_of_train(self, row: ComparisonRow) -> list[float]:
+        """Return a threshold for each class that `train` learns; rare ones have the highest one."""
+        rare = [max(row.class_thresholds)] * len(self.rare_classes)
+        classes = [*self.classes, *self.rare_classes]
+        of_class = dict(zip(classes, [*row.class_thresholds, *rare], strict=True))
+        return [of_class[one] for one in sorted(classes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; what is not defined is None."""

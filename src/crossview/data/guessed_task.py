@@ -12,8 +12,8 @@ from crossview.catalog.names import check_task
 from crossview.data.source import Source
 from crossview.errors import GuessWarning, argument
 
-# values that whole numbers take: from FEW on they are classes only if they count from 0 or 1, from
-# MANY on not surely, and from MOST on hardly
+# values that whole numbers take: from FEW on they are classes only if they count from 0 or 1
+# without a gap, from MANY on not surely, and from MOST on hardly
 FEW, MANY, MOST = 10, 20, 100
 
 
@@ -21,7 +21,8 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
     """Return the task, or for None a guess by the first labels, with a warning.
 
     Numbers with decimals are no classes, and whole numbers are not if they take more than 100
-    values, or more than 10 of which the smallest is above 1 (points from 80 to 97).
+    values, or more than 10 of which the smallest is above 1 (points from 80 to 97), or that have a
+    gap (visits to a doctor: many have 0 or 1, and one has 77).
 
     Labels are an array, the name of a column, or None for those of a file.
     """
@@ -38,7 +39,7 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
     if n > MOST:
         _warn(f"predicting a number, as {name} takes more than {MOST} values", "classification")
         return "regression"
-    if n > FEW and smallest > 1:
+    if n > FEW and (smallest not in (0, 1) or max(labels) - smallest >= n):
         words = f"{n} whole numbers from {smallest:g} to {max(labels):g}"
         _warn(f"predicting a number: {name} takes {words}", "classification")
         return "regression"

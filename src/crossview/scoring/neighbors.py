@@ -47,6 +47,8 @@ REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
+# rows of groups stand together if the group changes at most so often per group
+TOGETHER = 1.1
 # rows that are equal to another one are said from this share on, where some column has values of
 # its own in so many rows
 SHARE_OF_COPIES, SHARE_OF_VALUES = 0.01, 0.4
@@ -55,7 +57,7 @@ TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
 SOMEBODY = re.compile(
     r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
-    r"|speaker|session|account|household)(_?name)?$"
+    r"|speaker|session|account|household|individual|respondent|pupil|employee|worker)(_?name)?$"
 )
 
 
@@ -224,9 +226,21 @@ def _find_split(
         found = compare_neighbors(
             part, new_groups(codes[some], rng), rope, column, LEVEL / len(columns)
         )
-        if found is not None:
-            finding.tests.append(found)
+        if found is None:
+            continue
+        finding.tests.append(found)
+        ordered = finding.tests[0]
+        if found.matters and ordered.column is None and _stand_together(codes[sample]):
+            part = _encoded(without, rows.take(sample), problem, seed)
+            of_others = compare_neighbors(part, later_rows(len(sample), rng, codes[sample]), rope)
+            if of_others is not None and not of_others.matters:
+                finding.tests[0] = replace(ordered, matters=False)
     return finding
+
+
+def _stand_together(codes: np.ndarray) -> bool:
+    """Whether nearly all rows of a group follow each other, as in a table sorted by user."""
+    return bool(np.count_nonzero(np.diff(codes)) <= TOGETHER * len(np.unique(codes)))
 
 
 # --- rows ----------------------------------------------------------------------------------
@@ -421,15 +435,20 @@ def _encoded(source: LabeledSource, rows: LabeledBatch, problem: Problem, seed: 
 
 
 def _order_of_labels(y: np.ndarray, problem: Problem) -> tuple[bool, float]:
-    """Return whether the labels come in long blocks, and how far their order is from chance."""
-    if not len(problem.classes):
-        n = len(y)
-        ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable")
-        place = np.corrcoef(ranks, np.arange(n))[0, 1]
-        return abs(place) > ROW_NUMBER, serial_correlation(y) * np.sqrt(n)
-    order = LabelOrder(problem.classes)
-    order.update(y)
-    return order.in_blocks, order.deviations
+    """Return whether the labels come in long blocks, and how far their order is from chance.
+
+    So do numbers that rise or fall with the rows, or of which the most frequent one, such as 0,
+    stands apart.
+    """
+    if len(problem.classes):
+        order = LabelOrder(problem.classes)
+        order.update(y)
+        return order.in_blocks, order.deviations
+    values, counts = np.unique(y, return_counts=True)
+    order = LabelOrder(np.array([False, True]))
+    order.update(y == values[counts.argmax()])
+    rises = _row_numbers(y[:, None], np.arange(len(y)))[0]
+    return bool(rises) or order.in_blocks, serial_correlation(y) * np.sqrt(len(y))
 
 
 def _can_split(y: np.ndarray, problem: Problem) -> bool:
@@ -482,19 +501,29 @@ class Draw(NamedTuple):
     scored: np.ndarray
 
 
-def _draw(past: np.ndarray, held: np.ndarray, rng: np.random.Generator) -> Draw:
-    """Return the past, and as many rows of which some are half of those that are held out."""
+def _draw(
+    past: np.ndarray, held: np.ndarray, rng: np.random.Generator, codes: np.ndarray | None = None
+) -> Draw:
+    """Return the past, and as many rows of which some are half of those that are held out.
+
+    ``codes``: groups, of which the halves have different ones.
+    """
     held = rng.permutation(held)
+    if codes is not None:
+        held = held[np.argsort(rng.permutation(codes.max() + 1)[codes[held]], kind="stable")]
     half = len(held) // 2
     others = rng.permutation(past)[: max(0, len(past) - (len(held) - half))]
     return Draw(past, np.sort(np.append(others, held[half:])), np.sort(held[:half]))
 
 
-def later_rows(n: int, rng: np.random.Generator) -> Iterator[Draw]:
-    """Yield blocks of rows to score, each after the rows of its past."""
+def later_rows(n: int, rng: np.random.Generator, codes: np.ndarray | None = None) -> Iterator[Draw]:
+    """Yield blocks of rows to score, each after the rows of its past.
+
+    ``codes``: groups, of which none has neighbors of its own.
+    """
     size = max(2, round(SHARE * n))
     for start in np.linspace(2 * size, n - size, REPEATS).astype(int):
-        yield _draw(np.arange(start), np.arange(start, start + size), rng)
+        yield _draw(np.arange(start), np.arange(start, start + size), rng, codes)
 
 
 def new_groups(codes: np.ndarray, rng: np.random.Generator) -> Iterator[Draw]:

@@ -169,6 +169,15 @@ def _wants_bins(scores: Mapping[int, FoldScore], folds: Sequence[int]) -> bool:
     return 2 * sum(bool(scores[f].setting.get("bins")) for f in folds) > len(folds)
 
 
+def _of_usual_scale(row: ComparisonRow) -> dict[str, Any]:
+    """Return the setting of a row, or the last one on the scale that most folds chose."""
+    scales = [one.get("target_scale") for one in row.chosen]
+    usual = max(scales, key=scales.count, default=row.setting.get("target_scale"))
+    if row.setting.get("target_scale") == usual:
+        return row.setting
+    return next(one for one in reversed(row.chosen) if one.get("target_scale") == usual)
+
+
 def ensemble_row(
     row: ComparisonRow, blend: Blend, threshold: Threshold | None, rows: Sequence[ComparisonRow]
 ) -> ComparisonRow:
@@ -177,13 +186,15 @@ def ensemble_row(
     blend: of all folds.
     threshold: of all folds, of the positive class.
     rows: all models that were blended, in the order of the blend.
-    Returns row: with members, the largest weight first, each in the setting that most folds chose.
+    Returns row: with members, the largest weight first, each in the setting of its row, but on the
+      scale of the targets that most folds chose, for which its weight is.
     """
     members, seconds = [], 0.0
     for k, weight in zip(blend.members.tolist(), blend.weights.tolist(), strict=True):
         one = rows[k]
-        epochs = one.setting.get("epochs", one.epochs)
-        setting = {name: value for name, value in one.setting.items() if name != "epochs"}
+        chosen = _of_usual_scale(one)
+        epochs = chosen.get("epochs", one.epochs)
+        setting = {name: value for name, value in chosen.items() if name != "epochs"}
         members.append(Member(one.model, weight, setting, epochs))
         seconds += 1.0 / one.rows_per_second
     return replace(

@@ -315,6 +315,8 @@ class NumberSummary:
         # per class, and in the first row without label: n, Σ x, Σ x², rows without value
         self._sums = np.zeros((4, 1, m))
         self._low, self._high = np.full((1, m), np.nan), np.full((1, m), np.nan)
+        # rows that have the least value of the column, and the greatest
+        self._at_edges = np.zeros((2, 1, m))
         # of a number: n, Σ x, Σ x², Σ y, Σ y², Σ xy
         self._products = np.zeros((6, m))
         self._shift: np.ndarray | None = None
@@ -349,11 +351,18 @@ class NumberSummary:
         self._sums = np.pad(self._sums, ((0, 0), (0, more), (0, 0)))
         self._low = np.pad(self._low, ((0, more), (0, 0)), constant_values=np.nan)
         self._high = np.pad(self._high, ((0, more), (0, 0)), constant_values=np.nan)
+        self._at_edges = np.pad(self._at_edges, ((0, 0), (0, more), (0, 0)))
+        edges = self.minimum, self.maximum
         order = np.argsort(groups, kind="stable")
         ids, starts = np.unique(groups[order], return_index=True)
         X = X[order]
         self._low[ids] = np.fmin(self._low[ids], np.fmin.reduceat(X, starts, axis=0))
         self._high[ids] = np.fmax(self._high[ids], np.fmax.reduceat(X, starts, axis=0))
+        for at, before, edge in zip(
+            self._at_edges, edges, (self.minimum, self.maximum), strict=True
+        ):
+            at[:, before != edge] = 0.0
+            at[ids] += np.add.reduceat((edge == X).astype(np.float64), starts, axis=0)
         missing = np.isnan(X)
         X = np.where(missing, 0.0, X - self._shift)
         for k, values in enumerate((~missing, X, X * X, missing)):
@@ -408,6 +417,16 @@ class NumberSummary:
             if known[1][place] == n[k]:
                 found.append((int(k), float(low[k]), int(n[k])))
         return found
+
+    def edges(self, c: int) -> list[tuple[float, np.ndarray, np.ndarray]]:
+        """Return least and greatest value, and the rows of each class with and without it."""
+        n = self._sums[0, 1:, c]
+        values = float(self.minimum[c]), float(self.maximum[c])
+        return [(v, at[1:, c], n - at[1:, c]) for v, at in zip(values, self._at_edges, strict=True)]
+
+    def rows_of_classes(self, c: int) -> np.ndarray:
+        """Return the rows of each class, also those without a value of the column."""
+        return np.asarray(self._sums[0, 1:, c] + self._sums[3, 1:, c])
 
     def separates(self, fewest: int) -> np.ndarray:
         """Return which columns have no value of one class within the range of another.

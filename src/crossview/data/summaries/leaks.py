@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 # a relation, a correlation or an agreement from which on a column is the label
 LEAKS = 0.98
-# of "is missing", which is seldom related so closely to an honest label
-MISSING_LEAKS = 0.9
+# of "is missing", and of the least or greatest of many values, which are seldom related so closely
+# to an honest label
+EDGE_LEAKS = 0.9
 # rows of a class, and of the others, from which on they say something
 FEW_ROWS = 10
 # rows of other classes that chance would give, where there is none
@@ -42,8 +43,8 @@ def find_leaks(summary: TableSummary) -> dict[str, str]:
     """Return the columns that tell the label, and how, in words.
 
     These are tried on each column: whether it is missing; each value of categories, alone and all
-    together; of numbers the correlation, limits between the classes, and a value that one class has
-    alone.  A class of fewer than ten rows says nothing.
+    together; of numbers the correlation, limits between the classes, a value that one class has
+    alone, and the least and the greatest value.  A class of fewer than ten rows says nothing.
     """
     target, found = summary.target, {}
     if target.values is None or not target.usable:
@@ -54,7 +55,7 @@ def find_leaks(summary: TableSummary) -> dict[str, str]:
         leak = _missing_tells(summary, i)
         if leak is None and name in summary.numbers:
             c = summary.numbers[name]
-            leak = _value_of_one_class(summary, name, c)
+            leak = _value_of_one_class(summary, name, c) or _edge_tells(summary, name, c)
             if leak is None and (separates[c] or relations[c] >= LEAKS):
                 leak = ALMOST
         elif leak is None and name in summary.values:
@@ -76,7 +77,7 @@ def _missing_tells(summary: TableSummary, i: int) -> str | None:
     sides.sort(key=lambda side: side[1].sum())
     word, inside = sides[0]
     (k,), (phi,) = _class_inside(inside[None], of_class)
-    if phi >= MISSING_LEAKS:
+    if phi >= EDGE_LEAKS:
         return f"{word} in {_rows_of_class(summary.target, k, inside, of_class)}"
     for word, inside in sides:
         k = int(inside.argmax())
@@ -133,6 +134,28 @@ def _value_of_one_class(summary: TableSummary, name: str, c: int) -> str | None:
             label = f"whose label is {target.classes[k]!r}"
             return f"is {summary.show(name, value)} in exactly the {n:,} rows {label}"
     return None
+
+
+def _edge_tells(summary: TableSummary, name: str, c: int) -> str | None:
+    """Return how the least or greatest value tells the label, if it does.
+
+    So do the days of a study: whoever was well to its end has the same number of them.
+    """
+    target, distinct = summary.target, summary.moments.distinct[c]
+    if target.numbers or (distinct is not None and len(distinct[0]) < 3):
+        return None
+    of_class = summary.moments.rows_of_classes(c)
+    best: tuple[float, str] | None = None
+    edges = zip(("least", "greatest"), ("above", "below"), summary.moments.edges(c), strict=True)
+    for edge, beside, (value, at, off) in edges:
+        shown = f"{summary.show(name, value)}, its {edge} value,"
+        for words, inside in sorted(
+            ((f"is {shown}", at), (f"is {beside} {shown}", off)), key=lambda side: side[1].sum()
+        ):
+            (k,), (phi,) = _class_inside(inside[None], of_class)
+            if phi >= EDGE_LEAKS and (best is None or phi > best[0] + 1e-9):
+                best = phi, f"{words} in {_rows_of_class(target, k, inside, of_class)}"
+    return None if best is None else best[1]
 
 
 def _values_tell(summary: TableSummary, name: str) -> str | None:
