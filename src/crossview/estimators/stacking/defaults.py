@@ -1,13 +1,12 @@
 """The experts of a stack that is given none, by the views and the classes of the data.
 
-They depend on nothing else: not on values, and not on the number of rows, because a stream has
-neither in advance.  Each kind of learner gets two or three values of the parameter that matters
+They depend on nothing else: not on values or the number of rows, because a stream has neither in
+advance, and not on widths, because hashed columns may be dropped that no row has.  Each kind of learner gets two or three values of the parameter that matters
 most, a factor of three or more apart: what stacking weighs is the range.
 
 - Streams that change: factorization machines that forget, at two rates where they are the only
   learners of interactions, and Newton steps on the columns of numbers that forget, plain and with
   random Fourier features.
-- Newton steps are left out where no view is narrow enough to be one of numbers.
 - Two classes: 13 experts for one view, 18 for two views (one more per view, up to four views).
 - Five to eight views: fewer values of each kind, so that there are at most 19 experts.
 - More than eight views: none of a view alone; it would take most experts for little each.
@@ -38,8 +37,6 @@ MAX_VIEWS_TWO_VALUES = 4
 MAX_VIEWS_ALONE = 8
 MAX_CLASSES_FACTORIZED = 20
 N_FACTORS = 8
-# the widest view that may hold numbers alone: a hundred, with an indicator and ten bins each
-MAX_COLUMNS_OF_NUMBERS = 1200
 # learning rate and forgetting of the machines that forget
 FORGETTING_RATE, FORGETTING = 0.4, (0.998, 0.9995)
 
@@ -129,16 +126,15 @@ def _forgetting(
         )
         for rho in _values(layout.n_views > 1, *FORGETTING)
     ]
-    if min(layout.widths) <= MAX_COLUMNS_OF_NUMBERS:
-        found += [
-            ("newton ρ=0.999", newton(forgetting=0.999, columns="numbers"), None),
-            (
-                "newton:fourier ρ=0.9995",
-                newton(forgetting=0.9995, columns="numbers", fourier_features=100),
-                None,
-            ),
-        ]
-    return found
+    return [
+        *found,
+        ("newton ρ=0.999", newton(forgetting=0.999, columns="numbers"), None),
+        (
+            "newton:fourier ρ=0.9995",
+            newton(forgetting=0.9995, columns="numbers", fourier_features=100),
+            None,
+        ),
+    ]
 
 
 def view_expert(view: str, kind: type) -> Entry:
