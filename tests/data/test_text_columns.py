@@ -98,12 +98,9 @@ THREE = {"words": ["words(t)"], "chars": ["chars(t)"], "shape": ["shape(t)"]}
         (
             {f"t{i}": "s" for i in range(5)},
             {},
-            {
-                "text": [f"t{i}" for i in range(5)],
-                "chars": [f"chars(t{i})" for i in range(5)],
-                "shape": [f"shape(t{i})" for i in range(5)],
-            },
+            {"text": [f"t{i}" for i in range(5)]},
         ),
+        ({f"t{i}": "s" for i in range(3)}, {}, {f"t{i}": [f"t{i}"] for i in range(3)}),
         ({"t": "s"}, {"categorical": ["t"]}, {"all": ["t"]}),
         ({"t": "s", "n": 1}, {"categorical": "t"}, {"all": ["t", "n"]}),
         ({"v__t": "s"}, {}, {"v": ["v__t"]}),

@@ -86,9 +86,9 @@ class ViewEncoder(ViewTransformer):
         View name -> a column name, a list of names, or a glob such as
         ``"user_*"``; of a column of text also ``"chars(title)"`` or ``"shape(title)"``, as below.
         None: a column called ``user__age`` belongs to the view ``user``.  Where no column is
-        called so, a column of text becomes the views ``words``, ``chars`` and ``shape``; of several
-        the words are a view each, or one view ``text`` if they are more than four; and all other
-        columns are one view.  Columns in no view are ignored.
+        called so, a column of text becomes the views ``words``, ``chars`` and ``shape``; of two the
+        words are a view each, and ``chars`` and ``shape`` are of both; more are a view each, or one
+        view ``text`` if they are more than four; and all other columns are one view.  Columns in no view are ignored.
     text : sequence of str, default=None
         Columns (names or globs) of free text: lower-case words (of two letters or more) and
         n-grams, scaled so that each text has Euclidean norm 1.  None: `fit` recognizes strings

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 # a suggestion of more views than this is no help
 MOST_SUGGESTED = 6
 
-# more texts than these have one view together
-MOST_VIEWS_OF_TEXT = 4
+# more texts than these have words alone, because characters take ten times as long, and more than
+# those one view together
+MOST_TEXTS_WITH_FORMS, MOST_VIEWS_OF_TEXT = 2, 4
 REST, TEXT = "rest", "text"
 
 KINDS = ("text", "categorical", "numeric", "sparse", "date")
@@ -164,12 +165,13 @@ def _views_of_texts(names: list[str], texts: Collection[str]) -> dict[str, list[
     views = {name: [name] for name in mine} if len(mine) <= MOST_VIEWS_OF_TEXT else {TEXT: mine}
     if len(mine) == 1:
         views = {"words": [f"words({mine[0]})"]}
-    views |= {
-        next(name for name in (form, f"{form} of texts") if name not in views): [
-            f"{form}({name})" for name in mine
-        ]
-        for form in ("chars", "shape")
-    }
+    if len(mine) <= MOST_TEXTS_WITH_FORMS:
+        views |= {
+            next(name for name in (form, f"{form} of texts") if name not in views): [
+                f"{form}({name})" for name in mine
+            ]
+            for form in ("chars", "shape")
+        }
     if rest:
         views[next(name for name in (REST, ALL, *rest) if name not in views)] = rest
     return views

@@ -1,8 +1,9 @@
 """The experts of a stack that is given none, by the views and the classes of the data.
 
 They depend on nothing else: not on values or the number of rows, because a stream has neither in
-advance, and not on widths, because hashed columns may be dropped that no row has.  Each kind of learner gets two or three values of the parameter that matters
-most, a factor of three or more apart: what stacking weighs is the range.
+advance, and not on widths, because hashed columns may be dropped that no row has.
+Each kind of learner gets two or three values of the parameter that matters most, a factor of three
+or more apart: what stacking weighs is the range.
 
 - Streams that change: factorization machines that forget, at two rates where they are the only
   learners of interactions, and Newton steps on the columns of numbers that forget, plain and with
