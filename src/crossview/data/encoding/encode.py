@@ -88,7 +88,8 @@ class ViewEncoder(ViewTransformer):
         None: a column called ``user__age`` belongs to the view ``user``.  Where no column is
         called so, a column of text becomes the views ``words``, ``chars`` and ``shape``; of two the
         words are a view each, and ``chars`` and ``shape`` are of both; more are a view each, or one
-        view ``text`` if they are more than four; and all other columns are one view.  Columns in no view are ignored.
+        view ``text`` if they are more than four; and all other columns are one view.  Columns in no
+        view are ignored.
     text : sequence of str, default=None
         Columns (names or globs) of free text: lower-case words (of two letters or more) and
         n-grams, scaled so that each text has Euclidean norm 1.  None: `fit` recognizes strings
