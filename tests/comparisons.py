@@ -118,7 +118,7 @@ def made_row(model, scores, task="classification", **more):
     )
 
 
-def made_answer(rows, metric="f1", rope=0.01, **known):
+def made_answer(rows, metric="f1", rope=0.01, in_order=False, **known):
     """The answer of rows that nobody computed; a mapping has the scores of each model."""
     task = (
         Regression(metric)
@@ -129,7 +129,7 @@ def made_answer(rows, metric="f1", rope=0.01, **known):
         rows = [made_row(model, scores, task.name) for model, scores in rows.items()]
     n = len(rows[0].scores)
     return make_answer(
-        Run([], task, 0, None, {}),
+        Run([], task, 0, None, {}, in_order=in_order),
         ViewLayout(["a", "b"], [1, 1]),
         rows,
         fold_difference(metric, 1 / n),
@@ -142,6 +142,7 @@ def made_answer(rows, metric="f1", rope=0.01, **known):
             "folds": n,
             "planned_folds": n,
             "test_share": 1 / n,
+            "in_order": in_order,
             **known,
         },
     )

@@ -131,6 +131,8 @@ def test_the_ensemble_is_not_first_where_a_model_leads_it_in_all_metrics(auc, fi
     for row in rows:
         row.scores = [*row.scores, *row.scores, row.scores[0]]
     assert made_answer(rows).recommended.model == "ensemble"
+    # in order its weights and its cut are those of another time, however many there are
+    assert made_answer(rows, in_order=True).recommended.model == first
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def make_answer(
     share, rope = rope, _width(run.metric, rope, rows[0].value)
     # a mean above that of the ensemble is noisier than the ensemble is risky
     ensembles = [
-        row for row in rows if row.members and not _loses(row, rows, difference, run.metric, rope)
+        row for row in rows if row.members and not _loses(row, rows, difference, run, rope)
     ]
     rows.sort(key=lambda row: row not in ensembles)  # all others keep their order
     best = rows[0]
@@ -105,18 +105,21 @@ def _loses(
     row: ComparisonRow,
     rows: Sequence[ComparisonRow],
     difference: Difference,
-    metric: str,
+    run: Run,
     rope: float,
 ) -> bool:
     """Return whether another row is better by more than the rope, surely or in all metrics.
 
     The latter counts with few folds, where weights and cut of an ensemble are those of one or two
-    others; with more, one of twenty models leads in all metrics by luck.
+    others, and in order, where they are those of another time; with more, one of twenty models
+    leads in all metrics by luck.
     """
-    others, few = [one for one in rows if one is not row], len(row.scores) <= FEW_FOLDS
+    unsure = run.in_order or len(row.scores) <= FEW_FOLDS
     return any(
-        difference(row, one).areas(rope).worse >= SURELY or (few and _leads(one, row, metric, rope))
-        for one in others
+        difference(row, one).areas(rope).worse >= SURELY
+        or (unsure and _leads(one, row, run.metric, rope))
+        for one in rows
+        if one is not row
     )
 
 
