@@ -25,7 +25,9 @@ class Model:
 
     def __init__(self, description):
         if description.get("crossview") != 2:
-            raise ValueError("this is no model of crossview, or of another version: export it again")
+            raise ValueError(
+                "this is no model of crossview, or of another version: export it again"
+            )
         self._model = model = prepared(description["model"])
         self._encoder = ENCODERS[description["encoder"]["kind"]](description["encoder"])
         self._scorer, self.views = model["scorer"], model["views"]

@@ -189,9 +189,9 @@ def _times_of_text(name: str, array: pa.Array, format: str) -> np.ndarray:
     if bad.any():
         row = int(bad.argmax())
         raise InputError(
-            f"{values[int(codes[row])].as_py()!r} is no date as in {format}; write it so, or null, or "
-            f"train with its format, as in {argument(date=f'{name}=%d/%m/%Y')}, or with the column "
-            f"in {argument('categorical')} or {argument('text')}",
+            f"{values[int(codes[row])].as_py()!r} is no date as in {format}; write it so, or null, "
+            f"or train with its format, as in {argument(date=f'{name}=%d/%m/%Y')}, or with the "
+            f"column in {argument('categorical')} or {argument('text')}",
             row=row,
             column=name,
         )
