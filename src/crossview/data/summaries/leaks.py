@@ -145,6 +145,8 @@ def _edge_tells(summary: TableSummary, name: str, c: int) -> str | None:
     if target.numbers or (distinct is not None and len(distinct[0]) < 3):
         return None
     of_class = summary.moments.rows_of_classes(c)
+    if not len(of_class):  # no row has a label
+        return None
     best: tuple[float, str] | None = None
     edges = zip(("least", "greatest"), ("above", "below"), summary.moments.edges(c), strict=True)
     for edge, beside, (value, at, off) in edges:
