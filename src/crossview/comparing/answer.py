@@ -110,8 +110,8 @@ def _loses(
 ) -> bool:
     """Return whether another row is better by more than the rope, surely or in all metrics.
 
-    The latter counts with few folds, where weights and cut of an ensemble are those of one or two
-    others, and in order, where they are those of another time; with more, one of twenty models
+    The latter counts where weights and cut of an ensemble tell little: with few folds they are
+    those of one or two others, and in order those of another time.  Elsewhere one of twenty models
     leads in all metrics by luck.
     """
     unsure = run.in_order or len(row.scores) <= FEW_FOLDS

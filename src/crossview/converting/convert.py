@@ -83,8 +83,8 @@ def convert(
         As for `train`; its ``scale_views`` does not apply.
     task : {"classification", "regression"}, default=None
         Whether to predict a class or a number.  None: a number if the first labels have decimals or
-        take more than 100 values, or more than 10 from above 1 on, and otherwise a class; a guess
-        between the two is a warning.
+        take more than 100 values, or more than 10 that begin above 1 or have a gap, and otherwise
+        a class; a guess between the two is a warning.
 
     Returns
     -------

@@ -245,8 +245,8 @@ def describe(
         ``date`` is empty.  None: one with the defaults.
     task : {"classification", "regression"}, default=None
         Whether to predict a class or a number.  None: a number if the first labels have decimals or
-        take more than 100 values, or more than 10 from above 1 on, and otherwise a class; a guess
-        between the two is a warning.
+        take more than 100 values, or more than 10 that begin above 1 or have a gap, and otherwise
+        a class; a guess between the two is a warning.
     time, weight : str, default=None
         Columns of times and of weights, as for `train`: they are in no view, and checked as there.
 

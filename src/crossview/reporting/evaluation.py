@@ -146,8 +146,8 @@ def windows_table(e: Evaluation) -> FittingTable | None:
             f"{one.rows:,}",
             in_digits(one.loss),
             *_with_interval(e, one.metric),
-            *[", ".join(f"{d.view} {d.what} {d.index:.2f}" for d in one.drift if d.moved)] * moved,
-        ]
+            ", ".join(f"{d.view} {d.what} {d.index:.2f}" for d in one.drift if d.moved),
+        ][: len(header)]
         for one in e.windows
     ]
     return FittingTable(header, rows, wrapped=["moved"])

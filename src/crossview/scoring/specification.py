@@ -193,8 +193,8 @@ SHARED: dict[str, tuple[str, str]] = {
         '{"classification", "regression"}',
         """
         Whether a class or a number is predicted.  None: a number if the first labels have decimals
-        or take more than 100 values, or more than 10 from above 1 on, and otherwise a class; a
-        guess is a `GuessWarning`.
+        or take more than 100 values, or more than 10 that begin above 1 or have a gap, and
+        otherwise a class; a guess is a `GuessWarning`.
         """,
     ),
     "scoring": (

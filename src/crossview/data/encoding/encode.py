@@ -116,8 +116,9 @@ class ViewEncoder(ViewTransformer):
         higher value has fewer hash collisions and takes more memory; a model file holds the slots
         that occurred.  Typical values: 14 to 22.
     ngram_range : (int, int), default=(1, 1)
-        Shortest and longest n-gram of words to count.  (1, 2) counts pairs of words, too: what
-        thousands of sentences feel is told better so, and few or long texts worse.
+        Shortest and longest n-gram of words to count.  (1, 2) counts pairs of words, too, which
+        helps with the sentiment of thousands of sentences ("not good"), and not with fewer or
+        longer texts.
     standardize : bool, default=True
         Whether to scale numbers to mean 0 and variance 1, by the rows fitted so far.  A constant
         column becomes 0.
