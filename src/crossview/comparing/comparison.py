@@ -34,7 +34,7 @@ from crossview.scoring.results import PlotMixin
 from crossview.scoring.specification import Scoring
 
 # of the JSON form: a file of another one is refused
-FORMAT = 6
+FORMAT = 7
 # what is not in it
 OF_MEMORY = ("encoders", "given")
 # the keys of an array in it
