@@ -86,6 +86,12 @@ def test_the_guess_knows_rows_views_classes_and_covariances():
     assert 5 * guess("fm", 2) > guess("fm", 5) > guess("fm", 2) == guess("fm", 0)
 
 
+def test_the_rows_held_out_are_a_part_of_each_fit():
+    cost = Cost(1e-3, 9, 3, 1000, 1500, by_scored=1e-2)
+    cost.add(1000, 1.0, 1.0)
+    assert [cost.fit(n) for n in (10, 1000)] == pytest.approx([5.01, 6.0])
+
+
 def test_the_clock_goes_slower_on_a_busy_machine():
     clock = Clock(60.0, time.monotonic() - 30.0)
     assert clock.remaining == pytest.approx(30.0, abs=1.0)
@@ -190,10 +196,11 @@ def test_with_more_rows_the_best_penalty_moves_and_is_found():
     assert [order for share, order in seen if share == 1.0] == [1, 2, 3, 4]
 
 
-def test_after_the_deadline_one_setting_is_tried():
+def test_after_the_deadline_the_setting_in_the_middle_is_tried():
+    """Not the first one, the strongest penalty, by which a cheap learner learns nothing."""
     run, fold = made_fold(300)
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
-    tried = [(0, {"C": 1000.0}), (1, {"C": 0.001})]
+    tried = [(0, {"C": 100.0}), (1, {"C": 1000.0}), (2, {"C": 0.001})]
     tuner = Tuner(run, learner, fold, seconds=0.0)
     late = tuner.choose(tried)
     assert late.setting == {"C": 1000.0}
@@ -234,7 +241,8 @@ def test_the_most_expensive_learner_gives_first():
     assert make_plan(costs, 5, 2.8).dropped == {"slow"}
     plan = make_plan(costs, 5, 18.0)
     assert plan.dropped == set()
-    assert plan.tuning == {"slow": LEVELS[6], "cheap": LEVELS[6]}
+    # what takes next to nothing does not give what would not help
+    assert plan.tuning == {"slow": LEVELS[6], "cheap": LEVELS[4]}
     # what another learner of the same class took is no guess
     costs["slow"].kin = [make_cost(1.0)]
     assert make_plan(costs, 5, 18.0).dropped == {"slow"}

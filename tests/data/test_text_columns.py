@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import crossview
 from crossview import InputError, ViewEncoder
-from crossview.data.labeled_source import open_labeled
+from crossview.data.labeled_source import code_texts, encode_parts, open_labeled
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -165,6 +166,30 @@ def test_characters_are_weighed_as_scikit_learn_does():
     (meaning,) = fitted.explain_columns("c", [int(X.indices[0])])
     assert meaning.column == "t"
     assert meaning.name == f"t~{meaning.value}"
+
+
+def test_parts_of_a_table_are_encoded_as_if_nothing_had_been_read_before():
+    """Their texts are codes of one dictionary, of which an encoder before has the words."""
+    texts = [*sentences(), None, "", "naïve entry"]
+    X = pa.table({"t": texts, "n": RNG.normal(size=len(texts))})
+    encoder = ViewEncoder({"w": "t", "c": "chars(t)", "s": ["shape(t)", "n"]}, text="t")
+    coded, before = code_texts(X, encoder), None
+    for rows in (np.arange(0, len(texts), 2), np.arange(len(texts) // 2)):
+        parts = [rows, np.setdiff1d(np.arange(len(texts)), rows)]
+        before, again = encode_parts(coded, encoder, parts, before)
+        fresh, expected = encode_parts(X, encoder, parts)
+        for one, other in zip(again, expected, strict=True):
+            assert (one.matrix != other.matrix).nnz == 0
+            assert (one.matrix.indptr == other.matrix.indptr).all()
+        for view in "wcs":
+            columns = np.arange(fresh.layout_.widths[fresh.layout_.index(view)])
+            assert before.explain_columns(view, columns) == fresh.explain_columns(view, columns)
+    # with other parameters nothing is shared
+    pairs = clone(encoder).set_params(ngram_range=(1, 2))
+    (again,), (expected,) = (
+        encode_parts(coded, pairs, [parts[0]], one)[1] for one in (before, None)
+    )
+    assert (again.matrix != expected.matrix).nnz == 0
 
 
 def test_the_shape_of_a_text():

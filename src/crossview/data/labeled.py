@@ -479,12 +479,12 @@ class LabeledSource:
         """Return all rows with their labels; what cannot be encoded is named by file and row."""
         check = None
         if self.has_columns:
-            check = clone(self.encoder).set_params(scale_views=False, bins=None, tf_idf=False)
+            check = clone(self.encoder)
         parts = []
         for part in self.read():
             if check is not None:
                 with with_row_location(part):
-                    check.partial_fit(part.X)
+                    check.check_rows(part.X)
             parts.append(part)
         if not parts:
             raise InputError("there are no rows to learn from", file=self.file)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from crossview.data.arrow import release_unused
-from crossview.data.encoding.columns import listed, match_names
+from crossview.data.encoding.columns import listed, match_names, one_array
+from crossview.data.encoding.dates import is_text
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.encoding.view_columns import view_for, without_ignored
 from crossview.data.encoding.view_reader import ViewReader
@@ -171,15 +173,35 @@ def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:
     return MultiView.from_matrix(X.matrix, X.layout, present=present)
 
 
-def encode_parts(X: Any, encoder: Any, parts: list[np.ndarray]) -> tuple[Any, list[MultiView]]:
+def code_texts(X: Any, encoder: Any) -> Any:
+    """Return a table whose texts are codes of one dictionary, as also some of its rows are.
+
+    So encoders of different rows read each text once (`encode_parts`).
+    """
+    import pyarrow as pa
+
+    texts = set(listed(getattr(encoder, "text", None))) if isinstance(X, pa.Table) else set()
+    for c, column in enumerate(X.columns if texts else ()):
+        if X.column_names[c] in texts and is_text(column.type):
+            coded = one_array(column).dictionary_encode()
+            X = X.set_column(c, X.column_names[c], coded)
+    return X
+
+
+def encode_parts(
+    X: Any, encoder: Any, parts: list[np.ndarray], before: Any = None
+) -> tuple[Any, list[MultiView]]:
     """Return an encoder fitted on the first part of the rows, and the parts as views.
 
-    Without an encoder the rows stay as they are.
+    Without an encoder the rows stay as they are.  ``before`` is one that was fitted on other rows,
+    and has read texts.
     """
     taken = [take_rows(X, part) for part in parts]
     if encoder is None:
         return None, taken
     fitted = clone(encoder)
+    if before is not None:
+        fitted = copy(before).set_params(**fitted.get_params(deep=False))
     first = fitted.fit_transform(taken[0])
     encoded = [first, *(fitted.transform(part) for part in taken[1:])]
     del taken

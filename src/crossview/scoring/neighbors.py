@@ -420,7 +420,7 @@ def _encoded(source: LabeledSource, rows: LabeledBatch, problem: Problem, seed: 
     """Return rows as views; of many classes the rarer ones are one."""
     X = rows.X
     if source.encoder is not None:
-        X = clone(source.encoder).fit_transform(X)
+        X = clone(source.encoder).set_params(remember_names=0).fit_transform(X)
     y = problem.encode(rows.y)
     if len(problem.classes) > MOST_CLASSES:
         order = np.argsort(-np.bincount(y, minlength=len(problem.classes)), kind="stable")

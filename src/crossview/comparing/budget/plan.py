@@ -54,6 +54,8 @@ CHEAP = 0.03
 BY_EFFORT = {0: 5e-9, 1: 5e-9, 2: 1e-8, 3: 2e-8, 4: 1e-7, 5: 5e-7, 6: 5e-7, 7: 2e-5}
 IN_MEMORY, MODELS = 4.0, 6
 BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
+# seconds of taking and scoring a row that is held out, for each of its numbers
+BY_SCORED = 1e-8
 # columns that trees split, for each number of a row
 BY_SPLIT, SPLIT = 2e-6, 8
 # until tasks have told what a learner takes, a guess may be too low by this factor
@@ -71,14 +73,19 @@ def yardstick_of(learner: Learner) -> Yardstick | None:
     return OF_LINEAR if learner.effort <= LINEAR else OF_OTHERS
 
 
+def numbers_of_row(learner: Learner, fold: Fold) -> float:
+    """Return how many numbers of a row a learner reads, on average."""
+    size: int = learner.select_view(fold.X_train).matrix.size
+    return size / len(fold.y_train)
+
+
 def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     """Return about how many seconds a row takes in a fit, before anything was fitted.
 
     n_classes: 0: a number is predicted.
     """
     X = learner.select_view(fold.X_train)
-    n_rows = len(fold.y_train)
-    numbers = X.matrix.size / n_rows
+    n_rows, numbers = len(fold.y_train), numbers_of_row(learner, fold)
     once = learner.streams or learner.effort > MODELS
     seconds = BY_ROW + BY_EFFORT.get(learner.effort, 0.0) * numbers * (1.0 if once else IN_MEMORY)
     if learner.splits:  # what is not there in a row, too
@@ -99,6 +106,8 @@ class Cost:
     n_splits: how many splits of the training rows it is tuned on, if nothing is left out.
     n_inner, n_train: rows that learn in one of them, and in the whole training part.
     n_refined: passes that are made to try further settings, from the best one on.
+    by_scored: seconds of a row that is held out, as guessed: where a row has many numbers and its
+      fit is short, these are most of what a task takes.
     yardstick: of a baseline, which learns from fewer rows before it is left out.
     kin: costs of learners of the same class and effort: what their tasks took tells what its own
       will.
@@ -113,6 +122,7 @@ class Cost:
     n_train: int
     n_refined: int = 0
     yardstick: Yardstick | None = None
+    by_scored: float = 0.0
     kin: Sequence[Cost] = field(default=(), repr=False, compare=False)
     took: dict[int, float] = field(default_factory=dict)
     guessed: dict[int, float] = field(default_factory=dict)
@@ -159,8 +169,9 @@ class Cost:
         return math.exp(np.interp(math.log(n), *told._corrections))
 
     def fit(self, n: float) -> float:
-        """Return the seconds of one fit of n rows."""
-        return self.correction(n) * (OF_A_FIT + self.by_row * n)
+        """Return the seconds of one fit of n rows, and of the scores of those held out."""
+        scores = self.by_scored * (self.n_train - self.n_inner)
+        return self.correction(n) * (OF_A_FIT + self.by_row * n + scores)
 
     def splits(self, tuning: Tuning) -> int:
         """Return the number of splits for tuning."""
@@ -239,7 +250,7 @@ def make_plan(
     other learners in their order: each that fits with the least tuning, beside those before it, and
     takes no more than ``most`` of the time, baselines no more than their own share.  A guess leaves
     out those alone that take far too long.  The time that is left goes to tuning: the learner that
-    takes longest gives first.
+    takes longest gives first, and one that takes next to nothing gives no more.
 
     costs: of each learner, those that are worth most first.
     n_folds: how many folds are still to do.
@@ -285,7 +296,11 @@ def make_plan(
     kept = kept or list(costs)[:1]
     level = dict.fromkeys(kept, 0)
     while total(kept) > seconds:
-        reducible = [name for name in kept if level[name] < last[name]]
+        reducible = [
+            name
+            for name in kept
+            if level[name] < last[name] and spent(name, level[name]) > CHEAP * seconds
+        ]
         if not reducible:
             break
         level[max(reducible, key=lambda name: (spent(name, level[name]), name))] += 1

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from crossview.catalog.learner import Learner
 from crossview.comparing.budget.clock import Clock, Took
 from crossview.comparing.budget.plan import (
+    BY_SCORED,
     CHEAP,
     LEVELS,
     MOST_OF_ONE,
@@ -18,6 +19,7 @@ from crossview.comparing.budget.plan import (
     guess_seconds,
     in_words,
     make_plan,
+    numbers_of_row,
     yardstick_of,
 )
 from crossview.comparing.candidates import most_gain_first
@@ -110,6 +112,7 @@ class Planner:
             n_train=len(fold.y_train),
             n_refined=sum(passes),
             yardstick=yardstick_of(learner),
+            by_scored=BY_SCORED * numbers_of_row(learner, fold),
         )
 
     def add(self, name: str, took: Took, guessed: float, n_rows: float) -> None:
@@ -152,6 +155,11 @@ class Planner:
             return seconds, 1.0
         rows = cost.largest_fit(kind, self.tuning(name))
         return seconds / cost.correction(rows), rows
+
+    def by_what_is_known(self, guess: float, name: str, rows: float) -> float:
+        """Return the seconds of a task by its guess and what other tasks took since."""
+        cost = self.costs.get(name)
+        return guess if cost is None else guess * cost.correction(rows)
 
     # --- the plan -------------------------------------------------------------------------------
 

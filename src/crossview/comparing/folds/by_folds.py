@@ -28,6 +28,7 @@ from crossview.comparing.guessed_split import GuessedSplit
 from crossview.comparing.ranking import ComparisonRow, LeftOut, least_scale
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
+from crossview.data.labeled_source import code_texts
 from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import DivergedError, InputError
@@ -177,7 +178,7 @@ def _load(
     rows = source.load()
     leaks.sample(rows)
     leaks.finish()
-    X, y = rows.X, rows.y
+    X, y = code_texts(rows.X, source.encoder), rows.y
     labeled, unlabeled = run.by_label(y)
     if protocol.groups is not None:
         if len(protocol.groups) != len(y):

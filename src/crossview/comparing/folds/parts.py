@@ -47,6 +47,7 @@ class Data:
     blended: np.ndarray | None = None
     splits: Sequence[FoldRows] = ()
     jobs: Jobs = field(default_factory=Jobs)
+    _before: Any = None  # the last encoder, which has read texts
 
     @property
     def n_rows(self) -> int:
@@ -55,7 +56,8 @@ class Data:
 
     def encode(self, f: int, bins: bool = False) -> Fold:
         """Return the rows of a fold encoded by its training rows, with bins if they are wanted."""
-        fold = replace(self._encode(self.encoder, self.splits[f])[0], n_bins=self._n_bins())
+        rows = self._encode(self._unnamed(), self.splits[f])[0]
+        fold = replace(rows, n_bins=self._n_bins())
         fold = self.jobs.share(fold)
         if bins:
             self.add_bins(f, fold)
@@ -64,15 +66,21 @@ class Data:
     def add_bins(self, f: int, fold: Fold) -> None:
         """Add the rows with bins of the numbers to a fold, if there are any to bin."""
         if fold.n_bins and fold.binned is None:
-            fold.binned = self.jobs.share(self._encode(self._with_bins(), self.splits[f])[0])
+            rows = self._encode(self._unnamed(bins=AUTO_BINS), self.splits[f])[0]
+            fold.binned = self.jobs.share(rows)
 
     def named(self, f: int, setting: Mapping[str, Any]) -> tuple[Fold, ColumnNames]:
         """Return the rows of a fold in the encoding of a setting, and the names of its columns."""
-        bins = setting.get("bins") and self._n_bins()
-        return self._encode(self._with_bins() if bins else self.encoder, self.splits[f])
+        encoder = self.encoder
+        if setting.get("bins") and self._n_bins():
+            encoder = clone(encoder).set_params(bins=AUTO_BINS)
+        return self._encode(encoder, self.splits[f])
 
-    def _with_bins(self) -> Any:
-        return clone(self.encoder).set_params(bins=AUTO_BINS)
+    def _unnamed(self, **parameters: Any) -> Any:
+        """The encoder, in a form that remembers no names, which nobody asks for."""
+        if not isinstance(self.encoder, ViewEncoder):
+            return self.encoder
+        return clone(self.encoder).set_params(remember_names=0, **parameters)
 
     @property
     def tries_bins(self) -> bool:
@@ -90,7 +98,8 @@ class Data:
         parts = [self.labeled[rows.train], self.labeled[rows.test]]
         if self.with_unlabeled:  # those with label first, in the order of the fold
             parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
-        encoder, encoded = encode_parts(self.X, encoder, parts)
+        encoder, encoded = encode_parts(self.X, encoder, parts, self._before)
+        self._before = encoder
         learned = encoded[2] if self.with_unlabeled else encoded[0]
         (X_train, X_test, *others), kept = drop_empty_columns(encoded, learned)
         names = ColumnNames(encoder, getattr(self.X, "feature_names", None), kept)

@@ -187,8 +187,10 @@ class FoldComparison:
                 job.kind == "tune" and self.planner.gives_up(job.name, job.fold, True)
             )
             if not dropped:
-                # a duration: the clock of a worker may be another one
-                yield call._replace(arguments=(*call.arguments, self.clock.remaining))
+                # a duration: the clock of a worker may be another one; what is planned is allowed
+                planned = self.planner.by_what_is_known(job.seconds, job.name, job.rows)
+                seconds = max(self.clock.remaining, planned)
+                yield call._replace(arguments=(*call.arguments, seconds))
 
     def _begin(self) -> bool:
         """Put the tasks of the next fold into the queue; False if there is none, or no time."""
@@ -347,8 +349,7 @@ def _seconds_of(
     """Seconds that learners have still to take for the folds that have begun."""
     seconds: dict[str, float] = defaultdict(float)
     for job, n in pending.items():
-        cost = planner.costs.get(job.name)
-        seconds[job.name] += n * job.seconds * (1.0 if cost is None else cost.correction(job.rows))
+        seconds[job.name] += n * planner.by_what_is_known(job.seconds, job.name, job.rows)
     for fold in folds:
         for name in fold.parts:
             if fold.still_tunes(name) and not planner.is_dropped(name):

@@ -89,6 +89,12 @@ def paths(learner: Learner, settings: Sequence[Numbered]) -> list[list[Numbered]
     return list(groups.values())
 
 
+def _middle_first(groups: list[list[Numbered]]) -> list[list[Numbered]]:
+    """Return the same, from the middle to both ends."""
+    middle = (len(groups) - 1) / 2
+    return [groups[i] for i in sorted(range(len(groups)), key=lambda i: abs(i - middle))]
+
+
 def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> bool:
     """Return whether a classifier is calibrated by the one pass that it makes."""
     passes = 1 if learner.one_pass else setting.get("epochs", run.epochs) or 1
@@ -110,7 +116,7 @@ class Tuner:
 
     fold: the training part, with the rows that are learned and held out.
     tuning: what it may spend.
-    seconds: no setting is started after so much work, but one is always tried.
+    seconds: no setting is started after so much work, but one is always tried, from the middle.
     """
 
     def __init__(
@@ -222,10 +228,11 @@ class Tuner:
         """Return the settings with what the held-out rows say, as far as the deadline allows.
 
         A setting that gets a threshold is judged at its best one, over the rows of all splits
-        together.  So is one that is calibrated by them.
+        together.  So is one that is calibrated by them.  Those in the middle come first, because
+        where there is no time for the others, the first one is the answer.
         """
         found: list[Chosen] = []
-        for path in paths(self.learner, settings):
+        for path in _middle_first(paths(self.learner, settings)):
             if found and seconds_of_work() > self.deadline:
                 break
             together = [setting for _, setting in path]

@@ -300,8 +300,14 @@ class ViewEncoder(ViewTransformer):
                 )
         check_dialect(self.dialect)
 
+    def check_rows(self, X: Any) -> None:
+        """Raise `InputError` where rows cannot be encoded; the first ones determine the columns."""
+        table = self._table(X)
+        self._rows.plan.decode(table)
+
     def _start(self, columns: list[Column], n_bins: int) -> None:
         """Initialize the state for these columns, with as many bins of each number."""
+        before: RowEncoder | None = self.__dict__.get("_rows")
         self._rows = RowEncoder(
             columns,
             n_slots=1 << self.hash_bits,
@@ -311,6 +317,8 @@ class ViewEncoder(ViewTransformer):
             standardize=self.standardize,
             remember_names=self.remember_names,
         )
+        if before is not None:
+            self._rows.reuse(before)
         shared = self._rows.plan.layout
         self._scaler = ViewScaler()
         self._scaler.set_header({"names": list(shared.names), "widths": list(shared.widths)})

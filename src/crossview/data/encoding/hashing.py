@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from crossview.batch import read_only
 from crossview.data.arrow import integers, labels_as
-from crossview.data.encoding.columns import Coded, Column
+from crossview.data.encoding.columns import Coded, Column, same_strings
 from crossview.data.encoding.text import split_terms
 from crossview.errors import InputError
 from crossview.kernels.text.names import hash_names
@@ -63,6 +63,15 @@ class _Table:
     content: Any
     learned: np.ndarray
 
+    def unlearned(self) -> _Table:
+        """Return the same, as if no row had been learned."""
+        return _Table(self.dictionary, self.content, _none_of(self.dictionary))
+
+
+def _none_of(dictionary: pa.Array) -> np.ndarray:
+    """Return that no row had one of its values; the last one stands for null."""
+    return np.append(np.zeros(len(dictionary), dtype=bool), True)
+
 
 class SlotTables:
     """Hashes of the values of categorical and text columns, and names of the slots.
@@ -101,6 +110,12 @@ class SlotTables:
 
     # --- hashes ----------------------------------------------------------------------------
 
+    def reuse(self, other: SlotTables) -> None:
+        """Take the hashes of another encoder of the same columns, none of them learned."""
+        hashed = self.n_slots, self.ngram_range, self.normalized
+        if hashed == (other.n_slots, other.ngram_range, other.normalized):
+            self._tables = {column: one.unlearned() for column, one in other._tables.items()}
+
     def look_up(
         self, columns: Sequence[Column], coded: Sequence[Coded], *, learn: bool = False
     ) -> list[Any]:
@@ -115,8 +130,8 @@ class SlotTables:
             table, words = self._tables.get(column), None
             if table is None or not same_strings(table.dictionary, one.dictionary):
                 words = self._hash(column, one.dictionary)
-                learned = np.append(np.zeros(len(one.dictionary), dtype=bool), True)  # null
-                table = _Table(one.dictionary, self._content(column, words), learned)
+                content = self._content(column, words)
+                table = _Table(one.dictionary, content, _none_of(one.dictionary))
                 self._tables[column] = table
             contents.append(table.content)
             if learn and self.remember_names and not table.learned.all():
@@ -307,15 +322,6 @@ def hash_texts(prefix: str, texts: Iterable[str]) -> tuple[np.ndarray, np.ndarra
     encoded = [text.encode() for text in texts]
     joined = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     return hash_strings(prefix, joined, np.cumsum([0, *map(len, encoded)]))
-
-
-def same_strings(a: pa.Array, b: pa.Array) -> bool:
-    """Return whether two dictionaries are equal; the same memory is not read."""
-    if len(a) == len(b) and a.offset == b.offset and a.type == b.type:
-        places = [[buffer and buffer.address for buffer in x.buffers()] for x in (a, b)]
-        if places[0] == places[1]:
-            return True
-    return bool(a.equals(b))
 
 
 def prefix_of(column: Column) -> str:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from crossview._jit import bind
 from crossview.batch import MAX_INT32, RowBuffers, make_rows
 from crossview.data.arrow import integers
-from crossview.data.encoding.columns import MOST_KEPT, Coded, Column
+from crossview.data.encoding.columns import MOST_KEPT, Coded, Column, same_strings
 from crossview.data.encoding.cross import (
     CONSTANT,
     LOW,
@@ -24,7 +24,7 @@ from crossview.data.encoding.cross import (
     mix,
     place_names,
 )
-from crossview.data.encoding.hashing import bytes_of, hash_strings, hash_texts, same_strings
+from crossview.data.encoding.hashing import bytes_of, hash_strings, hash_texts
 from crossview.data.encoding.recent_users import RecentUsers
 from crossview.data.encoding.statistics import OwnsArrays
 from crossview.errors import InputError, argument

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,16 @@ from crossview.data.encoding.columns import (
     as_matrix,
     as_numbers,
     one_array,
+    same_strings,
 )
 from crossview.data.encoding.dates import PARTS, as_times, date_numbers
 from crossview.data.encoding.fill import Blocks
 from crossview.data.encoding.text import SHAPE, shape_numbers
 from crossview.errors import InputError, argument, closest_names, some_names
 from crossview.views import ViewLayout
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Number(NamedTuple):
@@ -78,6 +82,7 @@ class Plan:
         self.layout = ViewLayout(views, widths)
         self.unused = self._unused()
         self._recent: tuple[Any, Batch] | None = None
+        self.shapes: dict[str, tuple[pa.Array, np.ndarray]] = {}  # texts of a column, and theirs
 
     def _unused(self) -> np.ndarray | None:
         """The columns of the output that no row has."""
@@ -91,7 +96,7 @@ class Plan:
         return unused
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_recent": None}  # a cache
+        return {**self.__dict__, "_recent": None, "shapes": {}}  # caches
 
     def first_slot(self, view: str) -> int:
         """Return the column of the output at which the slots of a view start."""
@@ -173,8 +178,15 @@ class Plan:
                 values[:, at : at + len(PARTS)] = date_numbers(times)
                 at += len(PARTS)
             elif column.format == "shape":
-                texts, codes = coded[column.name]
-                shapes = np.vstack([shape_numbers(texts), np.full(len(SHAPE), np.nan)])
-                values[:, at : at + len(SHAPE)] = shapes[codes]
+                values[:, at : at + len(SHAPE)] = self._shapes_of(column.name, coded[column.name])
                 at += len(SHAPE)
         return values
+
+    def _shapes_of(self, name: str, coded: Coded) -> np.ndarray:
+        """The numbers of the texts of a column; those of an unchanged dictionary are reused."""
+        known = self.shapes.get(name)
+        if known is None or not same_strings(known[0], coded.dictionary):
+            numbers = np.vstack([shape_numbers(coded.dictionary), np.full(len(SHAPE), np.nan)])
+            known = self.shapes[name] = coded.dictionary, numbers
+        rows: np.ndarray = known[1][coded.codes]  # the last one, -1, is missing
+        return rows

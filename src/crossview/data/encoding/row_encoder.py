@@ -75,6 +75,11 @@ class RowEncoder:
         self.told: set[str] = set()  # columns of single rows that are not used, and were told of
         self.n_unknown = 0  # single rows that had any
 
+    def reuse(self, other: RowEncoder) -> None:
+        """Take from another encoder what follows from its strings alone: hashes, and shapes."""
+        self.slots.reuse(other.slots)
+        self.plan.shapes = dict(other.plan.shapes)
+
     def fit(self, X: Any) -> MultiView:
         """Learn the statistics of all rows, then encode them."""
         batch = self.plan.decode(X)

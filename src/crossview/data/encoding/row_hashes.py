@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.batch import make_rows, read_only
-from crossview.data.encoding.columns import Batch, Coded
-from crossview.data.encoding.hashing import bytes_of, hash_strings, same_strings
+from crossview.data.encoding.columns import Batch, Coded, same_strings
+from crossview.data.encoding.hashing import bytes_of, hash_strings
 from crossview.kernels.row_hashes import MISSING, hash_cells, hash_entries
 from crossview.views import MultiView
 

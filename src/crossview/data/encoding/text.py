@@ -6,6 +6,7 @@ import functools
 import string
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,7 +176,7 @@ def _coded(lists: Iterable[list[str]]) -> tuple[list[str], np.ndarray, np.ndarra
     codes_by_name.default_factory = codes_by_name.__len__  # type: ignore[attr-defined]
     codes = [list(map(codes_by_name.__getitem__, one)) for one in lists]
     indptr = np.cumsum([0, *map(len, codes)])
-    flat = np.fromiter((code for one in codes for code in one), np.int64, indptr[-1])
+    flat = np.fromiter(chain.from_iterable(codes), np.int64, indptr[-1])
     return list(codes_by_name), flat, indptr
 
 
