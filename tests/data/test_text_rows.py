@@ -40,7 +40,7 @@ from crossview.data.readers.libffm import LibffmSource
 from crossview.data.readers.svmlight import SvmlightSource
 from crossview.data.readers.vw import VwSource
 from crossview.kernels.text.numbers import read_number
-from crossview.kernels.text.rows import LONG, TextRows, sort_buffers, sort_rows
+from crossview.kernels.text.parsing import LONG, TextRows, sort_buffers, sort_rows
 from crossview.training.train import TrainingObserver
 from reference import text_rows as reference
 from shared_data import folder

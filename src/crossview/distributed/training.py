@@ -20,13 +20,6 @@ from crossview.data.labeled_source import encoder_with_views
 from crossview.data.source import Source, input_files, open_source
 from crossview.distributed.cluster import check_client, compute
 from crossview.distributed.mixing import Mixer
-from crossview.distributed.rows import (
-    HeldOut,
-    Part,
-    RowWork,
-    label_counts,
-    parts_of,
-)
 from crossview.distributed.sources import (
     check_partitions,
     cut_evenly,
@@ -35,6 +28,13 @@ from crossview.distributed.sources import (
     open_frame,
 )
 from crossview.distributed.svm import fit_in_memory
+from crossview.distributed.worker_rows import (
+    HeldOut,
+    Part,
+    RowWork,
+    label_counts,
+    parts_of,
+)
 from crossview.errors import InputError, argument
 from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save

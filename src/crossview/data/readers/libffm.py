@@ -10,9 +10,9 @@ import numpy as np
 from crossview.data.readers.svmlight import NONE_SEEN
 from crossview.data.readers.text_rows import EXPLAINED, Parser, TextRowSource
 from crossview.errors import InputError
-from crossview.kernels.text import rows as grammar
+from crossview.kernels.text import parsing as grammar
 from crossview.kernels.text.libffm import parse_libffm
-from crossview.kernels.text.rows import TextRows
+from crossview.kernels.text.parsing import TextRows
 
 MOST_FIELDS = 1 << 16
 _FIELD = re.compile(r"(\d{1,5})(?::(\d{1,18}):(\d{1,18}))?")

@@ -10,8 +10,8 @@ import numpy as np
 
 from crossview.data.readers.text_rows import EXPLAINED, Parser, TextRowSource
 from crossview.errors import InputError
-from crossview.kernels.text import rows as grammar
-from crossview.kernels.text.rows import TextRows
+from crossview.kernels.text import parsing as grammar
+from crossview.kernels.text.parsing import TextRows
 from crossview.kernels.text.svmlight import parse_svmlight
 
 _RANGE = re.compile(r"(\d{1,18})?(:)?(\d{1,18})?")

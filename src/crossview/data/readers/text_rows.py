@@ -15,8 +15,8 @@ from crossview.data.prefetch import Background, prefetch
 from crossview.data.readers.whole_lines import PART_BYTES, whole_lines
 from crossview.data.source import Batch
 from crossview.errors import InputError, argument
-from crossview.kernels.text import rows as grammar
-from crossview.kernels.text.rows import TextRows
+from crossview.kernels.text import parsing as grammar
+from crossview.kernels.text.parsing import TextRows
 from crossview.labels import whole_labels
 from crossview.views import MultiView, ViewLayout
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from crossview.data.readers.text_rows import EXPLAINED, Parser, TextRowSource
 from crossview.errors import InputError, closest_names
-from crossview.kernels.text import rows as grammar
-from crossview.kernels.text.rows import TextRows
+from crossview.kernels.text import parsing as grammar
+from crossview.kernels.text.parsing import TextRows
 from crossview.kernels.text.vw import NO_SLOT, Namespaces, VwRows, parse_vw
 
 # the view of features behind a bar without a name
