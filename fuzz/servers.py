@@ -52,7 +52,7 @@ from typing import Any
 
 from crossview.data.server_log import Log
 from crossview.errors import InputError
-from crossview.serving.folder import replay
+from crossview.serving.storage.folder import replay
 
 CLIENTS = 3
 

@@ -68,10 +68,10 @@ from crossview.reporting.displays.differences import ViewDifferenceDisplay as Vi
 from crossview.reporting.displays.experts import ExpertWeightsDisplay as ExpertWeightsDisplay
 from crossview.saving.model_files import load as load
 from crossview.saving.model_files import save as save
+from crossview.scoring.models.trained import TrainingObserver as TrainingObserver
+from crossview.scoring.models.weights import weights as weights
 from crossview.scoring.progressive import progressive as progressive
 from crossview.scoring.specification import Scoring as Scoring
-from crossview.scoring.trained import TrainingObserver as TrainingObserver
-from crossview.scoring.weights import weights as weights
 from crossview.training.checkpoint import Checkpoint as Checkpoint
 from crossview.training.log import TrainingLog as TrainingLog
 from crossview.training.train import train as train

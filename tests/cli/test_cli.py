@@ -16,7 +16,7 @@ from command_line import read_csv, run
 from crossview import Scoring
 from crossview.catalog.learners import model_names
 from crossview.cli.options import parse_seconds
-from crossview.comparing.comparison import ComparisonObserver
+from crossview.comparing.result.comparison import ComparisonObserver
 
 # --- compare ------------------------------------------------------------------
 

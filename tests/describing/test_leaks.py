@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from crossview import Checkpoint, InputError, LeakWarning, ViewEncoder, compare, describe, train
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries import leaks
 from crossview.reporting.page.comparison import comparison_page

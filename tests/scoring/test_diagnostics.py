@@ -25,8 +25,8 @@ from crossview import (
 )
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.planner import Planner
-from crossview.comparing.comparison import Comparison
 from crossview.comparing.followup import has_weights
+from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled import LabeledSource
 from crossview.scoring.collector import cells_of_row, strong_columns
 from crossview.scoring.diagnostics import (
@@ -38,7 +38,7 @@ from crossview.scoring.diagnostics import (
     n_sampled,
     view_numbers,
 )
-from crossview.scoring.weights import ColumnNames
+from crossview.scoring.models.weights import ColumnNames
 
 MODELS = ["pa:squared", "view:strong"]
 GRID = {"C": [0.1], "disagreement": [0.1], "average": [], "epochs": [], "bins": []}

@@ -20,8 +20,8 @@ from crossview.cli.progress import watching
 from crossview.data.labeled import LabeledSource
 from crossview.saving.model_files import load_progress
 from crossview.scoring.metrics import ErrorTally, RunningThreshold, Tally
+from crossview.scoring.models.trained import TrainingObserver
 from crossview.scoring.progressive import LabelOrder
-from crossview.scoring.trained import TrainingObserver
 from crossview.training.checkpoint import Checkpoint, CheckpointFile, Kept, Position, shown_apart
 from crossview.training.train import settings_of
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table

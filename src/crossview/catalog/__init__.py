@@ -29,7 +29,7 @@ PUBLIC: dict[str, str] = {
     "Scoring": "crossview.scoring.specification",
     "Checkpoint": "crossview.training.checkpoint",
     "TrainingLog": "crossview.training.log",
-    "TrainingObserver": "crossview.scoring.trained",
+    "TrainingObserver": "crossview.scoring.models.trained",
     "UnusedColumnsWarning": "crossview.errors",
     "ViewContributionDisplay": "crossview.reporting.displays.contributions",
     "ViewDifferenceDisplay": "crossview.reporting.displays.differences",
@@ -56,7 +56,7 @@ PUBLIC: dict[str, str] = {
     "progressive": "crossview.scoring.progressive",
     "save": "crossview.saving.model_files",
     "train": "crossview.training.train",
-    "weights": "crossview.scoring.weights",
+    "weights": "crossview.scoring.models.weights",
 }
 # classes that a model file may contain besides learners
 SAVED = ("ViewEncoder", "ViewReader", "ViewScaler")

@@ -39,9 +39,9 @@ from crossview.errors import InputError, argument
 from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save
 from crossview.saving.pipelines import pipeline, steps
+from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification, Scored
 from crossview.scoring.specification import Scoring
-from crossview.scoring.trained import Trained
 from crossview.training.held_out import threshold_of, tune
 from crossview.training.job import Job, new_job
 from crossview.training.last_rows import LastRows

@@ -25,12 +25,12 @@ from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
-from crossview.scoring.fitted_model import FittedModel, ModelRows
 from crossview.scoring.metrics import is_bounded, running_sum
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, log_losses
+from crossview.scoring.models.fitted_model import FittedModel, ModelRows
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import jackknife_posterior
-from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order

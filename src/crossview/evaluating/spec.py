@@ -16,7 +16,7 @@ from crossview.data.source import Source, open_table
 from crossview.errors import InputError, argument, closest_names
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
-from crossview.scoring.fitted_model import ClassLabels, FittedModel, ModelRows, NumberLabels
+from crossview.scoring.models.fitted_model import ClassLabels, FittedModel, ModelRows, NumberLabels
 from crossview.scoring.problems import (
     Classification,
     Problem,

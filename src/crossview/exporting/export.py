@@ -26,12 +26,12 @@ from crossview.exporting.checking import (
 from crossview.exporting.plan import Plan, make_plan
 from crossview.exporting.pruning import Pruned
 from crossview.exporting.pruning import prune as smaller
-from crossview.exporting.running import category_text
 from crossview.exporting.target import Target, target_of
+from crossview.exporting.vectorized.running import category_text
 from crossview.portable.encoding import TableEncoder
 from crossview.saving.files import EXPORTED, check_writable, replacing
 from crossview.saving.pipelines import pipeline
-from crossview.scoring.fitted_model import ClassLabels, FittedModel, NumberLabels
+from crossview.scoring.models.fitted_model import ClassLabels, FittedModel, NumberLabels
 
 
 @dataclass(frozen=True)

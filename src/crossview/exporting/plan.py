@@ -33,7 +33,7 @@ from crossview.portable.encoding import Encoder, NumberEncoder
 from crossview.portable.scoring import Model
 from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
-from crossview.scoring.trained import Trained
+from crossview.scoring.models.trained import Trained
 
 # of descriptions; it grows where what is older cannot be read any more
 FORMAT = 2

@@ -18,10 +18,10 @@ from crossview.data.writers.tables import check_table, writing
 from crossview.errors import InputError, argument, check_kind
 from crossview.labels import Threshold
 from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
-from crossview.scoring.fitted_model import FittedModel
+from crossview.scoring.models.fitted_model import FittedModel
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import gives_probabilities
 from crossview.scoring.specification import check_threshold
-from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
 if TYPE_CHECKING:

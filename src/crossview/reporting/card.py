@@ -15,7 +15,7 @@ from crossview.data.encoding.encode import ViewEncoder
 from crossview.errors import InputError, check_kind, some_names
 from crossview.evaluating.evaluation import Evaluation
 from crossview.saving.schema import check_header
-from crossview.scoring.fitted_model import FittedModel
+from crossview.scoring.models.fitted_model import FittedModel
 from crossview.scoring.results import decision_words, in_digits, metric_words
 
 MOST_COLUMNS_NAMED = 12

@@ -25,10 +25,10 @@ from crossview.labels import decide
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
-from crossview.scoring.weights import ColumnNames
+from crossview.scoring.models.weights import ColumnNames
 from crossview.serving.beginning import FEWEST_LABELS, Beginning
 from crossview.serving.challengers import Challenger, Compared
-from crossview.serving.requests import Contribution, Explanation
+from crossview.serving.endpoints.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow
 

@@ -21,9 +21,9 @@ from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
 from crossview.scoring.metrics import RunningThreshold
+from crossview.scoring.models.trained import Trained, TrainingObserver
 from crossview.scoring.problems import Classification
 from crossview.scoring.progressive import LabelOrder, ProgressiveValidation
-from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import CheckpointFile, Kept, Position
 from crossview.training.held_out import held_out_scores, threshold_of, tune
 from crossview.training.job import Job, Start

@@ -19,8 +19,8 @@ from crossview.estimators.documentation import document_parameters
 from crossview.saving.files import LOG, MODEL, alone, check_writable
 from crossview.saving.model_files import checksum, save_steps
 from crossview.saving.pipelines import named_steps
+from crossview.scoring.models.trained import Trained, TrainingObserver
 from crossview.scoring.specification import SHARED, Scoring
-from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import Checkpoint, CheckpointFile
 from crossview.training.fit_in_memory import fit_in_memory
 from crossview.training.job import Job, Start, check_passes, continued_job, new_job, target_notes

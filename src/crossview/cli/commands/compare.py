@@ -27,8 +27,8 @@ from crossview.errors import InputError
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
-    from crossview.comparing.comparison import Comparison
-    from crossview.comparing.ranking import ComparisonRow
+    from crossview.comparing.result.comparison import Comparison
+    from crossview.comparing.result.ranking import ComparisonRow
 
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
@@ -279,7 +279,7 @@ def _compare(
 
 def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], EncodedSource]:
     """A comparison from a file of ``compare --json``, the command that made it, and its columns."""
-    from crossview.comparing.comparison import Comparison
+    from crossview.comparing.result.comparison import Comparison
 
     try:
         content = jsonlib.loads(Path(path).read_text(encoding="utf-8"))

@@ -25,7 +25,7 @@ from crossview.errors import InputError
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
-    from crossview.scoring.trained import Trained
+    from crossview.scoring.models.trained import Trained
 
 
 OPTIONS = f"""

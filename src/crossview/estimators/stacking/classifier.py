@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
-from crossview.algorithms import calibration, label_memory
-from crossview.algorithms.stacking import several_classes, two_classes
+from crossview.algorithms import calibration
+from crossview.algorithms.stacking import label_memory, several_classes, two_classes
 from crossview.errors import InputError
 from crossview.estimators.base import LearnedState, OnlineClassifier, State
 from crossview.estimators.documentation import document_parameters, with_parameters

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from crossview.serving.page import policy
-from crossview.serving.requests import (
+from crossview.serving.endpoints.page import policy
+from crossview.serving.endpoints.requests import (
     ErrorAnswer,
     InvocationsAnswer,
     InvocationsRequest,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crossview.comparing.ranking import ComparisonRow, Ranking
+from crossview.comparing.result.ranking import ComparisonRow, Ranking
 from crossview.errors import argument
 from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import in_digits

@@ -33,8 +33,8 @@ from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
 from crossview.saving.training_info import read_training_info
 from crossview.scoring.drift import DriftCounter, read_reference
+from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
-from crossview.scoring.trained import Trained
 from crossview.views import MultiView
 
 # what `keep` calls the tags of Vowpal Wabbit

@@ -57,13 +57,9 @@ from crossview.data.server_log import (
 from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
 from crossview.serving.challengers import check_name
-from crossview.serving.commits import CONFLICT, EXPIRED, KNOWN, NEW, UNKNOWN, Entry
-from crossview.serving.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
-from crossview.serving.folder import Folder, catch_up, next_of
-from crossview.serving.live import Answer, LiveModel, class_name
-from crossview.serving.monitor import HOUR, Monitor
-from crossview.serving.page import PAGE, PAGE_HEADERS
-from crossview.serving.requests import (
+from crossview.serving.endpoints.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
+from crossview.serving.endpoints.page import PAGE, PAGE_HEADERS
+from crossview.serving.endpoints.requests import (
     Explanation,
     InvocationsRequest,
     LabelRequest,
@@ -82,8 +78,12 @@ from crossview.serving.requests import (
     refusal_of,
     rows_of,
 )
+from crossview.serving.live import Answer, LiveModel, class_name
+from crossview.serving.monitor import HOUR, Monitor
 from crossview.serving.scores import Point
-from crossview.serving.writer import NotWrittenError, Writer
+from crossview.serving.storage.commits import CONFLICT, EXPIRED, KNOWN, NEW, UNKNOWN, Entry
+from crossview.serving.storage.folder import Folder, catch_up, next_of
+from crossview.serving.storage.writer import NotWrittenError, Writer
 
 # of one micro-batch; labels that come meanwhile are in the next one
 MOST_LABELS, MOST_SECONDS = 256, 0.02

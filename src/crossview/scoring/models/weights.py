@@ -92,7 +92,7 @@ class ColumnNames:
     that are left in each view, -1 for one that stands for all others.  ``columns`` are those of a
     table that the encoder reads for each view; empty where rows are views.
 
-    >>> from crossview.scoring.weights import ColumnNames
+    >>> from crossview.scoring.models.weights import ColumnNames
     >>> ColumnNames(given={"page": ["course", "exam"]}).texts("page", [1])
     ['page: exam']
     """

@@ -16,7 +16,7 @@ from crossview.catalog.learner import OF_COMPARE
 from crossview.catalog.members import member_in_words
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import default_metric
-from crossview.comparing.ranking import (
+from crossview.comparing.result.ranking import (
     Ablation,
     ComparisonRow,
     LearningCurve,
@@ -24,7 +24,7 @@ from crossview.comparing.ranking import (
     PersonalGain,
     Ranking,
 )
-from crossview.comparing.verdict import short_value, unlabeled_benefit, verdict
+from crossview.comparing.result.verdict import short_value, unlabeled_benefit, verdict
 from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import given_parameters
 from crossview.errors import InputError

@@ -43,9 +43,9 @@ from crossview.serving.challengers import (
     check_name,
     number_of,
 )
-from crossview.serving.files import open_files
 from crossview.serving.live import LiveModel
 from crossview.serving.scores import Served
+from crossview.serving.storage.files import open_files
 
 MODEL_END = ".safetensors"
 FIRST, FIRST_NEW, SNAPSHOTS = f"first{MODEL_END}", "first.json", "snapshots"

@@ -26,10 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing, passes
-from crossview.algorithms import label_memory, newton
-from crossview.algorithms.label_memory import DECAYS, Memory
+from crossview.algorithms import newton
 from crossview.algorithms.losses import LOGISTIC, SOFTMAX, loss_slopes
 from crossview.algorithms.newton import Newton
+from crossview.algorithms.stacking import label_memory
+from crossview.algorithms.stacking.label_memory import DECAYS, Memory
 from crossview.algorithms.stacking.mixture import of_late
 from crossview.algorithms.stacking.several_classes import floor
 from crossview.algorithms.stacking.stack import STACKING, choose, judge

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from crossview.comparing.comparison import Comparison
-from crossview.comparing.ranking import ComparisonRow, PersonalGain
+from crossview.comparing.result.comparison import Comparison
+from crossview.comparing.result.ranking import ComparisonRow, PersonalGain
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import is_bounded, signed_score
 from crossview.scoring.significance import (

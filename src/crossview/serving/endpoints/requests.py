@@ -317,7 +317,7 @@ def refusal_of(error: InputError, **where: Any) -> RefusedError:
 
 def fault_of(error: Exception) -> str:
     """Return an error that is a bug in one line, with the place in this package that raised it."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     words = " ".join(f"{type(error).__name__}: {error}".split())
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if package in (file := Path(frame.filename)).parents:

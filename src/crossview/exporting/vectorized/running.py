@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.data.encoding.dates import as_times, is_text
 from crossview.exporting.plan import Plan
-from crossview.exporting.vectors import format_of
+from crossview.exporting.vectorized.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
 
 # the number of a row, which is no column of a model
@@ -45,7 +45,7 @@ def answers_of_sql(
     import duckdb
     import pyarrow as pa
 
-    from crossview.exporting.sql import TABLE, sql_query
+    from crossview.exporting.vectorized.sql import TABLE, sql_query
 
     if options.get("dialect", "duckdb") != "duckdb":
         return None

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple, cast
 
 from crossview.data.server_log import Newest
-from crossview.serving.commits import LENGTH, Committed, Entry, Group
+from crossview.serving.storage.commits import LENGTH, Committed, Entry, Group
 from crossview.serving.workers import reason_of
 
 MOST_RECORDS, MOST_SECONDS = 256, 0.005
@@ -24,7 +24,7 @@ MOST_SECONDS_OF_COMMIT = 5.0
 # what runs `commits.main`, with the paths of this process and nothing of the current folder
 PROGRAM = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from crossview.serving.commits import main; main()"
+    "from crossview.serving.storage.commits import main; main()"
 )
 
 

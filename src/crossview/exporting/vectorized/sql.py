@@ -19,7 +19,7 @@ import numpy as np
 from crossview.data.encoding.columns import LARGEST
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
-from crossview.exporting.vectors import Operations, Vector, format_of, lower
+from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column, TableEncoder
 from crossview.portable.scoring import Trees
 
