@@ -20,8 +20,8 @@ from crossview import (
     train,
 )
 from crossview.comparing.result.comparison import Comparison
-from crossview.data.source import Source
 from crossview.describing.describe import Description
+from crossview.readers.source import Source
 from crossview.scoring.models.trained import Trained
 
 

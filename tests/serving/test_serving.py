@@ -20,7 +20,7 @@ import crossview
 from command_line import run
 from contract.test_single_rows import learners_of_catalog, make_encoder, make_stream
 from crossview import InputError
-from crossview.data.server_log import Label, Labeled, Log, Prediction
+from crossview.server_log.log import Label, Labeled, Log, Prediction
 from crossview.serving.endpoints.requests import read_row
 from crossview.serving.live import Answer, LiveModel
 from crossview.serving.serve import read_tokens

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from crossview.data.server_log import Prediction, own_id
+from crossview.server_log.log import Prediction, own_id
 from crossview.serving.storage.commits import KNOWN, NEW, Entry
 from crossview.serving.storage.folder import Folder
 from crossview.serving.storage.writer import NotWrittenError, Writer

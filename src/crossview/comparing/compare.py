@@ -25,8 +25,6 @@ from crossview.comparing.personal import ROLES, compare_users
 from crossview.comparing.result.comparison import Comparison, ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_columns import view_for
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import (
@@ -36,6 +34,8 @@ from crossview.data.labeled_source import (
     open_labeled,
 )
 from crossview.data.row_columns import check_seed, read_groups
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.view_columns import view_for
 from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem

@@ -20,9 +20,9 @@ from crossview.comparing.result.comparison import Comparison, ComparisonObserver
 from crossview.comparing.result.ranking import EFFORT, ComparisonRow, name_of_use
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledBatch, LabeledSource, stack_rows
-from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
+from crossview.readers.source import take_rows
 from crossview.scoring.collector import (
     DiagnosticsCollector,
     cells_of_row,

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from crossview.data.arrow import release_unused
-from crossview.data.encoding.columns import listed, match_names
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_columns import view_for, without_ignored
-from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
-from crossview.data.source import Source, open_source, take_rows
-from crossview.data.table_columns import RECOGNIZED, check_label
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.table_columns import RECOGNIZED, check_label
+from crossview.encoding.view_columns import view_for, without_ignored
+from crossview.encoding.view_reader import ViewReader
 from crossview.errors import InputError, argument, check_kind, type_of
+from crossview.readers.source import Source, open_source, take_rows
+from crossview.tables.arrow import release_unused
+from crossview.tables.columns import listed, match_names
 from crossview.views import MultiView, check_rows
 
 # parameters of an encoder that files of rows with views take

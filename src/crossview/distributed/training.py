@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.statistics import LAST_PLACED
 from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
-from crossview.data.source import Source, input_files, open_source
 from crossview.distributed.cluster import check_client, compute
 from crossview.distributed.mixing import Mixer
 from crossview.distributed.sources import (
@@ -35,7 +32,10 @@ from crossview.distributed.worker_rows import (
     label_counts,
     parts_of,
 )
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.statistics import LAST_PLACED
 from crossview.errors import InputError, argument
+from crossview.readers.source import Source, input_files, open_source
 from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save
 from crossview.saving.pipelines import pipeline, steps

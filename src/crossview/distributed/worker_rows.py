@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.labeled import LabeledBatch, LabeledSource
-from crossview.data.prefetch import prefetch
 from crossview.data.row_sketch import hash_rows
 from crossview.data.shuffle import regroup
-from crossview.data.source import Source
 from crossview.distributed.fitting import losses, without_calibration
 from crossview.distributed.mixing import Learned
 from crossview.distributed.sources import check_blocks, cut_evenly, frames_as_table
 from crossview.errors import InputError
 from crossview.labels import has_label
+from crossview.readers.prefetch import prefetch
+from crossview.readers.source import Source
 from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.problems import Problem
 from crossview.views import MultiView

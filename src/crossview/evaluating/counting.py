@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.catalog.metrics import metric_names, metric_of
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import hide_views
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import Found, hash_rows
+from crossview.encoding.encode import ViewEncoder
 from crossview.evaluating.evaluation import CalibrationBin, Estimate
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position

@@ -24,9 +24,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_reader import ViewReader
-from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.view_reader import ViewReader
+from crossview.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError
 from crossview.portable.as_json import as_json
 from crossview.portable.encoding import Encoder, NumberEncoder

@@ -21,7 +21,6 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from crossview.batch import make_rows, rows_at
-from crossview.data.arrow import numbers_of
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.summaries.columns import is_identifier
 from crossview.errors import InputError, argument
@@ -30,6 +29,7 @@ from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_sco
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
+from crossview.tables.arrow import numbers_of
 from crossview.views import MultiView
 
 # rows and cells that are read, and rows that the quick models learn and score

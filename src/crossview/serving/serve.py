@@ -97,7 +97,7 @@ def serve(
             __import__(name)
         except ImportError:
             raise InputError(f"serve needs {name}: pip install crossview[serve]") from None
-    from crossview.data.addresses import LOG, is_address
+    from crossview.server_log.addresses import LOG, is_address
     from crossview.serving.live import LiveModel
     from crossview.serving.storage.folder import Folder
     from crossview.serving.workers import supervise

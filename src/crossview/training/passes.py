@@ -11,12 +11,12 @@ import numpy as np
 
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled import LabeledBatch, LabeledSource
-from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import with_label, with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scaled_targets
 from crossview.labels import has_label
+from crossview.readers.prefetch import prefetch
 from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM

@@ -8,14 +8,14 @@ from contextlib import nullcontext
 from typing import Any
 
 from crossview.catalog.names import check_task
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import label_of_model, open_views
 from crossview.data.labeled_source import encoder_with_views, given_parameters
 from crossview.data.row_columns import check_seed
-from crossview.data.source import input_files
 from crossview.data.summaries.leaks import LeakCheck
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, check_kind
 from crossview.estimators.documentation import document_parameters
+from crossview.readers.source import input_files
 from crossview.saving.files import LOG, MODEL, alone, check_writable
 from crossview.saving.model_files import checksum, save_steps
 from crossview.saving.pipelines import named_steps

@@ -182,7 +182,7 @@ def run(
 
 def _no_bins(trained: Trained) -> list[str]:
     """Say that a stream has no bins, where its numbers are too many for the default."""
-    from crossview.data.encoding.encode import AUTO_BINS, MOST_BINNED, ViewEncoder
+    from crossview.encoding.encode import AUTO_BINS, MOST_BINNED, ViewEncoder
 
     encoder = trained.encoder
     if trained.passes is None or not isinstance(encoder, ViewEncoder) or encoder.n_bins_:

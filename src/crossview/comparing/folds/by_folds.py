@@ -28,10 +28,10 @@ from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.result.ranking import ComparisonRow, LeftOut, least_scale
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
+from crossview.readers.source import take_rows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, numbers_of
 from crossview.scoring.diagnostics import Diagnostics, ScoredRows, ViewNumbers, n_sampled
 from crossview.scoring.models.weights import ColumnNames

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.splits import FoldRows, Split
-from crossview.data.encoding.encode import AUTO_BINS, ViewEncoder, bins_of_stream
 from crossview.data.labeled_source import encode_parts
+from crossview.encoding.encode import AUTO_BINS, ViewEncoder, bins_of_stream
 from crossview.scoring.models.weights import ColumnNames
 from crossview.views import MultiView, ViewLayout
 

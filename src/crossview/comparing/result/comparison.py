@@ -25,8 +25,8 @@ from crossview.comparing.result.ranking import (
     Ranking,
 )
 from crossview.comparing.result.verdict import short_value, unlabeled_benefit, verdict
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import given_parameters
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.encoding.columns import LARGEST
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.vectors import Operations, Vector, lower
 from crossview.portable.encoding import Column
 from crossview.portable.scoring import Trees
+from crossview.tables.columns import LARGEST
 
 try:
     import onnx

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.encoding.dates import as_times, is_text
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
+from crossview.tables.dates import as_times, is_text
 
 # the number of a row, which is no column of a model
 _ROW = "crossview row"

@@ -389,7 +389,7 @@ class _Lowering:
         return ops.take(ops.join(hats), order)
 
     def _date(self, column: Column) -> Vector:
-        """Return the numbers of a date (`data.encoding.dates.date_numbers`)."""
+        """Return the numbers of a date (`tables.dates.date_numbers`)."""
         ops = self.ops
 
         def c(value: float) -> Vector:

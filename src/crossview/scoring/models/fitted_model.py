@@ -13,10 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from crossview.data.arrow import codes_of, pyarrow
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_reader import ViewReader
-from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import (
     explain_target,
     first_bad_number,
@@ -25,16 +21,20 @@ from crossview.data.row_columns import (
     with_row_location,
 )
 from crossview.data.row_sketch import Found, RowSketch
-from crossview.data.source import Batch, Source, open_source, open_table
-from crossview.data.table_columns import check_missing_columns, columns_of_model
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.table_columns import check_missing_columns, columns_of_model
+from crossview.encoding.view_reader import ViewReader
 from crossview.errors import InputError, argument, some_names
 from crossview.labels import has_label
+from crossview.readers.prefetch import prefetch
+from crossview.readers.source import Batch, Source, open_source, open_table
 from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
 from crossview.saving.training_info import read_training_info
 from crossview.scoring.drift import DriftCounter, read_reference
 from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
+from crossview.tables.arrow import codes_of, pyarrow
 from crossview.views import MultiView
 
 # what `keep` calls the tags of Vowpal Wabbit

@@ -11,7 +11,7 @@ import numpy as np
 
 from crossview import __version__
 from crossview.compiling import SECONDS_UNTOLD
-from crossview.data.encoding.encode import ViewEncoder
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import OneClassWarning, argument
 from crossview.labels import Threshold
 from crossview.saving.pipelines import pipeline

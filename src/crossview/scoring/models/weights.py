@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.data.arrow import pyarrow
-from crossview.data.encoding.encode import Meaning
-from crossview.data.writers.tables import check_table, writing
+from crossview.encoding.encode import Meaning
 from crossview.errors import InputError, check_kind
 from crossview.estimators.base import ColumnWeights
 from crossview.saving.model_files import load
 from crossview.saving.pipelines import steps
+from crossview.tables.arrow import pyarrow
+from crossview.tables.writer import check_table, writing
 
 if TYPE_CHECKING:
     import pyarrow as pa

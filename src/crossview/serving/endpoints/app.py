@@ -41,8 +41,9 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from crossview.data.databases import AwayError
-from crossview.data.server_log import (
+from crossview.errors import InputError
+from crossview.server_log.databases import AwayError
+from crossview.server_log.log import (
     JOIN,
     LATE,
     LEAVE,
@@ -54,7 +55,6 @@ from crossview.data.server_log import (
     Prediction,
     own_id,
 )
-from crossview.errors import InputError
 from crossview.serving.beginning import FEWEST_LABELS
 from crossview.serving.challengers import check_name
 from crossview.serving.endpoints.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from crossview.data.server_log import (
+from crossview.errors import InputError
+from crossview.server_log.log import (
     ASSUMED,
     CAME,
     LATE,
@@ -26,7 +27,6 @@ from crossview.data.server_log import (
     Prediction,
     Snapshot,
 )
-from crossview.errors import InputError
 
 # bytes of the number that says how long an answer is
 LENGTH = 8

@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from crossview.data.addresses import is_address
-from crossview.data.databases import Postgres
 from crossview.errors import InputError
+from crossview.server_log.addresses import is_address
+from crossview.server_log.databases import Postgres
 
 __all__ = ["Files", "open_files"]
 

@@ -19,10 +19,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crossview.data.addresses import LOG, is_address
-from crossview.data.databases import AwayError, sha256_of
 from crossview.data.row_sketch import RowSketch
-from crossview.data.server_log import (
+from crossview.errors import InputError
+from crossview.saving.files import MODEL, replacing
+from crossview.saving.model_files import read_info
+from crossview.saving.model_header import read_header
+from crossview.saving.schema import check_header
+from crossview.server_log.addresses import LOG, is_address
+from crossview.server_log.databases import AwayError, sha256_of
+from crossview.server_log.log import (
     JOIN,
     PROMOTE,
     Event,
@@ -31,11 +36,6 @@ from crossview.data.server_log import (
     Snapshot,
     contestants,
 )
-from crossview.errors import InputError
-from crossview.saving.files import MODEL, replacing
-from crossview.saving.model_files import read_info
-from crossview.saving.model_header import read_header
-from crossview.saving.schema import check_header
 from crossview.serving.beginning import Beginning
 from crossview.serving.challengers import (
     Challenger,

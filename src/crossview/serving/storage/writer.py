@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple, cast
 
-from crossview.data.server_log import Newest
+from crossview.server_log.log import Newest
 from crossview.serving.storage.commits import LENGTH, Committed, Entry, Group
 from crossview.serving.workers import reason_of
 
