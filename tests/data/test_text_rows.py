@@ -387,7 +387,7 @@ def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
     whole = train(file, **given)
     kept = {"checkpoint": Checkpoint(tmp_path / "run.st", every=0)}
     with pytest.raises(KilledError):
-        train(file, **given, **kept, observer=Killer())
+        train(file, **given, **kept, log=Killer())
     kept["checkpoint"] = Checkpoint(tmp_path / "run.st", resume=True)
     resumed = train(file, **given, **kept)
     np.testing.assert_array_equal(resumed.learner.coef_, whole.learner.coef_)

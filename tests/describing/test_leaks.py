@@ -160,7 +160,7 @@ def test_train_says_so_when_it_goes_on(in_order, tmp_path, monkeypatch):
     rows = TABLE.take(pa.array(np.argsort(last, kind="stable")))
     given = {"model": "pa:concatenated", "in_order": in_order, "checkpoint": kept}
     with pytest.raises(Killed):
-        train(rows, "y", **given, observer=Killer(2600))
+        train(rows, "y", **given, log=Killer(2600))
     assert kept.path.exists()
     with pytest.warns(LeakWarning, match=WORDS):
         trained = train(rows, "y", **given)

@@ -199,7 +199,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     for name in options:
         if name in NOT_DISTRIBUTED:
             raise InputError(f"{argument(name)} does not apply on a Dask cluster; leave it out")
-        if name not in known or name in ("X", "y", "output", "observer"):
+        if name not in known or name in ("X", "y", "output"):
             raise InputError(f"train has no option {name!r}")
     if options.get("weight") is not None and not isinstance(options["weight"], str):
         raise InputError(

@@ -152,8 +152,7 @@ def run(
 
         if checkpoint is not None:
             options["checkpoint"] = Checkpoint(checkpoint, every=seconds, resume=resume)
-        if log is not None:
-            options["log"] = TrainingLog(log, log_every)
+        written = None if log is None else TrainingLog(log, log_every)
         if init is None:
             warn(rows, options["task"])
         with (
@@ -162,9 +161,9 @@ def run(
             compiling_as_line(),
             watching(show=progress) as observer,
         ):
-            observer.history = page is not None
+            observer.history, observer.log = page is not None, written
             options |= {"epochs": epochs, "time": time, "init": rows.model, "output": file}
-            trained = train(rows.table, source.label, **options, observer=observer)
+            trained = train(rows.table, source.label, **options, log=observer)
         # 3. say how it went
         wrote = [] if output == STANDARD else [f"wrote {output}"]
         guessed = source.bins is None and init is None

@@ -12,7 +12,7 @@ import numpy as np
 from crossview import __version__
 from crossview.compiling import SECONDS_UNTOLD
 from crossview.encoding.encode import ViewEncoder
-from crossview.errors import OneClassWarning, argument
+from crossview.errors import OneClassWarning, argument, check_kind
 from crossview.labels import Threshold
 from crossview.saving.pipelines import pipeline
 from crossview.scoring.diagnostics import Diagnostics
@@ -300,6 +300,8 @@ class TrainingObserver:
         Whether training keeps what pictures of the first pass need: the error so far, how the
         scores of the views differed, and a sample of the rows.  It changes no model, and takes a
         tenth more time at most; of a run that was resumed it begins there.
+    log : path-like or TrainingLog, default=None
+        The file of JSON lines to write, as by `train`.
 
     Examples
     --------
@@ -307,16 +309,18 @@ class TrainingObserver:
     >>> class Rows(TrainingObserver):
     ...     def start_pass(self, number, n_passes, n_rows, n_done=0):
     ...         print(f"pass {number} of {n_passes}, {n_rows} rows")
-    >>> trained = train(datasets.load("breast-cancer"), "diagnosis", observer=Rows(history=True))
+    >>> trained = train(datasets.load("breast-cancer"), "diagnosis", log=Rows(history=True))
     pass 1 of 1, 569 rows
     >>> len(trained.diagnostics.errors)
     1
     """
 
     history = False
+    log: Any = None
 
-    def __init__(self, *, history: bool = False) -> None:
-        self.history = history
+    def __init__(self, *, history: bool = False, log: Any = None) -> None:
+        check_kind("a path or a TrainingLog or None", log=log)
+        self.history, self.log = history, log
 
     def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
         """Handle the start of pass ``number``, from 1; ``n_rows`` is None if it is unknown.
