@@ -103,9 +103,7 @@ def make_corpus(folder: Path) -> None:
         own = options | {"encoder": crossview.ViewEncoder(**options["encoder"])}
         crossview.train(rows, model=name, output=folder / f"trained-{name}", **own)
     with suppress(Killed):
-        crossview.train(
-            labeled_table(40), **checkpointed(folder / "checkpoint"), observer=Killer(50)
-        )
+        crossview.train(labeled_table(40), **checkpointed(folder / "checkpoint"), log=Killer(50))
 
 
 TRAINED = {

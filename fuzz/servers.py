@@ -50,9 +50,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from crossview.data.server_log import Log
 from crossview.errors import InputError
-from crossview.serving.folder import replay
+from crossview.server_log.log import Log
+from crossview.serving.storage.folder import replay
 
 CLIENTS = 3
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from crossview import Scoring, ViewEncoder
-from crossview.data.writers.tables import writing
 from crossview.predicting.predict import Predictions
+from crossview.tables.writer import writing
 from harness import change_bytes, fuzz_files
 
 ROWS = 24

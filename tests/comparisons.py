@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 import crossview
 from crossview import MultiView, ViewEncoder, ViewLayout
 from crossview.catalog.learners import find_learner
-from crossview.comparing.answer import fold_difference, make_answer
-from crossview.comparing.ranking import ComparisonRow
+from crossview.comparing.result.answer import fold_difference, make_answer
+from crossview.comparing.result.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.estimators.trees import boosting
 from crossview.scoring.problems import Classification, Regression

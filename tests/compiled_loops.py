@@ -34,10 +34,10 @@ LOOPS = {
     "crossview.kernels.row_hashes.hash_cells": 1,
     "crossview.kernels.row_hashes.hash_entries": 1,
     "crossview.kernels.rows.score_views": 1,
-    "crossview.data.encoding.statistics.weigh_rows": 1,
-    "crossview.data.encoding.fill.fill_rows": 1,
-    "crossview.data.encoding.statistics.standardize_rows": 1,
-    "crossview.data.encoding.view_scaler.scale_rows": 1,
+    "crossview.encoding.statistics.weigh_rows": 1,
+    "crossview.encoding.rows.fill.fill_rows": 1,
+    "crossview.encoding.statistics.standardize_rows": 1,
+    "crossview.encoding.view_scaler.scale_rows": 1,
 }
 
 

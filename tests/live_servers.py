@@ -8,8 +8,8 @@ from sklearn.base import clone
 from starlette.testclient import TestClient
 
 from crossview import AROWClassifier, ViewEncoder, make_pipeline
-from crossview.serving.app import Serving, Settings
-from crossview.serving.folder import Folder, catch_up
+from crossview.serving.endpoints.app import Serving, Settings
+from crossview.serving.storage.folder import Folder, catch_up
 
 CITIES = ["Köln", "Oslo", "", "São Paulo"]
 

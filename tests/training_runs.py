@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from crossview import Scoring, ViewEncoder
-from crossview.scoring.trained import TrainingObserver
+from crossview.scoring.models.trained import TrainingObserver
 
 
 def contents(path):

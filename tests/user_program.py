@@ -19,10 +19,10 @@ from crossview import (
     predict,
     train,
 )
-from crossview.comparing.comparison import Comparison
-from crossview.data.source import Source
+from crossview.comparing.result.comparison import Comparison
 from crossview.describing.describe import Description
-from crossview.scoring.trained import Trained
+from crossview.readers.source import Source
+from crossview.scoring.models.trained import Trained
 
 
 def program(X: np.ndarray, y: np.ndarray, table: Any) -> None:

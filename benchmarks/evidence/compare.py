@@ -8,7 +8,7 @@ import crossview
 from benchmarks import data
 from benchmarks.harness import Table, benchmark, listed, loaded, numbers, size
 from crossview.baselines import baselines
-from crossview.comparing.ranking import ComparisonRow
+from crossview.comparing.result.ranking import ComparisonRow
 
 SETS = data.tables(
     *("webkb_course", "internet_ads", "uci_mfeat", "breast-cancer", "digits", "bbcsport"),

@@ -19,18 +19,18 @@ from benchmarks.harness import (
     size,
 )
 from crossview.catalog.learners import ENSEMBLE
-from crossview.comparing.answer import fold_difference, make_answer
 from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import choose_learners
-from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.ensemble import Blending, blend_folds, can_blend
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import FoldRows, Protocol, split_rows
-from crossview.comparing.ranking import ComparisonRow
+from crossview.comparing.result.answer import fold_difference, make_answer
+from crossview.comparing.result.comparison import ComparisonObserver
+from crossview.comparing.result.ranking import ComparisonRow
+from crossview.comparing.result.verdict import CONSTANT
 from crossview.comparing.run import Run
-from crossview.comparing.verdict import CONSTANT
 from crossview.data.labeled_source import open_labeled
 from crossview.scoring.metrics import decide
 from crossview.scoring.problems import Scored, make_problem
@@ -100,7 +100,7 @@ class Draw:
         self.found, self.run = found, run
         self.answer = self._answer()
 
-    def _answer(self) -> crossview.comparing.comparison.Comparison:
+    def _answer(self) -> crossview.comparing.result.comparison.Comparison:
         """The answer by the first five folds."""
         found, run = self.found, self.run
         all_rows = {row.model: row for row in found.rows(CV)}

@@ -110,7 +110,7 @@ def serving() -> list[Table]:
         "`POST /predict`, 100 rows": ("POST", "/predict", [{"rows": rows[:100]}], 100),
         "`POST /learn`, 100 rows": ("POST", "/learn", [pairs[i : i + 100] for i in (0, 100)], 100),
     }
-    from crossview.serving.folder import replay
+    from crossview.serving.storage.folder import replay
 
     tables = []
     for name in ("AROW, diagonal", "the default stack"):

@@ -57,9 +57,9 @@ def sources_digest(package: Path = Path(__file__).parent) -> str:
     digest = hashlib.sha256()
     for pattern in (
         *("_jit.py", "kernels/**/*.py", "algorithms/**/*.py"),
-        *("data/encoding/cross.py", "data/encoding/fill.py", "data/encoding/row_fill.py"),
-        *("data/encoding/statistics.py", "data/encoding/view_scaler.py"),
-        "data/encoding/recent_users.py",
+        *("encoding/personal/cross.py", "encoding/rows/fill.py", "encoding/rows/row_fill.py"),
+        *("encoding/statistics.py", "encoding/view_scaler.py"),
+        "encoding/personal/recent_users.py",
     ):
         for path in sorted(package.glob(pattern)):
             digest.update(path.read_bytes())

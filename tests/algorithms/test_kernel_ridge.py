@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crossview.algorithms import kernel_ridge as ours
+from crossview.algorithms.kernel import ridge as ours
 from reference import kernel_ridge as reference
 
 VIEWS, GAMMAS = [[0, 1], [2, 3, 4]], [0.3, 0.05]

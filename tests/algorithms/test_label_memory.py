@@ -8,7 +8,7 @@ import pytest
 
 import crossview
 from crossview import AROWClassifier, OnlineStackingClassifier, load, save, train
-from crossview.algorithms.label_memory import DECAYS
+from crossview.algorithms.stacking.label_memory import DECAYS
 from crossview.errors import InputError
 from reference import stream_memory as slow
 

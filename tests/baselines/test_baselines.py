@@ -40,7 +40,7 @@ from crossview.baselines import (
 )
 from crossview.catalog.learners import LEARNERS
 from crossview.cli import main
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.reporting.tables import comparison_notes
 from crossview.saving.model_header import read_header
 

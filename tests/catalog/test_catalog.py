@@ -165,7 +165,7 @@ def test_a_users_mypy_sees_the_types(tmp_path):
         'note: Revealed type is "crossview.estimators.coupled.MultiViewPAClassifier"',
         'note: Revealed type is "list[str]"',
         'note: Revealed type is "int"',
-        'note: Revealed type is "crossview.data.source.Source"',
+        'note: Revealed type is "crossview.readers.source.Source"',
     ]
     assert 'Unexpected keyword argument "D" for "Perceptron"' in lines[4]
     assert 'Module has no attribute "NoSuchThing"' in lines[-1]

@@ -16,7 +16,7 @@ from command_line import read_csv, run
 from crossview import Scoring
 from crossview.catalog.learners import model_names
 from crossview.cli.options import parse_seconds
-from crossview.comparing.comparison import ComparisonObserver
+from crossview.comparing.result.comparison import ComparisonObserver
 
 # --- compare ------------------------------------------------------------------
 
@@ -764,7 +764,7 @@ def test_a_glob_passes_the_label_over(here, capsys):
 
 def test_classes_may_be_named_instead_of_searched(here, capsys, monkeypatch):
     monkeypatch.setattr(
-        "crossview.data.source.Source.value_counts", lambda *a: pytest.fail("scanned")
+        "crossview.readers.source.Source.value_counts", lambda *a: pytest.fail("scanned")
     )
     arguments = ["digits.parquet", "--label", "digit", "--model", "perceptron", "-o", "x.st"]
     assert run(capsys, "train", *arguments, "--classes", "0,1,2,3,4,5,6,7,8,9,10")[0] == 0

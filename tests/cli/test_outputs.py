@@ -12,7 +12,7 @@ import pytest
 import crossview
 from command_line import python, read_csv, run
 from crossview import InputError
-from crossview.data.readers.duck import connection
+from crossview.readers.duck import connection
 from crossview.saving import files
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="links and devices of POSIX")
@@ -138,7 +138,7 @@ def test_folders_of_dead_processes_go_and_those_of_others_stay(tmp_path):
 def test_the_folder_of_a_query_that_was_killed_goes_with_the_next_one(tmp_path, monkeypatch):
     script = (
         "import os\n"
-        "from crossview.data.readers.duck import connection\n"
+        "from crossview.readers.duck import connection\n"
         "with connection() as duck:\n"
         "    (folder,) = duck.execute(\"SELECT current_setting('temp_directory')\").fetchone()\n"
         "    open(folder + '/spilled', 'w').close()\n"

@@ -24,10 +24,10 @@ from crossview.comparing.budget.plan import (
 )
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.candidates import most_gain_first
-from crossview.comparing.comparison import ComparisonObserver
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.splits import Protocol, draw_rows, split_rows
 from crossview.comparing.folds.tuning import Chosen, Tuner, Tuning
+from crossview.comparing.result.comparison import ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.reporting.tables import comparison_notes
 from crossview.scoring.problems import Classification

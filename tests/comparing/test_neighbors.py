@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from comparisons import ONE
 from crossview import InputError, compare, describe, predict, train
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.errors import LeakWarning
 from crossview.scoring.neighbors import find_split

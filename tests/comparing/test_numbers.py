@@ -23,9 +23,9 @@ from crossview.baselines import baselines
 from crossview.catalog.learners import find_learner
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.folds.ensemble import ensemble_row
-from crossview.comparing.ranking import ComparisonRow
+from crossview.comparing.result.ranking import ComparisonRow
+from crossview.comparing.result.verdict import CONSTANT
 from crossview.comparing.run import Run
-from crossview.comparing.verdict import CONSTANT
 from crossview.reporting.tables import comparison_notes, to_markdown
 from crossview.scoring.problems import Regression
 from reference.jackknife import block_jackknife

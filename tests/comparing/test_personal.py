@@ -10,7 +10,7 @@ import pytest
 
 from command_line import run
 from crossview import InputError, ViewEncoder, compare, train
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 
 MODELS = ["arow:diagonal", "pa:concatenated"]
 USES = ("(no user)", "(user as category)", "(per user)")

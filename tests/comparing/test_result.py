@@ -11,8 +11,8 @@ from scipy import stats
 
 from comparisons import ONE, made_answer, made_row, make_noisy, make_views, thorough
 from crossview import InputError, Scoring, ViewEncoder, compare, train
-from crossview.comparing.comparison import Comparison
-from crossview.comparing.ranking import LeftOut, Member
+from crossview.comparing.result.comparison import Comparison
+from crossview.comparing.result.ranking import LeftOut, Member
 from crossview.reporting.tables import comparison_notes, to_markdown
 from crossview.scoring.significance import holm
 

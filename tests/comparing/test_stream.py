@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 from comparisons import ONE, compare, make_frame, make_noisy
 from crossview import InputError, PassiveAggressiveClassifier, Scoring, ViewEncoder, open_table
 from crossview.catalog.learners import find_learner
-from crossview.comparing.comparison import ComparisonObserver
+from crossview.comparing.result.comparison import ComparisonObserver
 from crossview.scoring.diagnostics import ViewDifferences
 from crossview.scoring.problems import Classification
 from crossview.scoring.significance import holm

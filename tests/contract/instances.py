@@ -251,9 +251,9 @@ CASES = {
 
 # public estimators that are no learner of rows and labels, and where they are tested
 NO_LEARNERS = {
-    "ViewEncoder": "it turns raw columns into rows; see the tests of data.encoding.encode",
-    "ViewReader": "it reads text as rows; see the tests of data.readers.text_rows",
-    "ViewScaler": "it scales rows; see the tests of data.encoding.view_scaler",
+    "ViewEncoder": "it turns raw columns into rows; see the tests of encoding.encode",
+    "ViewReader": "it reads text as rows; see the tests of readers.sparse.text_rows",
+    "ViewScaler": "it scales rows; see the tests of encoding.view_scaler",
     "Pipeline": "it learns by its last step; see test_single_rows",
     "KernelSearchCV": "it searches for a KeCoClassifier's parameters; see the tests of KeCo",
 }

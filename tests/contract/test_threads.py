@@ -10,8 +10,8 @@ from sklearn.base import is_classifier
 
 from contract.instances import make_rows, new, params, scores_of, streams
 from crossview import InputError
-from crossview.data.encoding.plan import Plan
-from crossview.data.encoding.view_columns import plan_columns
+from crossview.encoding.plan import Plan
+from crossview.encoding.view_columns import plan_columns
 from crossview.estimators.base import learner as reading
 
 

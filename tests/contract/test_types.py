@@ -28,7 +28,7 @@ from crossview import (
     PassiveAggressiveClassifier,
     batch,
 )
-from crossview.algorithms import stream_memory
+from crossview.algorithms.stacking import stream_memory
 from crossview.errors import DivergedError
 from crossview.estimators.stacking import base as stacking
 from crossview.views import ViewLayout

@@ -18,8 +18,8 @@ from crossview import (
     predict,
     train,
 )
-from crossview.data.encoding.dates import PARTS, as_times, check_format, date_numbers, find_formats
 from crossview.saving.model_files import load, save
+from crossview.tables.dates import PARTS, as_times, check_format, date_numbers, find_formats
 
 RNG = np.random.default_rng(0)
 N = 300

@@ -37,9 +37,10 @@ from crossview import (
     ViewScaler,
     open_table,
 )
-from crossview.data.encoding import fill, hashing
-from crossview.data.encoding.columns import Column, as_matrix, as_numbers
-from crossview.data.encoding.plan import Plan
+from crossview.encoding import hashing
+from crossview.encoding.plan import Plan
+from crossview.encoding.rows import fill
+from crossview.tables.columns import Column, as_matrix, as_numbers
 
 BITS = 10
 PLAIN = [Column(f"v__{name}", "v", "numeric", False) for name in "ab"]
@@ -1031,7 +1032,7 @@ def test_the_loop_is_compiled_once_and_equals_plain_python(monkeypatch):
     compiled = encoder().fit_transform(table)
     assert len(getattr(fill.fill_rows, "signatures", [0])) == 1
     plain = getattr(fill.fill_rows, "py_func", fill.fill_rows)
-    monkeypatch.setattr("crossview.data.encoding.row_encoder.fill_rows", plain)
+    monkeypatch.setattr("crossview.encoding.rows.row_encoder.fill_rows", plain)
     same(encoder().fit_transform(table), compiled)
 
 

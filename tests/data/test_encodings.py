@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from crossview import GuessWarning, InputError, open_table
-from crossview.data.readers import encodings, wide
-from crossview.data.readers import text as text_module
+from crossview.readers import encodings
+from crossview.readers.columnar import text as text_module
+from crossview.readers.columnar import wide
 from crossview.saving.files import close_process_folder
 
 TEXTS = {

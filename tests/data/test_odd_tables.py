@@ -13,7 +13,7 @@ import pytest
 
 import crossview
 from crossview import GuessWarning, InputError, ViewEncoder, open_table, train
-from crossview.data.arrow import to_arrow
+from crossview.tables.arrow import to_arrow
 
 N = 20
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from crossview.data.prefetch import prefetch, stopped_by
+from crossview.readers.prefetch import prefetch, stopped_by
 
 
 def test_same_items_same_order_in_another_thread():

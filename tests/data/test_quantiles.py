@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crossview.data.encoding.statistics import FIRST_PLACED, LAST_PLACED, Quantiles
+from crossview.encoding.statistics import FIRST_PLACED, LAST_PLACED, Quantiles
 
 
 def knots_of(values, n):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from crossview import InputError, MultiView
 from crossview.data.rows_read import MANY, ContentHash, RowsRead, hash_of
-from crossview.data.source import Batch
+from crossview.readers.source import Batch
 
 N = 60
 RNG = np.random.default_rng(0)

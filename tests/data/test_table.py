@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crossview import InputError, open_table
-from crossview.data.prefetch import prefetch
-from crossview.data.readers import text as text_module
-from crossview.data.readers import wide
-from crossview.data.source import Source
+from crossview.readers.columnar import text as text_module
+from crossview.readers.columnar import wide
+from crossview.readers.prefetch import prefetch
+from crossview.readers.source import Source
 
 
 def rows(stream):
@@ -713,7 +713,7 @@ def test_a_missing_package_is_answered_with_its_name(absent, monkeypatch, tmp_pa
 
 def test_importing_the_module_loads_no_optional_package():
     heavy = "{'pyarrow', 'duckdb', 'numba', 'sklearn', 'pandas', 'polars'}"
-    code = f"import sys, crossview.data.source; assert not {heavy} & set(sys.modules)"
+    code = f"import sys, crossview.readers.source; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -36,11 +36,11 @@ from crossview import (
 )
 from crossview.cli import main
 from crossview.data.labeled import LabeledSource
-from crossview.data.readers.libffm import LibffmSource
-from crossview.data.readers.svmlight import SvmlightSource
-from crossview.data.readers.vw import VwSource
 from crossview.kernels.text.numbers import read_number
-from crossview.kernels.text.rows import LONG, TextRows, sort_buffers, sort_rows
+from crossview.kernels.text.parsing import LONG, TextRows, sort_buffers, sort_rows
+from crossview.readers.sparse.libffm import LibffmSource
+from crossview.readers.sparse.svmlight import SvmlightSource
+from crossview.readers.sparse.vw import VwSource
 from crossview.training.train import TrainingObserver
 from reference import text_rows as reference
 from shared_data import folder
@@ -387,7 +387,7 @@ def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
     whole = train(file, **given)
     kept = {"checkpoint": Checkpoint(tmp_path / "run.st", every=0)}
     with pytest.raises(KilledError):
-        train(file, **given, **kept, observer=Killer())
+        train(file, **given, **kept, log=Killer())
     kept["checkpoint"] = Checkpoint(tmp_path / "run.st", resume=True)
     resumed = train(file, **given, **kept)
     np.testing.assert_array_equal(resumed.learner.coef_, whole.learner.coef_)

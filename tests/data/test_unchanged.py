@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from crossview import InputError, convert, open_rows, open_table, train
-from crossview.data.readers import text_rows
-from crossview.data.readers.unchanged import UnchangedFiles
+from crossview.readers.sparse import text_rows
+from crossview.readers.unchanged import UnchangedFiles
 
 N = 3000
 

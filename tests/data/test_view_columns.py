@@ -11,10 +11,10 @@ from crossview import (
     UnusedColumnsWarning,
     ViewEncoder,
 )
-from crossview.data.encoding.view_columns import columns_of_views, suggested_views
-from crossview.data.source import open_source
-from crossview.data.table_columns import predictors
+from crossview.encoding.table_columns import predictors
+from crossview.encoding.view_columns import columns_of_views, suggested_views
 from crossview.errors import InputError
+from crossview.readers.source import open_source
 
 PREFIXED = ["user__age", "ad__size", "user__income"]
 FITTED = [

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from crossview import Checkpoint, InputError, LeakWarning, ViewEncoder, compare, describe, train
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled import LabeledSource
 from crossview.data.summaries import leaks
 from crossview.reporting.page.comparison import comparison_page
@@ -160,7 +160,7 @@ def test_train_says_so_when_it_goes_on(in_order, tmp_path, monkeypatch):
     rows = TABLE.take(pa.array(np.argsort(last, kind="stable")))
     given = {"model": "pa:concatenated", "in_order": in_order, "checkpoint": kept}
     with pytest.raises(Killed):
-        train(rows, "y", **given, observer=Killer(2600))
+        train(rows, "y", **given, log=Killer(2600))
     assert kept.path.exists()
     with pytest.warns(LeakWarning, match=WORDS):
         trained = train(rows, "y", **given)

@@ -145,7 +145,7 @@ def test_what_does_not_apply_is_refused_in_one_line(client, folder):
 def test_every_partition_holds_out_rows_of_its_last_block_and_of_many_rows_few(
     client, folder, monkeypatch
 ):
-    monkeypatch.setattr("crossview.distributed.rows.MOST_HELD_OUT", 15)
+    monkeypatch.setattr("crossview.distributed.worker_rows.MOST_HELD_OUT", 15)
     files = [str(folder / f"{f}.parquet") for f in (0, 1)]
     given = {**GIVEN, "n_partitions": 2, "n_rounds": 1}
     # of 150 rows at the end of each of two partitions every twentieth: 159 to 299

@@ -16,7 +16,7 @@ from benchmarks.exported_models import learners, make_rows, targets
 from command_line import run
 from crossview import InputError, Pipeline, Scoring, ViewEncoder, export, predict, train
 from crossview.exporting.plan import make_plan
-from crossview.exporting.running import onnx_inputs
+from crossview.exporting.vectorized.running import onnx_inputs
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed")
 pytest.importorskip("onnx", reason="onnx is not installed")
@@ -25,8 +25,8 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 import onnx
 import onnxruntime
 
-from crossview.exporting.onnx import onnx_model
-from crossview.exporting.sql import DIALECTS, sql_query
+from crossview.exporting.vectorized.onnx import onnx_model
+from crossview.exporting.vectorized.sql import DIALECTS, sql_query
 from exporting.databases import postgres, run_duckdb, run_sqlite
 from postgres_server import postgres_binaries
 

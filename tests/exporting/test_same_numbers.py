@@ -29,11 +29,11 @@ from crossview import (
     Pipeline,
     export,
 )
-from crossview.data.encoding.text import characters_of, word_analyzer
 from crossview.estimators.base import ViewLearner
 from crossview.exporting.checking import as_program
 from crossview.exporting.plan import make_plan
 from crossview.exporting.programs import minified, source_of
+from crossview.tables.text import characters_of, word_analyzer
 
 HERE = Path(__file__).parent
 # of float64: what is left is the order of sums

@@ -30,7 +30,7 @@ def results():
     some = ["pa:squared", f"view:strong {EVIL}"]
     three = np.where(X["noise"][:, 0] > 0.5, "third", y)
     trained = train(
-        table, "answer", encoder=ViewEncoder(hash_bits=10), observer=TrainingObserver(history=True)
+        table, "answer", encoder=ViewEncoder(hash_bits=10), log=TrainingObserver(history=True)
     )
     return {
         "folds": compare(

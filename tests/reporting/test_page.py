@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from comparisons import made_answer, made_row
-from crossview.comparing.ranking import Member
+from crossview.comparing.result.ranking import Member
 from crossview.reporting.notebook import notebook_html
 from crossview.reporting.page.render import report_html
 from crossview.reporting.page.sections import Made

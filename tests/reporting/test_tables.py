@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from comparisons import ONE, made_answer, made_row, make_views, thorough
-from crossview.comparing.ranking import LeftOut, Member
+from crossview.comparing.result.ranking import LeftOut, Member
 from crossview.reporting.tables import comparison_notes, comparison_table, speed, to_markdown
 
 BEST, NEAR = [0.90, 0.91, 0.92, 0.91, 0.90], [0.90, 0.90, 0.92, 0.91, 0.89]

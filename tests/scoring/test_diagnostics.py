@@ -25,8 +25,8 @@ from crossview import (
 )
 from crossview.catalog.learners import find_learner
 from crossview.comparing.budget.planner import Planner
-from crossview.comparing.comparison import Comparison
 from crossview.comparing.followup import has_weights
+from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled import LabeledSource
 from crossview.scoring.collector import cells_of_row, strong_columns
 from crossview.scoring.diagnostics import (
@@ -38,7 +38,7 @@ from crossview.scoring.diagnostics import (
     n_sampled,
     view_numbers,
 )
-from crossview.scoring.weights import ColumnNames
+from crossview.scoring.models.weights import ColumnNames
 
 MODELS = ["pa:squared", "view:strong"]
 GRID = {"C": [0.1], "disagreement": [0.1], "average": [], "epochs": [], "bins": []}
@@ -249,7 +249,7 @@ def people():
     "make",
     [
         lambda table: train(
-            table.fillna({"answer": "no"}), "answer", observer=TrainingObserver(history=True)
+            table.fillna({"answer": "no"}), "answer", log=TrainingObserver(history=True)
         ),
         lambda table: train(table, "answer", model="pegasos"),
         lambda table: evaluate(train(table, "answer", model="pegasos").fitted, table, "answer"),
@@ -349,7 +349,7 @@ def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(mon
         "encoder": ViewEncoder(bins=None, scale_views=False),
     }
     plain = train(table, "answer", **given)
-    kept = train(table, "answer", observer=TrainingObserver(history=True), **given)
+    kept = train(table, "answer", log=TrainingObserver(history=True), **given)
     assert not plain.diagnostics.errors
     state, other = plain.learner.get_state(), kept.learner.get_state()
     assert all(np.array_equal(state[name], other[name]) for name in state)
@@ -357,7 +357,7 @@ def test_training_keeps_its_history_in_any_batches_and_the_model_is_the_same(mon
     assert 1.0 - errors.values[-1] == pytest.approx(kept.accuracy)
     assert kept.diagnostics.columns[0].view == "strong"
     monkeypatch.setattr(LabeledSource, "batch_rows", 23)
-    cut = train(table, "answer", observer=TrainingObserver(history=True), **given)
+    cut = train(table, "answer", log=TrainingObserver(history=True), **given)
     assert same(kept.diagnostics, cut.diagnostics)
     # by hand: the views of the last row, scored by a model of the rows before it
     n = int(differences.rows[-1])

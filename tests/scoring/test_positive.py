@@ -20,7 +20,7 @@ from crossview import (
     progressive,
     train,
 )
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import open_labeled
 from crossview.labels import choose_positive
 from crossview.reporting.evaluation import evaluation_tables

@@ -14,8 +14,8 @@ from contract.test_single_rows import learners_of_catalog, make_encoder, make_st
 from crossview import InputError
 from crossview.scoring.significance import ConfidenceSequence
 from crossview.serving.challengers import Compared
-from crossview.serving.folder import Folder, replay
 from crossview.serving.live import Example, LiveModel
+from crossview.serving.storage.folder import Folder, replay
 from live_servers import make_model, make_rows, serving
 
 

@@ -7,7 +7,12 @@ import pytest
 
 import crossview
 from crossview import ViewEncoder, make_pipeline
-from crossview.serving.requests import ErrorAnswer, InvocationsAnswer, LabelAnswer, PredictAnswer
+from crossview.serving.endpoints.requests import (
+    ErrorAnswer,
+    InvocationsAnswer,
+    LabelAnswer,
+    PredictAnswer,
+)
 from live_servers import make_rows, serving
 
 

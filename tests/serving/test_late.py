@@ -16,7 +16,7 @@ from crossview import InputError, ViewEncoder, load, save
 from crossview.saving.model_files import read_info
 from crossview.serving import beginning
 from crossview.serving.beginning import Beginning
-from crossview.serving.folder import replay
+from crossview.serving.storage.folder import replay
 from live_servers import make_rows, serving
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import crossview
 from crossview import AROWClassifier, OnlineStackingClassifier, ViewEncoder, make_pipeline
-from crossview.data.server_log import Label, Labeled, Prediction
-from crossview.serving.folder import replay
+from crossview.server_log.log import Label, Labeled, Prediction
 from crossview.serving.live import LiveModel
+from crossview.serving.storage.folder import replay
 from live_servers import serving
 
 ROWS_BEFORE = 2100  # the memory opens after 2,000

@@ -8,8 +8,10 @@ import pytest
 
 import crossview
 from crossview.scoring import drift
-from crossview.serving import app, monitor, writer
-from crossview.serving.folder import replay
+from crossview.serving import monitor
+from crossview.serving.endpoints import app
+from crossview.serving.storage import writer
+from crossview.serving.storage.folder import replay
 from live_servers import make_model, make_rows, serving
 
 N = 300

@@ -20,11 +20,11 @@ import crossview
 from command_line import run
 from contract.test_single_rows import learners_of_catalog, make_encoder, make_stream
 from crossview import InputError
-from crossview.data.server_log import Label, Labeled, Log, Prediction
-from crossview.serving.folder import Folder, replay
+from crossview.server_log.log import Label, Labeled, Log, Prediction
+from crossview.serving.endpoints.requests import read_row
 from crossview.serving.live import Answer, LiveModel
-from crossview.serving.requests import read_row
 from crossview.serving.serve import read_tokens
+from crossview.serving.storage.folder import Folder, replay
 from live_servers import make_model, make_rows, serving
 
 # --- predicting and learning ---------------------------------------------------------------
@@ -271,7 +271,7 @@ def test_a_bug_is_answered_and_said_in_a_line(server, monkeypatch):
         assert "bug" in server.post("/predict", row, 500)["error"]
     (line,) = (line for line in server.said if line.startswith("error"))
     assert line.startswith("error: POST /predict failed: TypeError: ")
-    assert "(serving/requests.py, line " in line
+    assert "(serving/endpoints/requests.py, line " in line
     assert 'crossview_requests_total{path="/predict",status="500"} 2.0' in (
         server.http.get("/metrics").text
     )

@@ -15,10 +15,10 @@ from numba.core import event
 import crossview
 import forks
 from crossview import InputError, compiling
-from crossview.data.databases import AwayError
-from crossview.data.server_log import Log, Prediction, own_id
+from crossview.server_log.databases import AwayError
+from crossview.server_log.log import Log, Prediction, own_id
 from crossview.serving import workers
-from crossview.serving.folder import replay
+from crossview.serving.storage.folder import replay
 from fuzz.servers import Servers, share_and_check
 from live_servers import make_rows, serving
 from postgres_server import postgres_binaries, postgres_server

@@ -8,10 +8,10 @@ from contextlib import closing
 
 import pytest
 
-from crossview.data.server_log import Prediction, own_id
-from crossview.serving.commits import KNOWN, NEW, Entry
-from crossview.serving.folder import Folder
-from crossview.serving.writer import NotWrittenError, Writer
+from crossview.server_log.log import Prediction, own_id
+from crossview.serving.storage.commits import KNOWN, NEW, Entry
+from crossview.serving.storage.folder import Folder
+from crossview.serving.storage.writer import NotWrittenError, Writer
 
 
 def run(loop, main):

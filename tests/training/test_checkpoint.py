@@ -20,8 +20,8 @@ from crossview.cli.progress import watching
 from crossview.data.labeled import LabeledSource
 from crossview.saving.model_files import load_progress
 from crossview.scoring.metrics import ErrorTally, RunningThreshold, Tally
+from crossview.scoring.models.trained import TrainingObserver
 from crossview.scoring.progressive import LabelOrder
-from crossview.scoring.trained import TrainingObserver
 from crossview.training.checkpoint import Checkpoint, CheckpointFile, Kept, Position, shown_apart
 from crossview.training.train import settings_of
 from training_runs import COLUMNS, KINDS, Killed, Killer, contents, make_table
@@ -55,10 +55,10 @@ def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path):
     again = {"checkpoint": Checkpoint(tmp_path / "c.st", every=0.0, resume=True)}
     n = table.num_rows
     with pytest.raises(Killed):
-        train(table, "y", **given, observer=(first := Rows(100)))
+        train(table, "y", **given, log=(first := Rows(100)))
     # the checkpoint of a batch is written after its rows were told
     assert (first.starts, first.done) == ([(1, n, 0)], 111)
-    train(table, "y", **given | again, observer=(second := Rows(n)))
+    train(table, "y", **given | again, log=(second := Rows(n)))
     assert (second.starts, second.done) == ([(1, n, 74)], n)
     terminal = io.StringIO()
     terminal.isatty = lambda: True
@@ -88,7 +88,7 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
     while True:
         try:
             observer = Killer(int(rng.integers(50, 300)))
-            parts = train(X, y, **given, **kept, observer=observer)
+            parts = train(X, y, **given, **kept, log=observer)
             break
         except Killed:
             stops += 1
@@ -115,7 +115,7 @@ def test_views_in_memory_and_more_rows_than_memory(tmp_path, monkeypatch):
         whole = contents(given["output"])
         kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
         with pytest.raises(Killed):
-            train(source, of_rows, **more, **kept, observer=Killer(120))
+            train(source, of_rows, **more, **kept, log=Killer(120))
         train(source, of_rows, **more, **kept)
         assert contents(given["output"]) == whole
 
@@ -125,7 +125,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0)}
     again = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     with pytest.raises(Killed):
-        train(X, y, **given, **kept, observer=Killer(100))
+        train(X, y, **given, **kept, log=Killer(100))
     before = kept["checkpoint"].path.read_bytes()
     swapped = X.select([X.column_names[1], X.column_names[0], *X.column_names[2:]])
     for other, changed, named in (
@@ -239,7 +239,7 @@ def test_another_source_is_refused(suffix, in_order, tmp_path):
     given |= {} if suffix == "vw" else {"y": "y", **COLUMNS}
     write_source(table, source)
     with pytest.raises(Killed):
-        train(str(source), **given, **kept, observer=Killer(100))
+        train(str(source), **given, **kept, log=Killer(100))
     before = kept["checkpoint"].path.read_bytes()
     changes = dict(CHANGES)
     if suffix == "parquet":
@@ -273,7 +273,7 @@ def test_rows_that_were_never_read_may_change_and_those_of_an_earlier_pass_may_n
         given = {"model": "pa:squared", **COLUMNS, "in_order": True, "epochs": epochs}
         write_source(table, path)
         with pytest.raises(Killed):
-            train(str(path), "y", **given, **kept, observer=Killer(rows))
+            train(str(path), "y", **given, **kept, log=Killer(rows))
         write_source(changed, path)
         if epochs == 1:
             train(str(path), "y", **given, **kept, output=tmp_path / "resumed.st")
@@ -291,7 +291,7 @@ def test_labels_weights_and_times_in_memory_are_compared(tmp_path):
     given |= {"views": {"n": "n__*", "c": "c__*", "t": "t__*"}}
     kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     with pytest.raises(Killed):
-        train(X, labels, **given, weight=ones, time="when", **kept, observer=Killer(100))
+        train(X, labels, **given, weight=ones, time="when", **kept, log=Killer(100))
     other = X.set_column(X.num_columns - 1, "when", pa.array(range(X.num_rows)[::-1]))
     for rows, of_rows, weight, named in (
         (X, labels[::-1], ones, "labels"),
@@ -317,9 +317,9 @@ def test_two_runs_cannot_share_a_checkpoint(tmp_path):
                     train(X, y, **given | {"output": None}, **more)
 
     (tmp_path / "kept.st.lock").touch()  # left by a process that was killed
-    train(X, y, **given, checkpoint=tmp_path / "kept.st", observer=Second())
+    train(X, y, **given, checkpoint=tmp_path / "kept.st", log=Second())
     with pytest.raises(Killed):
-        train(X, y, **given, checkpoint=tmp_path / "kept.st", observer=Killer(1))
+        train(X, y, **given, checkpoint=tmp_path / "kept.st", log=Killer(1))
     assert not list(tmp_path.glob("*.lock"))
 
 
@@ -370,7 +370,7 @@ def test_a_position_that_is_made_up_is_refused(name, value, tmp_path):
     X, y, given = arguments("pa:squared", {"epochs": 2}, tmp_path / "model.st")
     kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     with pytest.raises(Killed):
-        train(X, y, **given, **kept, observer=Killer(200))
+        train(X, y, **given, **kept, log=Killer(200))
     header, state = load_progress(kept["checkpoint"].path)
     sound = dict(header["position"])
     header["position"][name] = value

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import f1_score, log_loss
 
-from crossview import Checkpoint, InputError, Scoring, TrainingLog, train
+from crossview import Checkpoint, InputError, Scoring, TrainingLog, TrainingObserver, train
 from crossview.data.labeled import LabeledSource
 from training_runs import COLUMNS, Killed, Killer, contents, make_table
 
@@ -60,13 +60,15 @@ def test_neither_batches_nor_a_stop_change_the_log(table, tmp_path, monkeypatch)
     train(table, "y", **given, log=whole)
     assert len(read(whole)) == len(table) // 100 + 1
     monkeypatch.setattr(LabeledSource, "batch_rows", 37)
-    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True), "log": parts}
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
+    killer = Killer(400)
+    killer.log = parts
     with pytest.raises(Killed):
-        train(table, "y", **given, **kept, observer=Killer(400))
+        train(table, "y", **given, **kept, log=killer)
     lines = parts.read_text()
     assert lines
     parts.write_text(lines + '{"rows": 700, "win')  # it was killed while it wrote
-    train(table, "y", **given, **kept)
+    train(table, "y", **given, **kept, log=TrainingObserver(history=True, log=parts))
     assert read(parts) == read(whole)
 
 
@@ -81,3 +83,5 @@ def test_what_cannot_be_a_log_is_one_line(table, tmp_path):
             train(table, "y", **{"model": "scw", **COLUMNS, **options})
     with pytest.raises(InputError, match="every=0; give 1 or more"):
         TrainingLog(tmp_path / "log.jsonl", every=0)
+    with pytest.raises(InputError, match=r"^log= is an int; give a path or a TrainingLog or None"):
+        TrainingObserver(log=3)

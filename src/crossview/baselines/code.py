@@ -23,12 +23,12 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from crossview.baselines.adapter import Shape, WeightedPipeline
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import METRICS, parse_metric
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.join import join_sources
-from crossview.data.readers.find import find_reader
-from crossview.data.source import open_table
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError
 from crossview.labels import Threshold
+from crossview.readers.find import find_reader
+from crossview.readers.source import open_table
 
 WIDTH = 88
 # scikit-learn's functions, and whether they take the positive class

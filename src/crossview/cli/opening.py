@@ -22,19 +22,9 @@ from crossview.cli.loading import loading_meanwhile
 from crossview.cli.options import STANDARD, SourceArguments
 from crossview.cli.words import in_list, say
 from crossview.data import guessed_task
-from crossview.data.encoding.columns import match_names
-from crossview.data.encoding.view_columns import (
-    check_per,
-    columns_of_views,
-    names_of_views,
-    plan_columns,
-    without_ignored,
-)
 from crossview.data.joining.join import join_sources
-from crossview.data.readers.duck import named_files
-from crossview.data.readers.find import find_format, find_reader, is_query
-from crossview.data.source import Source, open_rows, open_table
-from crossview.data.table_columns import (
+from crossview.describing import describe as describing
+from crossview.encoding.table_columns import (
     check_label,
     columns_of_model,
     dates_in_views,
@@ -42,10 +32,20 @@ from crossview.data.table_columns import (
     recognized,
     views_of_join,
 )
-from crossview.describing import describe as describing
+from crossview.encoding.view_columns import (
+    check_per,
+    columns_of_views,
+    names_of_views,
+    plan_columns,
+    without_ignored,
+)
 from crossview.errors import GuessWarning, InputError, closest_names
+from crossview.readers.duck import named_files
+from crossview.readers.find import find_format, find_reader, is_query
+from crossview.readers.source import Source, open_rows, open_table
 from crossview.saving.files import is_pipe, naming
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
+from crossview.tables.columns import match_names
 
 # a comparison is stored as .json
 _SUFFIXES = {

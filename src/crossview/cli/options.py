@@ -299,7 +299,7 @@ class TableSource(SourceArguments):
 
     def arguments(self) -> dict[str, Any]:
         """Return views and encoder, as keyword arguments of the library."""
-        from crossview.data.encoding.encode import ViewEncoder
+        from crossview.encoding.encode import ViewEncoder
 
         kinds: dict[str, Any] = {kind: names for kind, names in self.kinds.items() if names}
         return {"views": self.views, "encoder": ViewEncoder(**kinds, **self.encoding_parameters())}
@@ -376,7 +376,7 @@ def parse_columns(
 
 def _columns_of(option: str, value: str) -> tuple[str | None, list[str], str]:
     """The view, the columns and the format that ``[NAME=]COLUMN,COLUMN[=FORMAT]`` names."""
-    from crossview.data.encoding.dates import split_format
+    from crossview.tables.dates import split_format
 
     named, format = split_format(value) if option == "date" else (value, "")
     equals = QUOTED.sub(lambda quoted: "-" * len(quoted[0]), named).rfind("=")

@@ -22,7 +22,7 @@ from rich.table import Column
 
 from crossview.cli.output import make_console
 from crossview.cli.words import say
-from crossview.comparing.comparison import ComparisonObserver
+from crossview.comparing.result.comparison import ComparisonObserver
 from crossview.errors import (
     FirstDownloadWarning,
     LabelOrderWarning,
@@ -31,10 +31,10 @@ from crossview.errors import (
     OneClassWarning,
     UnusedColumnsWarning,
 )
-from crossview.scoring.trained import TrainingObserver
+from crossview.scoring.models.trained import TrainingObserver
 
 if TYPE_CHECKING:
-    from crossview.comparing.comparison import Comparison
+    from crossview.comparing.result.comparison import Comparison
     from crossview.scoring.progressive import Record
 
 

@@ -16,17 +16,15 @@ from crossview.catalog.learners import known_learners
 from crossview.catalog.names import check_task
 from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import check_grid, choose_learners
-from crossview.comparing.comparison import Comparison, ComparisonObserver
 from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
 from crossview.comparing.guessed_split import GuessedSplit, guess_split
 from crossview.comparing.personal import ROLES, compare_users
+from crossview.comparing.result.comparison import Comparison, ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.comparing.stream import compare_stream
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_columns import view_for
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import (
@@ -36,6 +34,8 @@ from crossview.data.labeled_source import (
     open_labeled,
 )
 from crossview.data.row_columns import check_seed, read_groups
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.view_columns import view_for
 from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem

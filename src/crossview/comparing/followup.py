@@ -17,19 +17,19 @@ from sklearn.exceptions import ConvergenceWarning
 from crossview.baselines import is_trainable
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
-from crossview.comparing.answer import posterior_of
 from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import draw_rows
 from crossview.comparing.folds.tuning import Chosen, Tuner, make_model
 from crossview.comparing.folds.work import fit_model, score_model
-from crossview.comparing.ranking import Ablation, ComparisonRow, CurvePoint, LearningCurve
+from crossview.comparing.result.answer import posterior_of
+from crossview.comparing.result.ranking import Ablation, ComparisonRow, CurvePoint, LearningCurve
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import hide_views
 from crossview.scoring.collector import strong_columns, strong_interactions
 from crossview.scoring.diagnostics import StrongColumn, StrongInteraction
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification
-from crossview.scoring.weights import ColumnNames
 
 # of the training rows; the whole is what the table says
 SHARES = (0.125, 0.25, 0.5)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.splits import Protocol, split_rows
+from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.row_columns import read_groups

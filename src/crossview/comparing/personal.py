@@ -12,7 +12,7 @@ from dataclasses import replace
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.comparing.candidates import choose_learners
-from crossview.comparing.comparison import Comparison, ComparisonObserver
+from crossview.comparing.result.comparison import Comparison, ComparisonObserver
 from crossview.comparing.run import Run
 from crossview.comparing.stream import Stream
 from crossview.data.labeled import LabeledSource

@@ -14,15 +14,15 @@ from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import metric_of
-from crossview.comparing.answer import Difference, make_answer
 from crossview.comparing.candidates import target_scales
-from crossview.comparing.comparison import Comparison, ComparisonObserver
-from crossview.comparing.ranking import EFFORT, ComparisonRow, name_of_use
+from crossview.comparing.result.answer import Difference, make_answer
+from crossview.comparing.result.comparison import Comparison, ComparisonObserver
+from crossview.comparing.result.ranking import EFFORT, ComparisonRow, name_of_use
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledBatch, LabeledSource, stack_rows
-from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
+from crossview.readers.source import take_rows
 from crossview.scoring.collector import (
     DiagnosticsCollector,
     cells_of_row,
@@ -39,11 +39,11 @@ from crossview.scoring.diagnostics import (
 )
 from crossview.scoring.drift import scores_of_views
 from crossview.scoring.metrics import Tally, decide, least_rows
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Scored, join
 from crossview.scoring.progressive import LabelOrder
 from crossview.scoring.results import memory_note
 from crossview.scoring.significance import Posterior, jackknife_posterior
-from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
 # rows of a stream that choose the parameters

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from crossview.errors import InputError, closest_names
 from crossview.predicting.predict import Predictions
-from crossview.scoring.fitted_model import FittedModel
+from crossview.scoring.models.fitted_model import FittedModel
 
 
 class RowFunction:

@@ -15,14 +15,14 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from crossview.catalog.readers import READERS
-from crossview.data.arrow import pyarrow
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import encoder_with_views, open_labeled
-from crossview.data.source import input_files, open_source
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, check_kind
 from crossview.labels import has_label
+from crossview.readers.source import input_files, open_source
 from crossview.saving.files import ROWS, check_writable, replacing
+from crossview.tables.arrow import pyarrow
 from crossview.views import MultiView, ViewLayout, canonical_csr
 
 

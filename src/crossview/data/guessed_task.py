@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.names import check_task
-from crossview.data.source import Source
 from crossview.errors import GuessWarning, argument
+from crossview.readers.source import Source
 
 # values that whole numbers take: from FEW on they are classes only if they count from 0 or 1
 # without a gap, from MANY on not surely, and from MOST on hardly

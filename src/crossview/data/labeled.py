@@ -13,15 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from crossview.batch import make_rows
-from crossview.data.arrow import pyarrow, release_unused
-from crossview.data.encoding.columns import plain_kinds
-from crossview.data.encoding.dates import split_format
-from crossview.data.encoding.encode import ViewEncoder, bins_of_stream
-from crossview.data.encoding.view_columns import split_form, without_ignored
-from crossview.data.encoding.view_reader import ViewReader
-from crossview.data.encoding.view_scaler import ViewScaler
 from crossview.data.guessed_task import task_of
-from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import (
     Classes,
     as_type,
@@ -42,10 +34,18 @@ from crossview.data.row_columns import (
 )
 from crossview.data.rows_read import RowsRead, hash_of
 from crossview.data.shuffle import Shuffled, regroup, take_in_order
-from crossview.data.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
-from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
+from crossview.encoding.encode import ViewEncoder, bins_of_stream
+from crossview.encoding.table_columns import RECOGNIZED, predictors, recognized, split_time
+from crossview.encoding.view_columns import split_form, without_ignored
+from crossview.encoding.view_reader import ViewReader
+from crossview.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError, argument
 from crossview.labels import has_label, rows_per_class
+from crossview.readers.prefetch import prefetch
+from crossview.readers.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
+from crossview.tables.arrow import pyarrow, release_unused
+from crossview.tables.columns import plain_kinds
+from crossview.tables.dates import split_format
 from crossview.views import MultiView, ViewLayout
 
 

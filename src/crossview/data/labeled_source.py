@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from crossview.data.arrow import release_unused
-from crossview.data.encoding.columns import listed, match_names, one_array
-from crossview.data.encoding.dates import is_text
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_columns import view_for, without_ignored
-from crossview.data.encoding.view_reader import ViewReader
 from crossview.data.labeled import LabeledSource
-from crossview.data.source import Source, open_source, take_rows
-from crossview.data.table_columns import RECOGNIZED, check_label
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.table_columns import RECOGNIZED, check_label
+from crossview.encoding.view_columns import view_for, without_ignored
+from crossview.encoding.view_reader import ViewReader
 from crossview.errors import InputError, argument, check_kind, type_of
+from crossview.readers.source import Source, open_source, take_rows
+from crossview.tables.arrow import release_unused
+from crossview.tables.columns import listed, match_names, one_array
+from crossview.tables.dates import is_text
 from crossview.views import MultiView, check_rows
 
 # parameters of an encoder that files of rows with views take
@@ -186,6 +186,13 @@ def code_texts(X: Any, encoder: Any) -> Any:
             coded = one_array(column).dictionary_encode()
             X = X.set_column(c, X.column_names[c], coded)
     return X
+
+
+def unnamed(encoder: Any, **parameters: Any) -> Any:
+    """Return an encoder of columns that remembers no names, where nobody asks for them."""
+    if not isinstance(encoder, ViewEncoder):
+        return encoder
+    return clone(encoder).set_params(remember_names=0, **parameters)
 
 
 def encode_parts(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
-from crossview.data.arrow import codes_of, is_number, labels_as, numbers_of
-from crossview.data.encoding.dates import as_times, check_format, is_text
-from crossview.data.source import Batch, Source
 from crossview.errors import GuessWarning, InputError, argument, some_names
 from crossview.labels import MAX_WEIGHT, has_label, known_labels
+from crossview.readers.source import Batch, Source
+from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of
+from crossview.tables.dates import as_times, check_format, is_text
 from crossview.views import MultiView
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.row_hashes import hash_views
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.rows.row_hashes import hash_views
 from crossview.errors import InputError
 from crossview.saving.schema import check_header
 

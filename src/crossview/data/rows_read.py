@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.data.arrow import numbers_of, pyarrow
-from crossview.data.encoding.columns import plain_kinds
-from crossview.data.source import Batch
 from crossview.errors import InputError
+from crossview.readers.source import Batch
 from crossview.saving.schema import MAX_COUNT, Array, check_state
+from crossview.tables.arrow import numbers_of, pyarrow
+from crossview.tables.columns import plain_kinds
 from crossview.views import MultiView
 
 ADVICE = "bring them back, or remove the checkpoint to train from the first row"

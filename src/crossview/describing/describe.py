@@ -11,15 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.data.encoding.columns import LARGEST, about_unusable, match_names
-from crossview.data.encoding.dates import DateFormat, covering_formats
-from crossview.data.encoding.view_columns import (
-    KINDS,
-    columns_of_views,
-    declared_kinds,
-    suggested_views,
-    without_ignored,
-)
 from crossview.data.guessed_task import task_of
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
@@ -30,7 +21,6 @@ from crossview.data.row_columns import (
     value_type,
     weights_of,
 )
-from crossview.data.source import Batch, Source, open_source
 from crossview.data.summaries.columns import (
     AMOUNT,
     GROUPED,
@@ -41,9 +31,19 @@ from crossview.data.summaries.columns import (
 )
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks, shortened
 from crossview.data.summaries.table import TableSummary
-from crossview.data.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.describing.views import ViewDescription, describe_views
+from crossview.encoding.table_columns import RECOGNIZED, predictors, recognized, split_time
+from crossview.encoding.view_columns import (
+    KINDS,
+    columns_of_views,
+    declared_kinds,
+    suggested_views,
+    without_ignored,
+)
 from crossview.errors import InputError, argument, check_kind
+from crossview.readers.source import Batch, Source, open_source
+from crossview.tables.columns import LARGEST, about_unusable, match_names
+from crossview.tables.dates import DateFormat, covering_formats
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -394,8 +394,8 @@ def _find_folds(
     table: Source, y: Any, encoder: Mapping[str, Any], *, task: str, weight: str | None
 ) -> SplitFinding | None:
     """Return how `compare` splits the rows; None where it refuses them."""
-    from crossview.data.encoding.encode import ViewEncoder
     from crossview.data.labeled_source import open_labeled
+    from crossview.encoding.encode import ViewEncoder
     from crossview.scoring.neighbors import find_split
     from crossview.scoring.problems import make_problem
     from crossview.scoring.specification import Scoring

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.data.source import Source
 from crossview.labels import has_label
+from crossview.readers.source import Source
 
 # more labels are numbers to predict
 MOST_LABELS = 20

@@ -44,7 +44,7 @@ from crossview.evaluating.survey import (
     sample_numbers,
 )
 from crossview.evaluating.windows import ByRows
-from crossview.scoring.fitted_model import ModelRows
+from crossview.scoring.models.fitted_model import ModelRows
 from crossview.views import MultiView
 
 

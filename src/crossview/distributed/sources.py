@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from crossview.data.arrow import first_line, pyarrow, to_arrow
-from crossview.data.readers.memory import MemorySource
-from crossview.data.source import Batch, Source
 from crossview.distributed.cluster import n_threads
 from crossview.errors import InputError
+from crossview.readers.columnar.memory import MemorySource
+from crossview.readers.source import Batch, Source
+from crossview.tables.arrow import first_line, pyarrow, to_arrow
 
 
 class FrameSource:

@@ -20,7 +20,7 @@ from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.distributed.cluster import RETRIES, check_client, compute, dask_distributed, share
 from crossview.distributed.fitting import parts_of_block
 from crossview.distributed.mixing import Rounds
-from crossview.distributed.rows import Part, RowWork
+from crossview.distributed.worker_rows import Part, RowWork
 from crossview.errors import InputError, type_of
 from crossview.estimators.svm.classifier import MultiViewSVMPerf
 from crossview.estimators.svm.divided import Parts, fit_divided

@@ -13,20 +13,10 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.statistics import LAST_PLACED
 from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
-from crossview.data.source import Source, input_files, open_source
 from crossview.distributed.cluster import check_client, compute
 from crossview.distributed.mixing import Mixer
-from crossview.distributed.rows import (
-    HeldOut,
-    Part,
-    RowWork,
-    label_counts,
-    parts_of,
-)
 from crossview.distributed.sources import (
     check_partitions,
     cut_evenly,
@@ -35,13 +25,23 @@ from crossview.distributed.sources import (
     open_frame,
 )
 from crossview.distributed.svm import fit_in_memory
+from crossview.distributed.worker_rows import (
+    HeldOut,
+    Part,
+    RowWork,
+    label_counts,
+    parts_of,
+)
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.statistics import LAST_PLACED
 from crossview.errors import InputError, argument
+from crossview.readers.source import Source, input_files, open_source
 from crossview.saving.files import MODEL, check_writable
 from crossview.saving.model_files import save
 from crossview.saving.pipelines import pipeline, steps
+from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification, Scored
 from crossview.scoring.specification import Scoring
-from crossview.scoring.trained import Trained
 from crossview.training.held_out import threshold_of, tune
 from crossview.training.job import Job, new_job
 from crossview.training.last_rows import LastRows
@@ -199,7 +199,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     for name in options:
         if name in NOT_DISTRIBUTED:
             raise InputError(f"{argument(name)} does not apply on a Dask cluster; leave it out")
-        if name not in known or name in ("X", "y", "output", "observer"):
+        if name not in known or name in ("X", "y", "output"):
             raise InputError(f"train has no option {name!r}")
     if options.get("weight") is not None and not isinstance(options["weight"], str):
         raise InputError(

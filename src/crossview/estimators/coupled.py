@@ -206,7 +206,7 @@ class MultiViewPAClassifier(CovarianceClassifier):
 
     def _pass(self, examples: Examples) -> tuple[Any, tuple]:
         learn_pass, given = super()._pass(examples)
-        if self.coupling == "concatenated":
+        if self._has_covariance() or self.coupling == "concatenated":
             return learn_pass, given
         return learn, (*given, self._coupling())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -30,7 +30,6 @@ from crossview.estimators.parameters import (
     LINEAR,
 )
 from crossview.estimators.validation import Interval, StrOptions
-from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
 FORMS = {
@@ -57,13 +56,11 @@ class CovarianceClassifier(LinearOnlineClassifier):
 
     # --- learning --------------------------------------------------------------------
 
-    def _learn(
-        self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
-    ) -> int:
+    def _pass(self, examples: Examples) -> tuple[Any, tuple]:
         if not self._has_covariance():
-            return super()._learn(rows, order, y, weight, scores)
-        examples = Examples(rows, order, y, weight, scores)
-        return WeightCovariance(self._state, self).learn(examples, self._rule(), self._coupling())
+            return super()._pass(examples)
+        learn_pass = WeightCovariance(self._state, self).learn
+        return learn_pass, (examples, self._rule(), self._coupling())
 
     def _bind_learning(self, row: OneExample) -> Bound | None:
         if not self._has_covariance():

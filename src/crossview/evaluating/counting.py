@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.catalog.metrics import metric_names, metric_of
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled_source import hide_views
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import Found, hash_rows
+from crossview.encoding.encode import ViewEncoder
 from crossview.evaluating.evaluation import CalibrationBin, Estimate
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
@@ -25,12 +25,12 @@ from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
-from crossview.scoring.fitted_model import FittedModel, ModelRows
 from crossview.scoring.metrics import is_bounded, running_sum
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, log_losses
+from crossview.scoring.models.fitted_model import FittedModel, ModelRows
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import jackknife_posterior
-from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order

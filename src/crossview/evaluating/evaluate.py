@@ -27,7 +27,7 @@ from crossview.evaluating.spec import (
 )
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
-from crossview.scoring.fitted_model import ModelRows
+from crossview.scoring.models.fitted_model import ModelRows
 from crossview.scoring.problems import Problem
 from crossview.scoring.specification import Scoring
 

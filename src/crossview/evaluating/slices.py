@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.arrow import codes_of, is_number, numbers_of
-from crossview.data.source import Source
 from crossview.errors import InputError
+from crossview.readers.source import Source
+from crossview.tables.arrow import codes_of, is_number, numbers_of
 
 # values of a column that get a slice of their own
 MOST_SLICES = 20

@@ -10,13 +10,13 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import SYMMETRIC
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.row_columns import Located
-from crossview.data.source import Source, open_table
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, closest_names
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
-from crossview.scoring.fitted_model import ClassLabels, FittedModel, ModelRows, NumberLabels
+from crossview.readers.source import Source, open_table
+from crossview.scoring.models.fitted_model import ClassLabels, FittedModel, ModelRows, NumberLabels
 from crossview.scoring.problems import (
     Classification,
     Problem,

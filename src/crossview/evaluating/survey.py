@@ -16,7 +16,7 @@ from crossview.data.row_columns import with_row_location
 from crossview.evaluating.slices import ColumnValues, NumberSample
 from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
-from crossview.scoring.fitted_model import ModelRows
+from crossview.scoring.models.fitted_model import ModelRows
 
 # keys of the counts of a partition, beside (column, code) of a slice and (column,) of its numbers
 ROWS, LABELED = "rows", "labeled"

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.arrow import is_number, numbers_of
-from crossview.data.encoding.dates import as_times, is_text
 from crossview.data.row_columns import format_of_times
-from crossview.data.source import Source
 from crossview.errors import InputError, argument
+from crossview.readers.source import Source
+from crossview.tables.arrow import is_number, numbers_of
+from crossview.tables.dates import as_times, is_text
 
 MOST_WINDOWS = 500
 # windows where no width is given: about

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.names import load_object
-from crossview.data.arrow import pyarrow
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.hashing import bytes_of, hash_strings
-from crossview.data.source import input_files
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.hashing import bytes_of, hash_strings
 from crossview.errors import InputError, argument, check_kind
 from crossview.exporting.checking import (
     Difference,
@@ -26,12 +24,14 @@ from crossview.exporting.checking import (
 from crossview.exporting.plan import Plan, make_plan
 from crossview.exporting.pruning import Pruned
 from crossview.exporting.pruning import prune as smaller
-from crossview.exporting.running import category_text
 from crossview.exporting.target import Target, target_of
+from crossview.exporting.vectorized.running import category_text
 from crossview.portable.encoding import TableEncoder
+from crossview.readers.source import input_files
 from crossview.saving.files import EXPORTED, check_writable, replacing
 from crossview.saving.pipelines import pipeline
-from crossview.scoring.fitted_model import ClassLabels, FittedModel, NumberLabels
+from crossview.scoring.models.fitted_model import ClassLabels, FittedModel, NumberLabels
+from crossview.tables.arrow import pyarrow
 
 
 @dataclass(frozen=True)

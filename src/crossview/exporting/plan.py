@@ -24,16 +24,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.view_reader import ViewReader
-from crossview.data.encoding.view_scaler import ViewScaler
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.view_reader import ViewReader
+from crossview.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError
 from crossview.portable.as_json import as_json
 from crossview.portable.encoding import Encoder, NumberEncoder
 from crossview.portable.scoring import Model
 from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
-from crossview.scoring.trained import Trained
+from crossview.scoring.models.trained import Trained
 
 # of descriptions; it grows where what is older cannot be read any more
 FORMAT = 2

@@ -32,12 +32,12 @@ TARGETS = {
     ".html": Target("page", "crossview.exporting.programs:page"),
     ".json": Target("JSON", "crossview.exporting.programs:json_file"),
     ".sql": Target(
-        *("SQL", "crossview.exporting.sql:sql_query", ("dialect", "table", "keep")),
-        "crossview.exporting.running:answers_of_sql",
+        *("SQL", "crossview.exporting.vectorized.sql:sql_query", ("dialect", "table", "keep")),
+        "crossview.exporting.vectorized.running:answers_of_sql",
     ),
     ".onnx": Target(
-        *("ONNX", "crossview.exporting.onnx:onnx_model", ()),
-        "crossview.exporting.running:answers_of_onnx",
+        *("ONNX", "crossview.exporting.vectorized.onnx:onnx_model", ()),
+        "crossview.exporting.vectorized.running:answers_of_onnx",
         1e-5,
     ),
 }

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from crossview.data.arrow import floats, integers, kind_of_labels, labels_as, pyarrow
 from crossview.data.joining.views_as_table import open_views
-from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import with_row_location
-from crossview.data.source import Source, input_files
-from crossview.data.writers.tables import check_table, writing
 from crossview.errors import InputError, argument, check_kind
 from crossview.labels import Threshold
+from crossview.readers.prefetch import prefetch
+from crossview.readers.source import Source, input_files
 from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
-from crossview.scoring.fitted_model import FittedModel
+from crossview.scoring.models.fitted_model import FittedModel
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import gives_probabilities
 from crossview.scoring.specification import check_threshold
-from crossview.scoring.weights import ColumnNames
+from crossview.tables.arrow import floats, integers, kind_of_labels, labels_as, pyarrow
+from crossview.tables.writer import check_table, writing
 from crossview.views import MultiView
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import Any
 
 from crossview import __version__
 from crossview.catalog.metrics import metric_of
-from crossview.data.encoding.encode import ViewEncoder
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, check_kind, some_names
 from crossview.evaluating.evaluation import Evaluation
 from crossview.saving.schema import check_header
-from crossview.scoring.fitted_model import FittedModel
+from crossview.scoring.models.fitted_model import FittedModel
 from crossview.scoring.results import decision_words, in_digits, metric_words
 
 MOST_COLUMNS_NAMED = 12

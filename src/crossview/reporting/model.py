@@ -12,9 +12,9 @@ from crossview.errors import some_names
 from crossview.reporting.fitting_table import FittingTable
 from crossview.scoring.collector import strong_interactions
 from crossview.scoring.diagnostics import StrongInteraction
+from crossview.scoring.models.trained import training_summary
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.results import thresholds_in_words
-from crossview.scoring.trained import training_summary
-from crossview.scoring.weights import ColumnNames
 
 
 def model_tables(

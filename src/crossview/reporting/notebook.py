@@ -7,7 +7,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any
 
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.errors import InputError
 from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.style import COLORS, LINE, MUTED

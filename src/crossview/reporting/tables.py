@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.catalog.names import TASKS
-from crossview.comparing.verdict import CONSTANT, short_value
+from crossview.comparing.result.verdict import CONSTANT, short_value
 from crossview.describing.describe import Description, percent
 from crossview.errors import argument
 from crossview.reporting.fitting_table import FittingTable
 
 if TYPE_CHECKING:
-    from crossview.comparing.comparison import Comparison
+    from crossview.comparing.result.comparison import Comparison
     from crossview.scoring.significance import Posterior
 
 # columns of a terminal from which on the table says what each model is

@@ -29,8 +29,8 @@ from crossview.scoring.diagnostics import (
     short_values,
     view_numbers,
 )
+from crossview.scoring.models.weights import ColumnNames, with_view
 from crossview.scoring.problems import Classification, Problem, Scored, errors_of
-from crossview.scoring.weights import ColumnNames, with_view
 from crossview.views import MultiView
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from crossview.batch import make_rows, rows_at
-from crossview.data.arrow import numbers_of
 from crossview.data.labeled import LabeledBatch, LabeledSource
+from crossview.data.labeled_source import unnamed
 from crossview.data.summaries.columns import is_identifier
 from crossview.errors import InputError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
@@ -30,6 +30,7 @@ from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_sco
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
+from crossview.tables.arrow import numbers_of
 from crossview.views import MultiView
 
 # rows and cells that are read, and rows that the quick models learn and score
@@ -420,7 +421,7 @@ def _encoded(source: LabeledSource, rows: LabeledBatch, problem: Problem, seed: 
     """Return rows as views; of many classes the rarer ones are one."""
     X = rows.X
     if source.encoder is not None:
-        X = clone(source.encoder).set_params(remember_names=0).fit_transform(X)
+        X = clone(unnamed(source.encoder)).fit_transform(X)
     y = problem.encode(rows.y)
     if len(problem.classes) > MOST_CLASSES:
         order = np.argsort(-np.bincount(y, minlength=len(problem.classes)), kind="stable")

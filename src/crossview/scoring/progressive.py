@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import is_regressor
 
-from crossview.data.prefetch import prefetch
 from crossview.errors import InputError, LabelOrderWarning, argument
 from crossview.estimators.validation import select_rows
 from crossview.labels import has_label, known_labels, places_of
+from crossview.readers.prefetch import prefetch
 from crossview.saving.schema import Array
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.metrics.tally import COUNT, Resumable, counts_of_shape, sum_of

@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 
 from crossview.catalog.learners import find_learner
-from crossview.data.arrow import pyarrow
-from crossview.data.encoding.encode import ViewEncoder
-from crossview.data.encoding.one_row import first_row
+from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.rows.one_row import first_row
 from crossview.errors import InputError
 from crossview.saving.files import replacing
 from crossview.saving.pipelines import pipeline
 from crossview.saving.schema import check_header
+from crossview.tables.arrow import pyarrow
 
 # the columns are those of the first rows, as the first one alone may lack some
 FEWEST_LABELS = 20

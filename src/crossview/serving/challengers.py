@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crossview.data.row_sketch import Found, RowSketch
-from crossview.data.server_log import FIRST_NAME, JOIN, Event
 from crossview.errors import InputError
 from crossview.saving.schema import check_header
 from crossview.scoring.significance import ConfidenceSequence
+from crossview.server_log.log import FIRST_NAME, JOIN, Event
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,59}")
 # differences of log loss are clipped to so much, which is e times another probability; those of

@@ -16,19 +16,19 @@ from typing import Any, NamedTuple, Self
 import msgspec
 import numpy as np
 
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.row_columns import MAX_ABS_TARGET
-from crossview.data.server_log import FIRST_NAME, Event, Label, Labeled, Prediction
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import GuessWarning, InputError, argument, type_of
 from crossview.estimators.targets import scale_of_skewed
 from crossview.labels import decide
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
-from crossview.scoring.weights import ColumnNames
+from crossview.scoring.models.weights import ColumnNames
+from crossview.server_log.log import FIRST_NAME, Event, Label, Labeled, Prediction
 from crossview.serving.beginning import FEWEST_LABELS, Beginning
 from crossview.serving.challengers import Challenger, Compared
-from crossview.serving.requests import Contribution, Explanation
+from crossview.serving.endpoints.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
 from crossview.views import MultiView, OneRow
 

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crossview.data.server_log import Prediction
 from crossview.scoring.drift import DriftCounter, drift_warnings, read_reference, scores_of_views
+from crossview.server_log.log import Prediction
 from crossview.serving.live import LiveModel, class_name
 from crossview.serving.scores import MINUTE, Point, turned
 

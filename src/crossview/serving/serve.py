@@ -97,9 +97,9 @@ def serve(
             __import__(name)
         except ImportError:
             raise InputError(f"serve needs {name}: pip install crossview[serve]") from None
-    from crossview.data.addresses import LOG, is_address
-    from crossview.serving.folder import Folder
+    from crossview.server_log.addresses import LOG, is_address
     from crossview.serving.live import LiveModel
+    from crossview.serving.storage.folder import Folder
     from crossview.serving.workers import supervise
 
     if no_label is not None and wait is None:
@@ -193,8 +193,8 @@ def _work(
     if counts is not None:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = counts  # before its module is loaded
 
-    from crossview.serving.app import Serving, Settings
-    from crossview.serving.folder import Folder, catch_up
+    from crossview.serving.endpoints.app import Serving, Settings
+    from crossview.serving.storage.folder import Folder, catch_up
 
     with (
         _saying_warnings(say),

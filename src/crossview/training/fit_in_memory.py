@@ -10,12 +10,12 @@ import numpy as np
 from crossview.compiling import seconds_of_compiling
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
-from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import InputError
 from crossview.labels import has_label
+from crossview.readers.source import take_rows
+from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
-from crossview.scoring.trained import Trained
 from crossview.training.held_out import can_hold_out, held_out_scores, threshold_of, tune
 from crossview.training.job import Job, target_notes
 from crossview.training.last_rows import LastRows, diagnose

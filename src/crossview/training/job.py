@@ -15,10 +15,10 @@ from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import ENSEMBLE, find_learner
 from crossview.catalog.members import default_members, make_members
 from crossview.catalog.names import check_is_name
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
 from crossview.data.row_sketch import RowSketch
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scale_of_skewed
 from crossview.labels import Threshold, about_constant, has_label, read_threshold

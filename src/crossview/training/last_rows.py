@@ -23,9 +23,9 @@ from crossview.scoring.diagnostics import (
     without_means,
 )
 from crossview.scoring.drift import make_reference, scores_of_views
+from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Problem
 from crossview.scoring.progressive import ProgressiveValidation
-from crossview.scoring.weights import ColumnNames
 from crossview.views import MultiView
 
 N_ROWS = 1000

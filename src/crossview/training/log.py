@@ -48,6 +48,11 @@ class TrainingLog:
         check_writable(path, LOG)
         self.path, self.every = Path(path), every
 
+    @classmethod
+    def of(cls, log: str | os.PathLike[str] | TrainingLog | None) -> TrainingLog | None:
+        """Return the log that a path or another log means; None for None."""
+        return log if isinstance(log, TrainingLog | None) else cls(log)
+
     def windows(self, task: Problem, n_rows: int) -> Windows:
         """Return the windows of a run, which write themselves.
 

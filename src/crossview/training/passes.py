@@ -11,19 +11,19 @@ import numpy as np
 
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled import LabeledBatch, LabeledSource
-from crossview.data.prefetch import prefetch
 from crossview.data.row_columns import with_label, with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scaled_targets
 from crossview.labels import has_label
+from crossview.readers.prefetch import prefetch
 from crossview.saving.pipelines import pipeline, steps
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
 from crossview.scoring.metrics import RunningThreshold
+from crossview.scoring.models.trained import Trained, TrainingObserver
 from crossview.scoring.problems import Classification
 from crossview.scoring.progressive import LabelOrder, ProgressiveValidation
-from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import CheckpointFile, Kept, Position
 from crossview.training.held_out import held_out_scores, threshold_of, tune
 from crossview.training.job import Job, Start

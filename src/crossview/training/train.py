@@ -8,19 +8,19 @@ from contextlib import nullcontext
 from typing import Any
 
 from crossview.catalog.names import check_task
-from crossview.data.encoding.encode import ViewEncoder
 from crossview.data.joining.views_as_table import label_of_model, open_views
 from crossview.data.labeled_source import encoder_with_views, given_parameters
 from crossview.data.row_columns import check_seed
-from crossview.data.source import input_files
 from crossview.data.summaries.leaks import LeakCheck
+from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, check_kind
 from crossview.estimators.documentation import document_parameters
+from crossview.readers.source import input_files
 from crossview.saving.files import LOG, MODEL, alone, check_writable
 from crossview.saving.model_files import checksum, save_steps
 from crossview.saving.pipelines import named_steps
+from crossview.scoring.models.trained import Trained, TrainingObserver
 from crossview.scoring.specification import SHARED, Scoring
-from crossview.scoring.trained import Trained, TrainingObserver
 from crossview.training.checkpoint import Checkpoint, CheckpointFile
 from crossview.training.fit_in_memory import fit_in_memory
 from crossview.training.job import Job, Start, check_passes, continued_job, new_job, target_notes
@@ -53,8 +53,7 @@ def train(
     classes: Sequence[Any] | None = None,
     init: str | os.PathLike[str] | Trained | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
-    log: str | os.PathLike[str] | TrainingLog | None = None,
-    observer: TrainingObserver | None = None,
+    log: str | os.PathLike[str] | TrainingLog | TrainingObserver | None = None,
 ) -> Trained:
     """Train a model on the rows of a source, in random order or in their own.
 
@@ -118,12 +117,11 @@ def train(
     checkpoint : path-like or Checkpoint, default=None
         A file that keeps the run while it lasts, every minute; as a `Checkpoint` it also says how
         often, and whether the run goes on from it.  None: none.
-    log : path-like or TrainingLog, default=None
-        A file of JSON lines, one for each window of rows of the first pass; as a `TrainingLog` it
-        also says how many rows a window has.  None: none.
-    observer : TrainingObserver, default=None
-        Object whose methods are called during training; see `TrainingObserver`.  With ``history``
-        the result has what pictures of the first pass need.
+    log : path-like, TrainingLog or TrainingObserver, default=None
+        Who is told how the training goes.  A path: a file of JSON lines, one for each window of
+        rows of the first pass; a `TrainingLog` also says how many rows a window has.  The methods
+        of a `TrainingObserver` are called; with ``history`` the result has what pictures of the
+        first pass need, and with ``log`` such a file is written, too.  None: nobody.
 
     Returns
     -------
@@ -161,17 +159,16 @@ def train(
     check_kind("a path or None", output=output)
     check_kind("a path or a Trained or None", init=init)
     check_kind("a path or a Checkpoint or None", checkpoint=checkpoint)
-    check_kind("a path or a TrainingLog or None", log=log)
-    check_kind("a TrainingObserver or None", observer=observer)
+    check_kind("a path or a TrainingLog or a TrainingObserver or None", log=log)
     encoder, scoring = encoder_with_views(encoder, views), Scoring.of(scoring)
     if not isinstance(checkpoint, Checkpoint | None):
         checkpoint = Checkpoint(checkpoint)
-    if not isinstance(log, TrainingLog | None):
-        log = TrainingLog(log)
+    observer = log if isinstance(log, TrainingObserver) else TrainingObserver(log=log)
+    written = TrainingLog.of(observer.log)
     per_row, label = {"weight": weight, "time": time}, label_of_model(init)
     X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row, label=label)
     encoder.set_params(views=views)
-    _check_files(X, init, output, checkpoint, log)
+    _check_files(X, init, output, checkpoint, written)
     if task is not None:
         scoring.check_task(check_task(task))
     if classes is not None and task == "regression":
@@ -216,12 +213,12 @@ def train(
                 kept = CheckpointFile(checkpoint, run)
             leaks = LeakCheck(job.source)
             job.source.check = leaks.see
-            passes = Passes(job, order, kept, log, observer or TrainingObserver())
+            passes = Passes(job, order, kept, written, observer)
             answer = passes.learn(epochs)
             answer.warnings = [*leaks.finish(), *order.notes, *target_notes(job, leaks.labels)]
         else:
             check_passes(job.entry, epochs)
-            for name, file in (("checkpoint", checkpoint), ("log", log)):
+            for name, file in (("checkpoint", checkpoint), ("log", written)):
                 if file is not None:
                     what = f"model {job.entry.name!r} learns all rows at once"
                     raise InputError(f"{what}, and has no {name}; leave it out")

@@ -22,13 +22,13 @@ from crossview.cli.options import (
 )
 from crossview.cli.output import Report, make_console, to_stdout, write_text
 from crossview.cli.words import said
-from crossview.data.addresses import is_log
 from crossview.errors import InputError
+from crossview.server_log.addresses import is_log
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
-    from crossview.comparing.comparison import Comparison
-    from crossview.comparing.ranking import ComparisonRow
+    from crossview.comparing.result.comparison import Comparison
+    from crossview.comparing.result.ranking import ComparisonRow
 
 # beyond, the file of --json has them
 MOST_CLASSES_SHOWN = 20
@@ -178,7 +178,7 @@ def _run(
     Returns the exit status.
     """
     from crossview.comparing.folds.allocator import give_back
-    from crossview.data.source import input_files
+    from crossview.readers.source import input_files
     from crossview.saving.files import COMPARISON, check_writable
 
     if is_own_process():
@@ -279,7 +279,7 @@ def _compare(
 
 def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], EncodedSource]:
     """A comparison from a file of ``compare --json``, the command that made it, and its columns."""
-    from crossview.comparing.comparison import Comparison
+    from crossview.comparing.result.comparison import Comparison
 
     try:
         content = jsonlib.loads(Path(path).read_text(encoding="utf-8"))
@@ -377,9 +377,9 @@ def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> En
 
 def _is_in_view(name: str, rows: Opened) -> bool:
     """Return whether `train` would put a column in a view."""
-    from crossview.data.encoding.columns import match_names
-    from crossview.data.encoding.view_columns import columns_of_views, without_ignored
-    from crossview.data.source import open_table
+    from crossview.encoding.view_columns import columns_of_views, without_ignored
+    from crossview.readers.source import open_table
+    from crossview.tables.columns import match_names
 
     columns = rows.arguments
     names = open_table(rows.table, **columns.reading).column_names
@@ -393,15 +393,15 @@ def _is_in_view(name: str, rows: Opened) -> bool:
 def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | None) -> str:
     """The Python that trains a baseline."""
     from crossview.baselines import Shape, find_baseline, training_code
-    from crossview.data.encoding.columns import match_names
-    from crossview.data.encoding.view_columns import without_ignored
-    from crossview.data.source import open_table
-    from crossview.data.table_columns import (
+    from crossview.encoding.table_columns import (
         RECOGNIZED,
         dates_in_views,
         predictors,
         recognized,
     )
+    from crossview.encoding.view_columns import without_ignored
+    from crossview.readers.source import open_table
+    from crossview.tables.columns import match_names
 
     columns, threshold = rows.arguments, answer.threshold
     if weight is not None and threshold == "tuned":  # scikit-learn tunes none with weights

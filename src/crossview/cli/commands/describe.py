@@ -35,8 +35,8 @@ def run(
     each column, and how much it says of the label by itself, from 0 to 1.
     """
     from crossview.cli.opening import files_of, join, open_source, standard_input
-    from crossview.data.readers.find import find_reader, is_query
-    from crossview.data.source import open_table
+    from crossview.readers.find import find_reader, is_query
+    from crossview.readers.source import open_table
 
     with standard_input(source.source, source) as file:
         if file is None or source.sources:
@@ -58,9 +58,9 @@ def run(
 def _describe(table: Any, source: TableSource, json: str | None, **options: Any) -> None:
     """Describe columns, or views."""
     from crossview.cli.opening import guesses_as_lines, lines_of_text
-    from crossview.data.encoding.columns import match_names
     from crossview.describing.describe import describe_columns
     from crossview.reporting.tables import description_table, rows_table
+    from crossview.tables.columns import match_names
 
     with guesses_as_lines():
         description = describe_columns(

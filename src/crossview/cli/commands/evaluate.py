@@ -119,7 +119,7 @@ def _evaluate(
 def _write_page(report: Report, rows: Opened, answer: Evaluation, settings: dict[str, Any]) -> None:
     """Write the page."""
     from crossview.saving.pipelines import pipeline
-    from crossview.scoring.fitted_model import FittedModel
+    from crossview.scoring.models.fitted_model import FittedModel
 
     fitted = FittedModel(rows.model)
     about = {"source": rows.arguments.title, "label": answer.label, "settings": settings}

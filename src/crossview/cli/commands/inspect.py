@@ -36,7 +36,7 @@ def _inspect(model: str, top: int, weights: str | None) -> None:
     from crossview.reporting.model import model_tables
     from crossview.saving import model_files
     from crossview.saving.training_info import read_training_info
-    from crossview.scoring.weights import weights as write_weights
+    from crossview.scoring.models.weights import weights as write_weights
 
     if top < 0:
         raise InputError(f"--top {top}; give 0 or more")

@@ -62,9 +62,9 @@ def run(
 
 def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> None:
     """Write predictions, and say what is missing and what has moved."""
-    from crossview.data.writers.tables import check_table, write_csv, writing
     from crossview.predicting.predict import Predictions, predict_inputs, with_id
     from crossview.scoring.drift import drift_warnings
+    from crossview.tables.writer import check_table, write_csv, writing
 
     to_stdout = output == STANDARD
     if not to_stdout:

@@ -33,7 +33,7 @@ def run(
     with what was served, by an interval of 95 % that holds whenever one looks.
     """
     load_heavy()
-    from crossview.serving.folder import replay
+    from crossview.serving.storage.folder import replay
 
     with warnings.catch_warnings(), compiling_as_line():
         for told in (GuessWarning, UnusedColumnsWarning):  # by the server

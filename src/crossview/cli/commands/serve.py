@@ -10,8 +10,8 @@ from crossview.cli.loading import load_heavy
 from crossview.cli.options import parse_columns, parse_seconds
 from crossview.cli.output import compiling_as_line
 from crossview.cli.words import split_list
-from crossview.data.addresses import is_address
 from crossview.errors import InputError
+from crossview.server_log.addresses import is_address
 
 OPTIONS = """
 model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.

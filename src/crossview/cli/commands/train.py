@@ -25,7 +25,7 @@ from crossview.errors import InputError
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
-    from crossview.scoring.trained import Trained
+    from crossview.scoring.models.trained import Trained
 
 
 OPTIONS = f"""
@@ -152,8 +152,7 @@ def run(
 
         if checkpoint is not None:
             options["checkpoint"] = Checkpoint(checkpoint, every=seconds, resume=resume)
-        if log is not None:
-            options["log"] = TrainingLog(log, log_every)
+        written = None if log is None else TrainingLog(log, log_every)
         if init is None:
             warn(rows, options["task"])
         with (
@@ -162,9 +161,9 @@ def run(
             compiling_as_line(),
             watching(show=progress) as observer,
         ):
-            observer.history = page is not None
+            observer.history, observer.log = page is not None, written
             options |= {"epochs": epochs, "time": time, "init": rows.model, "output": file}
-            trained = train(rows.table, source.label, **options, observer=observer)
+            trained = train(rows.table, source.label, **options, log=observer)
         # 3. say how it went
         wrote = [] if output == STANDARD else [f"wrote {output}"]
         guessed = source.bins is None and init is None
@@ -182,7 +181,7 @@ def run(
 
 def _no_bins(trained: Trained) -> list[str]:
     """Say that a stream has no bins, where its numbers are too many for the default."""
-    from crossview.data.encoding.encode import AUTO_BINS, MOST_BINNED, ViewEncoder
+    from crossview.encoding.encode import AUTO_BINS, MOST_BINNED, ViewEncoder
 
     encoder = trained.encoder
     if trained.passes is None or not isinstance(encoder, ViewEncoder) or encoder.n_bins_:

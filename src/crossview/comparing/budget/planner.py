@@ -26,7 +26,7 @@ from crossview.comparing.candidates import most_gain_first
 from crossview.comparing.folds.failures import Failures
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import Tuning, can_refine
-from crossview.comparing.ranking import LeftOut
+from crossview.comparing.result.ranking import LeftOut
 from crossview.comparing.run import Run
 
 # of the time of all workers; the rest is for tasks that take longer than expected

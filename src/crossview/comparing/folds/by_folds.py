@@ -12,30 +12,30 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.catalog.learners import ENSEMBLE
-from crossview.comparing.answer import (
-    fingerprint,
-    fold_difference,
-    make_answer,
-)
 from crossview.comparing.candidates import check_grid, choose_learners, with_target_scale
-from crossview.comparing.comparison import Comparison
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import FoldRows, Protocol, rare_line, split_rows
 from crossview.comparing.folds.work import FoldScore
 from crossview.comparing.followup import Refit, ablate, explain, has_weights, learning_curve
 from crossview.comparing.guessed_split import GuessedSplit
-from crossview.comparing.ranking import ComparisonRow, LeftOut, least_scale
+from crossview.comparing.result.answer import (
+    fingerprint,
+    fold_difference,
+    make_answer,
+)
+from crossview.comparing.result.comparison import Comparison
+from crossview.comparing.result.ranking import ComparisonRow, LeftOut, least_scale
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import code_texts
-from crossview.data.source import take_rows
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import DivergedError, InputError
 from crossview.labels import known_labels
+from crossview.readers.source import take_rows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, numbers_of
 from crossview.scoring.diagnostics import Diagnostics, ScoredRows, ViewNumbers, n_sampled
-from crossview.scoring.weights import ColumnNames
+from crossview.scoring.models.weights import ColumnNames
 
 NO_ENSEMBLE = "no ensemble: fewer than two of the models have a weight in a blend of them"
 

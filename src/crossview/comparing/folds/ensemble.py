@@ -14,7 +14,7 @@ from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numb
 from crossview.catalog.learner import BASELINE, Learner
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.work import FoldScore
-from crossview.comparing.ranking import ComparisonRow, Member
+from crossview.comparing.result.ranking import ComparisonRow, Member
 from crossview.comparing.run import Run
 from crossview.estimators.targets import limits_of
 from crossview.labels import Threshold

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, NamedTuple
 
 from crossview.catalog.learner import Learner
-from crossview.comparing.ranking import LeftOut
+from crossview.comparing.result.ranking import LeftOut
 from crossview.errors import DivergedError
 
 

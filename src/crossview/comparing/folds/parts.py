@@ -13,9 +13,9 @@ from sklearn.base import clone
 from crossview.catalog.learner import Learner
 from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.splits import FoldRows, Split
-from crossview.data.encoding.encode import AUTO_BINS, ViewEncoder, bins_of_stream
-from crossview.data.labeled_source import encode_parts
-from crossview.scoring.weights import ColumnNames
+from crossview.data.labeled_source import encode_parts, unnamed
+from crossview.encoding.encode import AUTO_BINS, ViewEncoder, bins_of_stream
+from crossview.scoring.models.weights import ColumnNames
 from crossview.views import MultiView, ViewLayout
 
 
@@ -56,7 +56,7 @@ class Data:
 
     def encode(self, f: int, bins: bool = False) -> Fold:
         """Return the rows of a fold encoded by its training rows, with bins if they are wanted."""
-        rows = self._encode(self._unnamed(), self.splits[f])[0]
+        rows = self._encode(unnamed(self.encoder), self.splits[f])[0]
         fold = replace(rows, n_bins=self._n_bins())
         fold = self.jobs.share(fold)
         if bins:
@@ -66,7 +66,7 @@ class Data:
     def add_bins(self, f: int, fold: Fold) -> None:
         """Add the rows with bins of the numbers to a fold, if there are any to bin."""
         if fold.n_bins and fold.binned is None:
-            rows = self._encode(self._unnamed(bins=AUTO_BINS), self.splits[f])[0]
+            rows = self._encode(unnamed(self.encoder, bins=AUTO_BINS), self.splits[f])[0]
             fold.binned = self.jobs.share(rows)
 
     def named(self, f: int, setting: Mapping[str, Any]) -> tuple[Fold, ColumnNames]:
@@ -75,12 +75,6 @@ class Data:
         if setting.get("bins") and self._n_bins():
             encoder = clone(encoder).set_params(bins=AUTO_BINS)
         return self._encode(encoder, self.splits[f])
-
-    def _unnamed(self, **parameters: Any) -> Any:
-        """The encoder, in a form that remembers no names, which nobody asks for."""
-        if not isinstance(self.encoder, ViewEncoder):
-            return self.encoder
-        return clone(self.encoder).set_params(remember_names=0, **parameters)
 
     @property
     def tries_bins(self) -> bool:

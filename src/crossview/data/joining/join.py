@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from crossview.data.arrow import integers, is_number, one_line, pyarrow
-from crossview.data.encoding.dates import is_text
-from crossview.data.readers.duck import connection, identifier, read_batches
 from crossview.data.row_columns import value_type
-from crossview.data.source import Batch, Source, open_table
 from crossview.errors import InputError, argument, closest_names, some_names
+from crossview.readers.duck import connection, identifier, read_batches
+from crossview.readers.source import Batch, Source, open_table
+from crossview.tables.arrow import integers, is_number, one_line, pyarrow
+from crossview.tables.dates import is_text
 from crossview.views import index_as_columns, row_index
 
 if TYPE_CHECKING:

@@ -4,65 +4,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import scipy.sparse as sp
 
-from crossview.data.arrow import pyarrow, to_arrow
 from crossview.data.joining.join import join_sources
-from crossview.data.table_columns import views_of_join
+from crossview.encoding.table_columns import views_of_join
 from crossview.errors import InputError, argument
 from crossview.saving.model_header import read_label, read_tables
 from crossview.saving.pipelines import steps_of
-from crossview.views import MultiView, align_rows, check_rows, is_mapping, row_index
-
-
-def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
-    """Return frames of the same rows as one table, with columns ``view__column``.
-
-    Rows of pandas belong together by their index, others by their position; ``named`` columns keep
-    their names.  Frames of other rows, or with a column that may be an id, are an error.
-    """
-    for name, block in views.items():
-        if isinstance(block, str | os.PathLike | list) or hasattr(block, "batch_rows"):
-            raise InputError(
-                f"view {str(name)!r} is a source; name the column by which the rows of the views "
-                f"belong together: {argument(on='id')}"
-            )
-    frames, index = align_rows({str(name): block for name, block in views.items()})
-    tables = {name: to_arrow(frame) for name, frame in frames.items()}
-    counts = {name: table.num_rows for name, table in tables.items()}
-    if len(set(counts.values())) > 1:
-        some = ", ".join(f"{name}: {n}" for name, n in counts.items())
-        raise InputError(
-            f"the views have different numbers of rows ({some}); join them by an id: "
-            f"{argument(on='id')}"
-        )
-    if index is None or type(index).__name__ == "RangeIndex":  # which only counts the rows
-        _check_no_id(list(tables.values()))
-    columns: dict[str, Any] = {}
-    for view, table in tables.items():
-        for own, column in zip(table.schema.names, table.columns, strict=True):
-            plain = own in named or own.startswith(f"{view}__")
-            name = own if plain else f"{view}__{own}"
-            if name in columns:
-                raise InputError("is in several views", column=name)
-            columns[name] = column
-    return pyarrow().table(columns)
-
-
-def _check_no_id(tables: list[Any]) -> None:
-    """Raise an error for a column of all tables that may say which rows belong together."""
-    types, first, others = pyarrow().types, tables[0], tables[1:]
-    for field in first.schema if others else ():
-        in_all = all(field.name in other.schema.names for other in others)
-        if in_all and not types.is_floating(field.type):
-            raise InputError(
-                "all views have it; if it is the id by which their rows belong together, say "
-                f"{argument(on=field.name)}, else leave it out",
-                column=field.name,
-            )
+from crossview.tables.frames import side_by_side
+from crossview.views import MultiView, check_rows, is_mapping, row_index
 
 
 def label_of_model(model: Any) -> str | None:

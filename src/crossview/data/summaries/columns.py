@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.data.arrow import codes_of, integers, numbers_of
-from crossview.data.encoding.columns import LARGEST, Column, as_codes
+from crossview.tables.arrow import codes_of, integers, numbers_of
+from crossview.tables.columns import LARGEST, Column, as_codes
 
 # different values of a column that are counted
 MOST_DISTINCT = 50_000

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.data.arrow import floats, kind_of_labels, labels_as, pyarrow
-from crossview.data.encoding.dates import split_format
 from crossview.data.summaries.columns import Target
 from crossview.data.summaries.table import TableSummary
 from crossview.errors import LeakWarning, argument
 from crossview.labels import has_label, places_of
+from crossview.tables.arrow import floats, kind_of_labels, labels_as, pyarrow
+from crossview.tables.dates import split_format
 
 if TYPE_CHECKING:
     from crossview.data.labeled import LabeledBatch

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from crossview.data.arrow import floats, is_number
-from crossview.data.encoding.columns import kind_of
-from crossview.data.encoding.dates import DAY, as_times
 from crossview.data.summaries.columns import MissingSummary, NumberSummary, Target, ValueSummary
+from crossview.tables.arrow import floats, is_number
+from crossview.tables.columns import kind_of
+from crossview.tables.dates import DAY, as_times
 
 # cells that are in memory together
 MOST_CELLS = 4_000_000

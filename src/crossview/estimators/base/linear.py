@@ -149,7 +149,7 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         return bound
 
     def _pass(self, examples: Examples) -> tuple[Any, tuple]:
-        """Return the pass in Euclidean geometry, and its arguments."""
+        """Return the pass, here in Euclidean geometry, and its arguments."""
         weights = self._weights(self._state).for_loops()
         return learn_one_view, (examples, weights, self._scaling(), self._rule())
 

@@ -39,34 +39,24 @@ def pass_over(
     K = learner._n_scores()
     scores = np.zeros((len(rows.indptr) - 1, K))
     if has_types(rows) or learner._takes == "any":
-        return scores, _learn(learner, rows, order, y, weight, scores)
+        return scores, int(learner._learn(*_for_learning(rows, order, y, weight, scores)))
     nonfinite_row = -1
     for here, part in typed_blocks(rows, order):
         found = np.zeros((len(here), K))
-        wrong = _learn(learner, part, np.arange(len(here)), y[here], weight[here], found)
+        given = part, np.arange(len(here)), y[here], weight[here], found
+        wrong = learner._learn(*_for_learning(*given))
         scores[here] = found
         nonfinite_row = nonfinite_row if wrong < 0 else int(here[wrong])
     return scores, nonfinite_row
 
 
-def _learn(
-    learner: Any,
-    rows: Rows,
-    order: np.ndarray,
-    y: np.ndarray,
-    weight: np.ndarray,
-    scores: np.ndarray,
-) -> int:
-    """Make a pass over rows of the right types; see `pass_over`."""
-    return int(
-        learner._learn(
-            rows,
-            read_only(np.ascontiguousarray(order, dtype=np.int64)),
-            read_only(y),
-            read_only(weight),
-            scores if scores.shape[1] > 1 else scores.reshape(-1),
-        )
-    )
+def _for_learning(
+    rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
+) -> tuple:
+    """Return rows of the right types as the loops take them; see `pass_over`."""
+    order = read_only(np.ascontiguousarray(order, dtype=np.int64))
+    flat = scores if scores.shape[1] > 1 else scores.reshape(-1)
+    return rows, order, read_only(y), read_only(weight), flat
 
 
 def fit_in_passes(

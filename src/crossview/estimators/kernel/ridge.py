@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from crossview.algorithms.kernel_ridge import (
+from crossview.algorithms.kernel.ridge import (
     PENALTIES,
     Moments,
     basis,

@@ -13,7 +13,7 @@ from crossview.algorithms.machines.state import (
 )
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.machines import parameters
+from crossview.estimators.machines import machine_parameters
 from crossview.estimators.machines.learner import (
     MachineClassifier,
     MachineLearner,
@@ -54,7 +54,11 @@ class _FactorizationMachine(MachineLearner):
             )
 
 
-@document_parameters(parameters.CLASSIFIER, parameters.PAIRS, attributes=parameters.ATTRIBUTES)
+@document_parameters(
+    machine_parameters.CLASSIFIER,
+    machine_parameters.PAIRS,
+    attributes=machine_parameters.ATTRIBUTES,
+)
 @with_parameters
 class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """Factorization machine for classification: factorized interactions of pairs of columns.
@@ -106,7 +110,9 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """
 
 
-@document_parameters(parameters.REGRESSOR, parameters.PAIRS, attributes=parameters.ATTRIBUTES)
+@document_parameters(
+    machine_parameters.REGRESSOR, machine_parameters.PAIRS, attributes=machine_parameters.ATTRIBUTES
+)
 @with_parameters
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """Factorization machine for regression: factorized interactions of pairs of columns.

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from crossview.algorithms.machines.state import MULTI_VIEW, TENSOR
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.machines import parameters
+from crossview.estimators.machines import machine_parameters
 from crossview.estimators.machines.learner import (
     MachineClassifier,
     MachineLearner,
@@ -41,7 +41,11 @@ class _MultiViewMachine(MachineLearner):
         return TENSOR if linear else MULTI_VIEW
 
 
-@document_parameters(parameters.CLASSIFIER, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
+@document_parameters(
+    machine_parameters.CLASSIFIER,
+    machine_parameters.MULTI_VIEW,
+    attributes=machine_parameters.ATTRIBUTES,
+)
 @with_parameters
 class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """Multi-view machine for classification: factorized interactions of all orders.
@@ -94,7 +98,11 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """
 
 
-@document_parameters(parameters.REGRESSOR, parameters.MULTI_VIEW, attributes=parameters.ATTRIBUTES)
+@document_parameters(
+    machine_parameters.REGRESSOR,
+    machine_parameters.MULTI_VIEW,
+    attributes=machine_parameters.ATTRIBUTES,
+)
 @with_parameters
 class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     """Multi-view machine for regression: factorized interactions of all orders.

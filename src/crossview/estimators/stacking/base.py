@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
-from crossview.algorithms import stream_memory
-from crossview.algorithms.stacking import history
+from crossview.algorithms.stacking import history, stream_memory
 from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
 from crossview.batch import RowBuffers, entries_of, read_only, rows_at, typed_rows

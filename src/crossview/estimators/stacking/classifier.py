@@ -9,20 +9,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
-from crossview.algorithms import calibration, label_memory
-from crossview.algorithms.stacking import several_classes, two_classes
+from crossview.algorithms import calibration
+from crossview.algorithms.stacking import label_memory, several_classes, two_classes
 from crossview.errors import InputError
 from crossview.estimators.base import LearnedState, OnlineClassifier, State
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.second_order import AROWClassifier
-from crossview.estimators.stacking import parameters
+from crossview.estimators.stacking import stack_parameters
 from crossview.estimators.stacking.base import Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 from crossview.estimators.stacking.state import MemoryState
 from crossview.labels import Threshold, mean_threshold, read_threshold
 
 
-@document_parameters(parameters.STACK, attributes=parameters.ATTRIBUTES)
+@document_parameters(stack_parameters.STACK, attributes=stack_parameters.ATTRIBUTES)
 @with_parameters
 class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """Several learners in one pass, weighted by how well they predict: nothing to tune.

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from crossview.algorithms import calibration, label_memory, stream_memory
-from crossview.algorithms.label_memory import Memory
+from crossview.algorithms import calibration
 from crossview.algorithms.merging import calibrations
 from crossview.algorithms.newton import Newton
-from crossview.algorithms.stacking import history
+from crossview.algorithms.stacking import history, label_memory, stream_memory
 from crossview.algorithms.stacking.history import MAX_SNAPSHOTS, History
+from crossview.algorithms.stacking.label_memory import Memory
 from crossview.algorithms.stacking.stack import STACKING, Stack, choose
-from crossview.algorithms.stream_memory import StreamMemory
+from crossview.algorithms.stacking.stream_memory import StreamMemory
 from crossview.errors import InputError
 from crossview.estimators.base import Models, Schema, State, StatePart
 from crossview.estimators.base.calibration import calibration_schema

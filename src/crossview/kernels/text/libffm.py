@@ -4,7 +4,7 @@ import numpy as np
 
 from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import ONE
-from crossview.kernels.text.rows import (
+from crossview.kernels.text.parsing import (
     BAD_FIELD,
     BAD_INDEX,
     DONE,

@@ -5,7 +5,7 @@ import numpy as np
 from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import ONE, TWO, ZERO
 from crossview.kernels.text.numbers import is_digit
-from crossview.kernels.text.rows import (
+from crossview.kernels.text.parsing import (
     BAD_INDEX,
     DONE,
     END,

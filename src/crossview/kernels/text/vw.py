@@ -13,7 +13,7 @@ from crossview._jit import borrowing, inlined_borrowing
 from crossview.kernels.rows import EIGHT, ONE, ZERO
 from crossview.kernels.text.names import hash_bytes
 from crossview.kernels.text.numbers import is_digit, read_number
-from crossview.kernels.text.rows import (
+from crossview.kernels.text.parsing import (
     BAD_LABEL,
     BAD_VALUE,
     BAD_WEIGHT,

@@ -9,9 +9,15 @@ from typing import Any, Self
 import numpy as np
 
 from crossview.catalog.metrics import metric_of
-from crossview.comparing.comparison import Comparison
-from crossview.comparing.ranking import ComparisonRow
-from crossview.comparing.verdict import CONSTANT, best_baseline, is_clear, name_of, short_value
+from crossview.comparing.result.comparison import Comparison
+from crossview.comparing.result.ranking import ComparisonRow
+from crossview.comparing.result.verdict import (
+    CONSTANT,
+    best_baseline,
+    is_clear,
+    name_of,
+    short_value,
+)
 from crossview.errors import InputError
 from crossview.reporting.displays.style import (
     COLORS,

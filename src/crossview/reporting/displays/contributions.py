@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.metrics import metric_of
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.errors import InputError, argument
 from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name

@@ -91,8 +91,7 @@ class CumulativeErrorDisplay(Display):
         if kept is None or not kept.errors:
             raise InputError(
                 "the result kept no errors along a stream; compare with "
-                f"{argument(progressive=True)}, or train with "
-                "observer=TrainingObserver(history=True)"
+                f"{argument(progressive=True)}, or train with TrainingObserver(history=True)"
             )
         numbers = result.task == "regression"
         error = "root of the mean squared error" if numbers else "share of rows predicted wrong"

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.errors import InputError, argument
 from crossview.evaluating.evaluation import Evaluation, Window
 from crossview.reporting.displays.style import COLORS, WIDTH, Display, plain_log_ticks, short_name

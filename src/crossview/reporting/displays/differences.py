@@ -30,7 +30,7 @@ class ViewDifferenceDisplay(Display):
     The difference is ``|s_1 - s_2|``, of more than two views the mean over their pairs.
 
     Of a result: along a stream, of `crossview.compare` with ``progressive=True`` or of
-    `crossview.train` with an observer with ``history``; otherwise those of rows held out.
+    `crossview.train` with ``log=TrainingObserver(history=True)``; otherwise those of rows held out.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ViewDifferenceDisplay(Display):
         if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
             raise InputError(
                 "the result kept no scores of views: the model has one view or no such scores, or "
-                "train was called without observer=TrainingObserver(history=True)"
+                "train was called without TrainingObserver(history=True)"
             )
         return cls([_of_rows(kept.by_view.view_scores, kept.view_model, kept.by_view.rows)])
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from crossview.catalog.metrics import metric_of
-from crossview.comparing.comparison import Comparison
-from crossview.comparing.ranking import ComparisonRow
-from crossview.comparing.verdict import (
+from crossview.comparing.result.comparison import Comparison
+from crossview.comparing.result.ranking import ComparisonRow
+from crossview.comparing.result.verdict import (
     CONSTANT,
     as_good_constant,
     best_baseline,

@@ -8,7 +8,7 @@ from importlib import resources
 from importlib.metadata import version
 from typing import Any
 
-from crossview.comparing.comparison import Comparison
+from crossview.comparing.result.comparison import Comparison
 from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.style import NOT_IN_XML
 from crossview.reporting.page.blocks import Page, group

@@ -21,8 +21,8 @@ from crossview.reporting.page.sections import (
 )
 from crossview.reporting.tables import duration
 from crossview.saving.pipelines import steps
+from crossview.scoring.models.trained import Trained
 from crossview.scoring.results import in_digits, thresholds_in_words
-from crossview.scoring.trained import Trained
 
 
 def training_page(t: Trained, made: Made | None = None) -> Page:

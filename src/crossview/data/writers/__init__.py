@@ -1,1 +1,0 @@
-"""Writers of tables and of rows with views."""

@@ -1,0 +1,1 @@
+"""Rows of columns to numbers and slots: tables, and single rows of a stream."""

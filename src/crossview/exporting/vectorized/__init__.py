@@ -1,0 +1,1 @@
+"""SQL and ONNX: models as arithmetic on vectors, without loops per row."""

@@ -1,0 +1,702 @@
+"""A model as one SQL query: columns of a table in, prediction, probabilities and scores out.
+
+The query has layers, each a common table expression: numbers that are used more than once are
+columns of it, and the next layer selects those that are still needed.  Categories are joined with
+what they weigh.  Expressions are those of sqlglot, which knows how each dialect writes them.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from crossview.errors import InputError
+from crossview.exporting.plan import Plan
+from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
+from crossview.portable.encoding import Column, TableEncoder
+from crossview.portable.scoring import Trees
+from crossview.tables.columns import LARGEST
+
+try:
+    import sqlglot
+    from sqlglot import exp
+except ImportError:
+    raise InputError("SQL needs sqlglot: pip install crossview[export]") from None
+
+# by name; the most columns that a subquery may have
+DIALECTS = {
+    "duckdb": 100_000,
+    "postgres": 1664,
+    "sqlite": 2000,
+    "bigquery": 10_000,
+    "snowflake": 10_000,
+}
+TABLE = "rows_to_score"
+FIRST_LINE = "-- a model that Crossview exported, for {}"
+ISO = "%Y-%m-%d"
+# terms between two parentheses: a sum must not be as deep as it is long, nor need a function
+# more arguments than databases take
+TERMS = 32
+# EXP of what is below is an error in PostgreSQL, and 0 up to rounding
+LEAST_EXPONENT = -700.0
+# a product with what is smaller may underflow, which PostgreSQL refuses
+LEAST_WEIGHT = 1e-290
+
+
+def sql_query(
+    plan: Plan, *, dialect: str = "duckdb", table: str = TABLE, keep: Sequence[str] = ()
+) -> str:
+    """Return the query that scores the rows of a table.
+
+    dialect {"duckdb", "postgres", "sqlite", "bigquery", "snowflake"}: the database.
+    table: the table or view with the columns of the model, maybe with its schema.
+    keep: columns of the table that the query returns, too, such as an id.
+    Returns query: one SELECT.  Its columns are called as those of `crossview.predict`.
+    Raises InputError: the dialect is unknown, text is hashed, the model has no table, a date is
+      written in a way that the database does not read, or the query would have too many columns.
+    """
+    if dialect not in DIALECTS:
+        raise InputError(f"the dialect {dialect!r} is none of {', '.join(DIALECTS)}")
+    query = _Query(dialect)
+    answers = lower(plan, query)
+    own = [("prediction", *answers.prediction)]
+    classes = [str(label) for label in plan.model.classes or []]
+    if answers.scores is not None:
+        of_two = len(classes) == 2
+        names = ["score"] if of_two else [f"score_{label}" for label in classes]
+        own += zip(names, answers.scores, strict=True)
+    if answers.probabilities is not None:
+        names = [f"probability_{label}" for label in classes]
+        own += zip(names, answers.probabilities, strict=True)
+    views = [f"view_{view}" for view in plan.model.views]
+    own += zip(views, answers.view_scores, strict=True)
+    names = [*keep, *(name for name, _ in own)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"two columns of the answer are called {twice[0]!r}; keep no such column")
+    has_bins = isinstance(plan.encoder, TableEncoder) and plan.encoder.n_bins > 0
+    shorter = "train without bins (--bins 0), or " if has_bins else ""
+    return query.text(_table_name(table, dialect), list(keep), own, shorter)
+
+
+def _table_name(table: str, dialect: str) -> str:
+    try:
+        found = exp.to_table(table, dialect=dialect)
+    except sqlglot.errors.SqlglotError:
+        found = None
+    if not isinstance(found, exp.Table) or found.alias or not found.name:
+        raise InputError(f"{table!r} is no name of a table in {dialect}; put it in quotes")
+    return found.sql(dialect=dialect)
+
+
+@dataclass
+class _Expression:
+    """One number of a row; ``level`` is the layer that has all columns which it reads."""
+
+    expression: Any
+    level: int
+
+    def use(self) -> Any:
+        """Return it for one place in another expression."""
+        return self.expression if self.expression.parent is None else self.expression.copy()
+
+
+# a number, a Boolean or None for NULL is a constant
+Element = _Expression | float | bool | None
+
+
+@dataclass
+class _Category:
+    """A column of categories, and the table of what they weigh."""
+
+    column: str
+    values: list[str]
+    weights: dict[str, list[float | None]] = field(default_factory=dict)
+
+
+class _Query(Operations):
+    """Vectors are lists of elements."""
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        self.layers: list[dict[str, tuple[str, set[str]]]] = [{}]
+        self.names: dict[str, str] = {}  # of texts
+        self.level_of: dict[str, int] = {}
+        self.inputs: dict[tuple[str, str], Any] = {}
+        self.categories: list[_Category] = []
+
+    # --- inputs ------------------------------------------------------------------------------
+
+    def number(self, column: Column) -> Vector:
+        if ("number", column.name) not in self.inputs:
+            x: Any = exp.cast(self._source(column), "double")
+            # NaN is above all numbers, or compares with none
+            is_sound = exp.Between(this=x, low=_number(-LARGEST), high=_number(LARGEST))
+            x = exp.Case(ifs=[exp.If(this=is_sound, true=x.copy())])
+            self.inputs["number", column.name] = [self._kept(x, 0)]
+        return self.inputs["number", column.name]
+
+    def seconds(self, column: Column) -> Vector:
+        if ("date", column.name) not in self.inputs:
+            self.inputs["date", column.name] = [self._epoch(column)]
+        return self.inputs["date", column.name]
+
+    def _epoch(self, column: Column) -> _Expression:
+        """Return seconds since 1970 of a date, a timestamp, or a text, maybe with its zone."""
+        trimmed = exp.Trim(this=exp.cast(self._source(column), "text"))
+        blank = exp.Nullif(this=trimmed, expression=exp.Literal.string(""))
+        text = self._kept(blank, 0)
+        format = format_of(column.pattern or "")
+        if format != ISO:
+            if self.dialect == "sqlite":
+                raise InputError(
+                    f"holds dates as in {format}, and SQLite reads ISO 8601 only; write them so, "
+                    "and train with them",
+                    column=column.name,
+                )
+            time: Any = exp.StrToTime(this=text.use(), format=exp.Literal.string(format))
+            return self._kept(self._seconds_of(time), 1)
+        t = text.expression.name
+
+        def end(n: Any, size: int = 1) -> str:
+            """The characters that begin n before the end."""
+            return f"SUBSTRING({t}, LENGTH({t}) - {n} + 1, {size})"
+
+        # how many characters the zone has, if it is no date alone: Z, +01:00, +0100 or +01
+        zone = self._kept_words(
+            f"CASE WHEN NOT (LENGTH({t}) > 12) THEN 0 WHEN {end(1)} = 'Z' THEN 1 "
+            f"WHEN {end(6)} IN ('+', '-') AND {end(3)} = ':' THEN 6 "
+            f"WHEN {end(5)} IN ('+', '-') THEN 5 WHEN {end(3)} IN ('+', '-') THEN 3 ELSE 0 END",
+            1,
+        ).expression.name
+        here = self._kept_words(
+            f"REPLACE(TRIM(SUBSTRING({t}, 1, LENGTH({t}) - {zone})), ',', '.')", 2
+        )
+        hours, minutes = end(f"({zone} - 1)", 2), end(2, 2)
+        offset = sqlglot.parse_one(
+            f"CASE WHEN {zone} > 1 THEN CASE WHEN {end(zone)} = '-' THEN -1.0e0 ELSE 1.0e0 END * "
+            f"(CAST({hours} AS DOUBLE) * 3600.0e0 + CASE WHEN {zone} > 3 THEN "
+            f"CAST({minutes} AS DOUBLE) ELSE 0.0e0 END * 60.0e0) ELSE 0.0e0 END"
+        )
+        return self._kept(exp.Sub(this=self._seconds_of(here.use()), expression=offset), 3)
+
+    def _kept_words(self, words: str, level: int) -> _Expression:
+        return self._kept(sqlglot.parse_one(words), level)
+
+    def _seconds_of(self, time: Any) -> Any:
+        """Return the seconds since 1970 of a time, or of a text as in ISO 8601."""
+        if self.dialect == "sqlite":
+            # its functions round to milliseconds; the model, to microseconds
+            t = time.sql()
+            return sqlglot.parse_one(
+                f"CASE WHEN INSTR({t}, '.') > 0 THEN "
+                f"CAST(STRFTIME('%s', SUBSTR({t}, 1, INSTR({t}, '.') - 1)) AS DOUBLE) + "
+                f"ROUND(CAST(SUBSTR({t}, INSTR({t}, '.')) AS DOUBLE), 6) "
+                f"ELSE CAST(STRFTIME('%s', {t}) AS DOUBLE) END",
+                dialect="sqlite",
+            )
+        time = exp.cast(time, "timestamp")
+        if self.dialect == "bigquery":
+            time = exp.Anonymous(this="UNIX_MICROS", expressions=[time])
+        elif self.dialect == "snowflake":
+            unit = exp.Var(this="EPOCH_MICROSECOND")
+            time = exp.Anonymous(this="DATE_PART", expressions=[unit, time])
+        elif self.dialect == "postgres":
+            time = exp.Extract(this=exp.Var(this="EPOCH"), expression=time)
+        else:
+            time = exp.Anonymous(this="EPOCH", expressions=[time])
+        time = exp.cast(time, "double")
+        if self.dialect in ("bigquery", "snowflake"):
+            return exp.Paren(this=exp.Div(this=time, expression=_number(1e6)))
+        return time
+
+    def category(self, column: Column, values: Sequence[str]) -> tuple[Any, Vector]:
+        key = "category", column.name
+        if key not in self.inputs:
+            text = self._kept(exp.cast(self._source(column), "text"), 0)
+            self.inputs[key] = _Category(text.expression.name, []), text
+            self.categories.append(self.inputs[key][0])
+        category, text = self.inputs[key]
+        known = set(category.values)
+        for value in values:
+            for one in [value, *self._aliases(value, column)]:
+                if one not in known and (one == value or one not in values):
+                    known.add(one)
+                    category.values.append(one)
+                    for weights in category.weights.values():
+                        weights.append(None)
+        names = {one: value for value in values for one in self._aliases(value, column)}
+        return (category, names), self.unary("missing", [text])
+
+    def _aliases(self, value: str, column: Column) -> list[str]:
+        """Return other texts that the database may have for a value that is no text."""
+        found = []
+        if column.declared and re.fullmatch(r"-?[0-9]+", value):
+            found.append(f"{value}.0")  # of a column of floats, 3.0 is 3
+        if self.dialect == "sqlite" and value in ("true", "false"):
+            found.append(str(int(value == "true")))
+        return found
+
+    def view(self, name: str, width: int) -> Vector:
+        raise InputError(
+            f"the model has learned views of numbers ({name!r}: {width:,} columns), which no table "
+            "has; SQL needs a model that was trained on a table"
+        )
+
+    def lookup(self, category: Any, rows: Mapping[str, np.ndarray], default: np.ndarray) -> Vector:
+        (own, names), found = category, []
+        for k, usual in enumerate(default.tolist()):
+            weights: list[float | None] = []
+            for value in own.values:
+                row = rows.get(value, rows.get(names.get(value, value)))
+                weights.append(None if row is None else float(row[k]))
+            if all(one is None or one == usual for one in weights):
+                found.append(_constant(usual))
+                continue
+            place = self.categories.index(own)
+            name = f"w{len(own.weights)}"
+            own.weights[name] = weights
+            column: Any = exp.column(name, table=f"crossview_values_{place}")
+            if not math.isnan(usual):
+                column = exp.Coalesce(this=column, expressions=[_number(usual)])
+            found.append(self._kept(column, 1))
+        return found
+
+    def _source(self, column: Column) -> Any:
+        return exp.Column(this=exp.to_identifier(column.name, quoted=True))
+
+    # --- arithmetic --------------------------------------------------------------------------
+
+    def constant(self, values: Any) -> Vector:
+        return [_constant(one) for one in np.asarray(values).ravel().tolist()]
+
+    def width(self, a: Vector) -> int:
+        return len(a)
+
+    def binary(self, operation: str, a: Vector, b: Vector) -> Vector:
+        return [self._binary(operation, x, y) for x, y in _pairs(a, b)]
+
+    def _binary(self, operation: str, a: Element, b: Element) -> Element:
+        if not isinstance(a, _Expression) and not isinstance(b, _Expression):
+            return _fold(operation, a, b)
+        if (known := _identity(operation, a, b)) is not _UNKNOWN:
+            return known
+        level = max(_level(a), _level(b))
+        if operation in ("max", "min"):
+            kind = exp.Greatest if operation == "max" else exp.Least
+            made: Any = kind(this=_use(a), expressions=[_use(b)], ignore_nulls=False)
+            return _Expression(made, level)
+        if operation == "add":
+            return _Expression(exp.Add(this=_use(a), expression=_wrapped(_use(b))), level)
+        kind = _BINARY[operation]
+        return _Expression(kind(this=_wrapped(_use(a)), expression=_wrapped(_use(b))), level)
+
+    def unary(self, operation: str, a: Vector) -> Vector:
+        return [self._unary(operation, one) for one in a]
+
+    def _unary(self, operation: str, a: Element) -> Element:
+        if operation == "missing":
+            if not isinstance(a, _Expression):
+                return a is None
+            return _Expression(exp.Is(this=_wrapped(a.use()), expression=exp.null()), a.level)
+        if not isinstance(a, _Expression):
+            return None if a is None else _FOLDED[operation](a)
+        if operation == "not":
+            return _Expression(exp.Not(this=_wrapped(a.use())), a.level)
+        x = a.use()
+        if operation == "exp":
+            x = exp.Greatest(this=x, expressions=[_number(LEAST_EXPONENT)], ignore_nulls=False)
+        kind: Any = {"exp": exp.Exp, "log": exp.Ln, "floor": exp.Floor, "abs": exp.Abs}.get(
+            operation, exp.Sin
+        )
+        return _Expression(kind(this=x), a.level)
+
+    def where(self, condition: Vector, a: Vector, b: Vector) -> Vector:
+        n = max(len(condition), len(a), len(b))
+        spread = [part * n if len(part) == 1 else part for part in (condition, a, b)]
+        return [self._where(*three) for three in zip(*spread, strict=True)]
+
+    def _where(self, condition: Element, a: Element, b: Element) -> Element:
+        if not isinstance(condition, _Expression):
+            return a if condition else b
+        if a is b or (not isinstance(a, _Expression) and not isinstance(b, _Expression) and a == b):
+            return a
+        level = max(condition.level, _level(a), _level(b))
+        case: Any = exp.Case(ifs=[exp.If(this=condition.use(), true=_use(a))], default=_use(b))
+        if b is None:
+            case.set("default", None)
+        if not isinstance(a, _Expression) and not isinstance(b, _Expression):
+            case = exp.cast(case, "double")  # and no decimals
+        return _Expression(case, level)
+
+    def join(self, parts: Sequence[Vector]) -> Vector:
+        return [one for part in parts for one in part]
+
+    def take(self, a: Vector, positions: Sequence[int]) -> Vector:
+        return [a[i] for i in positions]
+
+    def matmul(self, a: Vector, weights: np.ndarray) -> Vector:
+        return [self._dot(a, column) for column in np.asarray(weights, dtype=float).T]
+
+    def _dot(self, a: Vector, weights: np.ndarray) -> Element:
+        terms, known, level = [], 0.0, 0
+        for i in np.flatnonzero(np.abs(weights) > LEAST_WEIGHT).tolist():
+            one, weight = a[i], float(weights[i])
+            if one is None:
+                return None
+            if not isinstance(one, _Expression):
+                known += float(one) * weight
+                continue
+            term = self._binary("mul", one, weight)
+            terms.append(_use(term))
+            level = max(level, _level(term))
+        if not terms:
+            return known
+        if known:
+            terms.append(_number(known))
+        return _Expression(_sum(terms), level)
+
+    def largest(self, a: Vector) -> Vector:
+        if not any(isinstance(one, _Expression) for one in a):
+            return [functools.reduce(functools.partial(_fold, "max"), a)]
+
+        def greatest(terms: Sequence[Any]) -> Any:
+            return exp.Greatest(this=terms[0], expressions=terms[1:], ignore_nulls=False)
+
+        return [_Expression(_grouped([_use(one) for one in a], greatest), max(map(_level, a)))]
+
+    def any(self, a: Vector) -> Vector:
+        found = [one for one in a if isinstance(one, _Expression)]
+        if not found or any(one is True for one in a):
+            return [any(one is True for one in a)]
+        terms = [_wrapped(one.use()) for one in found]
+        return [_Expression(_grouped(terms, _chain(exp.Or)), max(map(_level, found)))]
+
+    def trees(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
+        sums: list[list[Any]] = [[] for _ in range(width)]
+        level = max((_level(one) for one in features), default=0)
+        known = [0.0] * width
+        coded = [set(one.codes.tolist()) for one in trees.coded]
+        for root, output in zip(trees.roots.tolist(), outputs.tolist(), strict=True):
+            made = _tree(trees, root, features, coded)
+            if isinstance(made, float):
+                known[output] += made
+            else:
+                sums[output].append(exp.cast(made, "double"))
+        found: list[Element] = []
+        for terms, constant in zip(sums, known, strict=True):
+            if constant and terms:
+                terms.append(_number(constant))
+            found.append(_Expression(_sum(terms), level) if terms else constant)
+        return found
+
+    def label(self, index: Vector, classes: Sequence[Any]) -> Vector:
+        literals = [_label(one, self.dialect) for one in classes]
+        (at,) = index
+        if not isinstance(at, _Expression):
+            return [_Expression(literals[int(at or 0.0)], 0)]
+        (kept,) = self.keep([at])
+        ifs = [
+            exp.If(this=exp.EQ(this=kept.use(), expression=_number(float(i))), true=literal)
+            for i, literal in enumerate(literals[:-1])
+        ]
+        return [_Expression(exp.Case(ifs=ifs, default=literals[-1]), kept.level)]
+
+    # --- layers --------------------------------------------------------------------------------
+
+    def keep(self, a: Vector) -> Vector:
+        return [
+            self._kept(one.expression, one.level + 1)
+            if isinstance(one, _Expression) and not isinstance(one.expression, exp.Column)
+            else one
+            for one in a
+        ]
+
+    def _kept(self, expression: Any, layer: int) -> _Expression:
+        """Return an expression as a column of a layer."""
+        text = self._write(expression)
+        if text not in self.names:
+            name = self.names[text] = f"c{len(self.names)}"
+            while len(self.layers) <= layer:
+                self.layers.append({})
+            reads = {one.name for one in expression.find_all(exp.Column) if not one.table}
+            self.layers[layer][name] = text, reads
+            self.level_of[name] = layer
+        name = self.names[text]
+        return _Expression(exp.column(name), self.level_of[name])
+
+    def _write(self, expression: Any) -> str:
+        return expression.sql(dialect=self.dialect)
+
+    def text(
+        self,
+        table: str,
+        keep: Sequence[str],
+        answers: Sequence[tuple[str, Element]],
+        shorter: str,
+    ) -> str:
+        """Return the query; ``shorter`` says what else makes one of fewer columns."""
+        quoted = {name: self._write(exp.to_identifier(name, quoted=True)) for name in keep}
+        final, needed = [], set()
+        for name, one in answers:
+            expression = _use(one) if one is not None else exp.cast(exp.null(), "double")
+            needed |= {c.name for c in expression.find_all(exp.Column)}
+            alias = self._write(exp.to_identifier(name, quoted=True))
+            final.append(f"  {self._write(expression)} AS {alias}")
+        selects = []
+        for level in range(len(self.layers) - 1, -1, -1):
+            own = {name: one for name, one in self.layers[level].items() if name in needed}
+            passed = sorted(needed - own.keys(), key=lambda name: int(name[1:]))
+            lines = [f"k{i}" for i in range(len(keep))] if level else []
+            lines += passed
+            lines += [f"{text} AS {name}" for name, (text, _) in own.items()]
+            needed = set(passed)
+            if level:
+                for _, reads in own.values():
+                    needed |= reads
+            if level == 1:
+                needed |= {self.categories[i].column for i in _categories_in(lines)}
+            selects.append((level, lines))
+        selects.reverse()
+        most = max(len(lines) for _, lines in selects)
+        if most > DIALECTS[self.dialect]:
+            raise InputError(
+                f"the query would have {most:,} columns in one step, and {self.dialect} has at "
+                f"most {DIALECTS[self.dialect]:,}; {shorter}export to .onnx, or for duckdb"
+            )
+        used = _categories_in(line for level, own in selects if level == 1 for line in own)
+        ctes = [self._values(i) for i in used]
+        for level, lines in selects:
+            source = table if level == 0 else f"crossview_{level - 1}"
+            if level == 0:
+                lines = [f"{quoted[name]} AS k{i}" for i, name in enumerate(keep)] + lines
+            lines = lines or ["1 AS c"]
+            select = "SELECT\n  " + ",\n  ".join(lines) + f"\nFROM {source}"
+            if level == 1:
+                for i in used:
+                    key = self.categories[i].column
+                    select += f"\nLEFT JOIN crossview_values_{i} ON {key} = crossview_values_{i}.v"
+            if self.dialect == "postgres":
+                select += "\nOFFSET 0"  # each layer is computed once, and not at each use
+            once = " MATERIALIZED" if self.dialect == "sqlite" else ""
+            ctes.append(f"crossview_{level} AS{once} (\n{select}\n)")
+        last = [f"  k{i} AS {quoted[name]}" for i, name in enumerate(keep)] + final
+        whole = ",\n".join(ctes)
+        return (
+            f"{FIRST_LINE.format(self.dialect)}\n"
+            f"WITH {whole}\nSELECT\n" + ",\n".join(last) + f"\nFROM crossview_{selects[-1][0]}\n"
+        )
+
+    def _values(self, place: int) -> str:
+        """Return the table of what the categories of a column weigh."""
+        one = self.categories[place]
+        rows = []
+        for i, value in enumerate(one.values):
+            weights = [column[i] for column in one.weights.values()]
+            if any(weight is not None for weight in weights):
+                cells = ["NULL" if w is None else self._write(_number(w)) for w in weights]
+                rows.append((self._write(exp.Literal.string(value)), cells))
+        names = ["v", *one.weights]
+        name = f"crossview_values_{place}"
+        if self.dialect == "sqlite":
+            lines = ",\n".join(f"  ({', '.join([value, *cells])})" for value, cells in rows)
+            return f"{name}({', '.join(names)}) AS (\nVALUES\n{lines}\n)"
+        kind = self._write(exp.DataType.build("double"))
+        casts = ", ".join(["v", *(f"CAST({w} AS {kind}) AS {w}" for w in one.weights)])
+        if self.dialect == "bigquery":
+            lines = ",\n".join(
+                "  STRUCT("
+                + ", ".join(
+                    [
+                        f"{value} AS v",
+                        *(f"{c} AS {w}" for c, w in zip(cells, one.weights, strict=True)),
+                    ]
+                )
+                + ")"
+                for value, cells in rows
+            )
+            return f"{name} AS (\nSELECT {casts}\nFROM UNNEST([\n{lines}\n])\n)"
+        lines = ",\n".join(f"  ({', '.join([value, *cells])})" for value, cells in rows)
+        return f"{name} AS (\nSELECT {casts}\nFROM (VALUES\n{lines}\n) AS t({', '.join(names)})\n)"
+
+
+def _categories_in(lines: Iterable[str]) -> list[int]:
+    """Return the places of the categories whose weights are read."""
+    return sorted({int(i) for i in re.findall(r"crossview_values_(\d+)\.w", " ".join(lines))})
+
+
+# --- elements ---------------------------------------------------------------------------------
+
+_UNKNOWN = object()
+_BINARY: dict[str, Any] = {
+    "sub": exp.Sub,
+    "mul": exp.Mul,
+    "div": exp.Div,
+    "less": exp.LT,
+    "or": exp.Or,
+    "and": exp.And,
+}
+_FOLDED: dict[str, Any] = {
+    "exp": math.exp,
+    "log": math.log,
+    "sin": math.sin,
+    "floor": math.floor,
+    "abs": abs,
+    "not": lambda a: not a,
+}
+
+
+def _constant(value: Any) -> Element:
+    if isinstance(value, bool):
+        return value
+    return None if math.isnan(value) else float(value)
+
+
+def _level(a: Element) -> int:
+    return a.level if isinstance(a, _Expression) else 0
+
+
+def _use(a: Element) -> Any:
+    if isinstance(a, _Expression):
+        return a.use()
+    if a is None:
+        return exp.null()
+    return exp.Boolean(this=a) if isinstance(a, bool) else _number(a)
+
+
+def _number(value: float) -> Any:
+    """A literal that no dialect takes for a decimal."""
+    text = repr(float(value))
+    return exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
+
+
+def _wrapped(expression: Any) -> Any:
+    if isinstance(expression, exp.Binary | exp.Not | exp.Is):
+        return exp.Paren(this=expression)
+    return expression
+
+
+def _sum(terms: Sequence[Any]) -> Any:
+    """A sum, in parentheses of a few terms each."""
+    return _grouped(terms, _chain(exp.Add))
+
+
+def _chain(kind: Any) -> Callable[[Sequence[Any]], Any]:
+    """Return the function that writes an operator between terms."""
+
+    def chained(terms: Sequence[Any]) -> Any:
+        total = terms[0]
+        for one in terms[1:]:
+            total = kind(this=total, expression=one)
+        return total
+
+    return chained
+
+
+def _grouped(terms: Sequence[Any], of: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return what ``of`` makes of a few terms, and of those it made, until one is left."""
+    while len(terms) > 1:
+        groups = [terms[first : first + TERMS] for first in range(0, len(terms), TERMS)]
+        terms = [of(own) if len(own) > 1 else own[0] for own in groups]
+        terms = list(map(_wrapped, terms)) if len(terms) > 1 else terms
+    return terms[0]
+
+
+def _pairs(a: Vector, b: Vector) -> Any:
+    n = max(len(a), len(b))
+    return zip(a * n if len(a) == 1 else a, b * n if len(b) == 1 else b, strict=True)
+
+
+def _fold(operation: str, a: Any, b: Any) -> Element:
+    """The result for two constants."""
+    if operation in ("or", "and"):
+        return bool(a or b) if operation == "or" else bool(a and b)
+    if a is None or b is None:
+        return False if operation == "less" else None
+    if operation == "less":
+        return bool(a < b)
+    found = {
+        "add": lambda: a + b,
+        "sub": lambda: a - b,
+        "mul": lambda: a * b,
+        "div": lambda: a / b,
+        "max": lambda: max(a, b),
+        "min": lambda: min(a, b),
+    }[operation]()
+    return float(found)
+
+
+def _identity(operation: str, a: Element, b: Element) -> Any:
+    """The result where one operand changes nothing, or decides."""
+    if operation in ("or", "and"):
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, bool):
+                return one if one is (operation == "or") else other
+        return _UNKNOWN
+    if a is None or b is None:
+        return False if operation == "less" else None
+    if operation == "add" and not isinstance(a, _Expression) and a == 0.0:
+        return b
+    if operation in ("add", "sub") and not isinstance(b, _Expression) and b == 0.0:
+        return a
+    if operation == "mul":
+        for one, other in ((a, b), (b, a)):
+            if not isinstance(one, _Expression) and one in (0.0, 1.0):
+                return 0.0 if one == 0.0 else other
+    if operation == "div" and not isinstance(b, _Expression) and b == 1.0:
+        return a
+    return _UNKNOWN
+
+
+def _label(label: Any, dialect: str) -> Any:
+    if isinstance(label, str):
+        return exp.Literal.string(label)
+    if isinstance(label, bool):
+        return exp.Literal.number(int(label)) if dialect == "sqlite" else exp.Boolean(this=label)
+    return _number(label) if isinstance(label, float) else exp.Literal.number(label)
+
+
+def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) -> Any:
+    """A tree below a node as nested CASE; a number where it is one."""
+    if not trees.left[at]:
+        return float(trees.value[at])
+    feature = features[trees.feature[at]]
+    left, right = (
+        _tree(trees, int(child), features, coded) for child in (trees.left[at], trees.right[at])
+    )
+    missing_left = bool(trees.missing_left[at])
+    if not isinstance(feature, _Expression):
+        if feature is None:
+            return left if missing_left else right
+        return left if feature <= trees.threshold[at] else right
+    first, other = (right, left) if missing_left else (left, right)
+    # a missing number, for which no comparison is true, goes the way of ELSE
+    if trees.set_of[at]:
+        of_left = trees.sets[trees.set_of[at]]
+        codes = [
+            code
+            for code in sorted(coded[trees.feature[at]])
+            if 0 <= code < 256
+            and bool(int(of_left[int(code) >> 5]) >> (int(code) & 31) & 1) is not missing_left
+        ]
+        if not codes:
+            return other
+        condition: Any = exp.In(
+            this=feature.use(), expressions=[_number(float(code)) for code in codes]
+        )
+    else:
+        kind = exp.GT if missing_left else exp.LTE
+        condition = kind(this=feature.use(), expression=_number(float(trees.threshold[at])))
+    return exp.Case(
+        ifs=[exp.If(this=condition, true=_leaf(first))],
+        default=_leaf(other),
+    )
+
+
+def _leaf(value: Any) -> Any:
+    return _number(value) if isinstance(value, float) else value

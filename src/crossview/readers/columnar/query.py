@@ -1,0 +1,49 @@
+"""Queries that DuckDB runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crossview.readers.duck import (
+    check_select,
+    connection,
+    empty_table,
+    has_order,
+    identifier,
+    load_remote,
+    read_batches,
+    read_names,
+)
+from crossview.readers.source import Batch
+from crossview.tables.arrow import check_unique, one_line
+
+
+class QuerySource:
+    """Rows of a query that DuckDB runs: one SELECT, which only reads.
+
+    ``reads`` are the names and globs of the files that it reads, and other tables.
+    """
+
+    def __init__(self, query: str) -> None:
+        self.files: Sequence[str] = []
+        self.n_rows: int | None = None
+        self._query = query.strip().rstrip(";")
+        with connection() as duck, one_line(None):
+            load_remote(duck, self._query)
+            check_select(duck, self._query)
+            relation = duck.sql(self._query)
+            check_unique(relation.columns, None)
+            self.schema = empty_table(relation).schema
+            self.ordered = has_order(duck, self._query)
+            self.reads = read_names(duck, self._query)
+
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
+        """Yield the rows with these columns."""
+        chosen = ", ".join(identifier(c) for c in columns)
+        row = 0
+        with connection() as duck, one_line(None):
+            load_remote(duck, self._query)
+            relation = duck.sql(self._query).project(chosen)
+            for data in read_batches(duck, relation, batch_rows):
+                yield Batch(data, None, row)
+                row += data.num_rows

@@ -1,0 +1,230 @@
+"""DuckDB: a connection, and names and text in its SQL."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crossview.errors import InputError, cannot_import
+from crossview.readers.prefetch import is_prefetched, prefetch, stopped_by
+from crossview.saving.files import temporary_folder
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+
+# of rows: a query may sort or join, and a file have many columns
+MEMORY_OF_ROWS = "2GB"
+# of the search for types: as long as there is room, DuckDB keeps the text that it has read
+MEMORY_OF_TYPES = "256MB"
+TIMES = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+# from which the delimiter is found
+ROWS_OF_DELIMITER = 100
+
+_CONFIG: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "preserve_insertion_order": "true",
+    "memory_limit": MEMORY_OF_ROWS,
+}
+
+
+@contextmanager
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database in memory that loads nothing from a network and sees no Python variable.
+
+    Beyond `MEMORY_OF_ROWS`, it writes to a temporary folder.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise cannot_import("reading CSV, JSON lines and SQL", "duckdb", error) from None
+    with (
+        temporary_folder(Path(tempfile.gettempdir())) as folder,
+        duckdb.connect(":memory:", config=_CONFIG | {"temp_directory": str(folder)}) as connection,
+    ):
+        connection.execute("SET enable_progress_bar = false")  # stdout is for predictions
+        yield connection
+
+
+def load_remote(duck: Any, query: str) -> None:
+    """Load what reads s3:// and https://, where a query names such a file and it is installed."""
+    if "://" in query:
+        with contextlib.suppress(Exception):  # the query says what is missing
+            duck.execute("LOAD httpfs")
+
+
+def describe(duck: Any, table: str) -> list[tuple[str, str]]:
+    """Return the name and type of each column of a table function."""
+    return [row[:2] for row in _find_types(duck, f"DESCRIBE FROM {table}")]
+
+
+def sniff_csv(duck: Any, file: str, options: str, *, wide: bool) -> list[tuple[str, str]]:
+    """Return the name and type of each column of a CSV file, which may have very many.
+
+    Times that are not as in ISO 8601 are text.
+    """
+    query = f"SELECT columns, TimestampFormat FROM sniff_csv({file}, {options})"
+    ((columns, times),) = duck.sql(query).fetchall() if wide else _find_types(duck, query)
+    found = [(column["name"], column["type"]) for column in columns]
+    return [(name, "VARCHAR" if times and kind in TIMES else kind) for name, kind in found]
+
+
+def sniff_delimiter(file: str, quote: str) -> str | None:
+    """Return the delimiter of a CSV file; None if it is not clear."""
+    options = f"quote={literal(quote)}, escape={literal(quote)}, comment='', header=true, skip=0"
+    options += f", all_varchar=true, sample_size={ROWS_OF_DELIMITER}"
+    query = f"SELECT delimiter, columns FROM sniff_csv({quoted_path(file)}, {options})"
+    with connection() as duck, contextlib.suppress(Exception):  # reading says what is wrong
+        ((delimiter, columns),) = duck.sql(query).fetchall()
+        return str(delimiter) if len(columns) > 1 else None
+    return None
+
+
+def _find_types(duck: Any, query: str) -> list[tuple]:
+    """The answer to a query that reads the rows only to find types."""
+    import duckdb
+
+    try:
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_TYPES}'")
+        return list(duck.sql(query).fetchall())
+    except duckdb.OutOfMemoryException:  # many columns
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
+        return list(duck.sql(query).fetchall())
+    finally:
+        duck.execute(f"SET memory_limit = '{MEMORY_OF_ROWS}'")
+
+
+def schema_of(duck: Any, types: Mapping[str, str]) -> pa.Schema:
+    """Return the Arrow schema of columns with these DuckDB types."""
+    import pyarrow as pa
+
+    kinds = list(dict.fromkeys(types.values()))
+    nulls = ", ".join(f"NULL::{kind}" for kind in kinds)
+    arrow = dict(zip(kinds, duck.sql(f"SELECT {nulls}").to_arrow_table().schema.types, strict=True))
+    return pa.schema([(name, arrow[kind]) for name, kind in types.items()])
+
+
+def empty_table(relation: Any) -> Any:
+    """Return the columns of a relation without its rows."""
+    return relation.limit(0).to_arrow_table()
+
+
+def read_batches(duck: Any, relation: Any, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a relation, read in a thread unless this one prefetches already.
+
+    A caller that stops, also by Ctrl-C, interrupts the query, however long it still runs.
+    """
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with stopped_by(duck.interrupt):
+            yield from relation.to_arrow_reader(batch_rows)
+
+    return batches() if is_prefetched() else prefetch(batches())
+
+
+def check_select(duck: Any, query: str) -> None:
+    """Raise an error if text is not one SELECT, or writes, as COPY may inside of one."""
+    kinds = [statement.type.name for statement in duck.extract_statements(query)]
+    if kinds != ["SELECT"]:
+        what = "is empty" if not kinds else f"holds {' and '.join(kinds)}"
+        raise InputError(f"a query is one SELECT, and this one {what}")
+    for node in _nodes(_parse(duck, query)):
+        kind, function = str(node.get("type")), node.get("function_name")
+        if kind.endswith(_WRITES) or function in _RUNS_TEXT:
+            what = function if function in _RUNS_TEXT else kind.removesuffix(_WRITES)
+            raise InputError(f"a query only reads; leave out {what}")
+
+
+# nodes of a tree that write, such as COPY_QUERY_NODE
+_WRITES = "_QUERY_NODE"
+# functions that run text, or write a file
+_RUNS_TEXT = ("query", "json_execute_serialized_sql", "enable_logging")
+
+
+def has_order(duck: Any, query: str) -> bool:
+    """Return whether a query has an ORDER BY, or selects from a single subquery that has one."""
+    node = _parse(duck, query)
+    while node is not None:
+        if any(one["type"] == "ORDER_MODIFIER" for one in node.get("modifiers", [])):
+            return True
+        node = (node.get("from_table") or {}).get("subquery", {}).get("node")
+    return False
+
+
+def named_files(query: str) -> list[str]:
+    """Return the files that a query names, as tables or in any text, with globs expanded."""
+    with connection() as duck:
+        texts = {
+            text
+            for node in _nodes(_parse(duck, query))
+            for value in node.values()
+            for text in (value if isinstance(value, list) else [value])
+            if isinstance(text, str)
+        }
+    return matching_files(texts)
+
+
+def read_names(duck: Any, query: str) -> list[str]:
+    """Return the names of the tables of a query, such as files and globs."""
+    texts: set[str] = set()
+    for node in _nodes(_parse(duck, query)):
+        if node.get("type") == "BASE_TABLE":
+            texts.add(str(node.get("table_name")))
+        elif node.get("type") == "TABLE_FUNCTION":
+            first = node.get("function", {}).get("arguments", [])[:1]
+            texts.update(
+                str(part["text"])
+                for part in _nodes(first)
+                if part.get("kind") == "STRING" and "text" in part
+            )
+    return sorted(texts)
+
+
+def matching_files(texts: Iterable[str]) -> list[str]:
+    """Return the files that have one of these names, or match one of these globs, sorted."""
+    names = [os.path.expanduser(text.removeprefix("file://")) for text in texts]
+    files = {name for name in names if os.path.isfile(name)}
+    return sorted(files.union(*(glob.glob(name, recursive=True) for name in names)))
+
+
+def _parse(duck: Any, query: str) -> Any:
+    """The syntax tree of a SELECT; None of what DuckDB refuses when it is run."""
+    ((parsed,),) = duck.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
+    return json.loads(parsed).get("statements", [{}])[0].get("node")
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """All parts of a syntax tree that have names."""
+    pending = [tree]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            yield part
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
+
+
+def literal(text: str) -> str:
+    """Return text quoted for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Return the name of a column quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted_path(file: str) -> str:
+    """Return the name of a file quoted for SQL, with nothing in it that is a pattern."""
+    return literal(glob.escape(file))

@@ -1,0 +1,140 @@
+"""The entry of the reader of a source, by its type and the names of its files."""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import os
+import re
+from typing import Any
+
+from crossview.catalog.names import unknown_name
+from crossview.catalog.readers import READERS, Reader
+from crossview.errors import InputError, argument, check_kind
+from crossview.readers.duck import literal
+from crossview.saving.files import is_pipe
+from crossview.server_log.addresses import LOG, has_password, is_address
+
+_COMPRESSIONS = {".gz", ".zst"}
+_REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
+_WORKBOOK = "is a workbook; save the sheet as CSV, or give Python the frame of pandas.read_excel"
+# what people have, and what to do with it
+_OTHERS = dict.fromkeys((".xlsx", ".xls", ".ods"), _WORKBOOK) | {".zip": "is an archive; unpack it"}
+_QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
+
+
+def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
+    """Return the entry of the reader of a source, and its files, query or table in memory.
+
+    Without a format, the ends of the names of the files say it.
+    """
+    if isinstance(source, str) and is_query(source):
+        if not _is_utf8(source):
+            raise InputError("the query holds bytes that are not UTF-8, which DuckDB cannot read")
+        return _entry("query"), source
+    if isinstance(source, str) and is_address(source):
+        if has_password(source):  # results say what they were made from
+            raise InputError(
+                "the address of the log has a password, which would be in what is written and "
+                "printed; set PGPASSWORD, or use ~/.pgpass"
+            )
+        return _entry("served"), [source]
+    if isinstance(source, str) and _REMOTE.match(source):
+        return _entry("query"), f"FROM {literal(source)}"  # DuckDB reads it
+    if isinstance(source, str | os.PathLike):
+        files = _expand(os.fspath(source))
+    elif isinstance(source, list | tuple):
+        for path in source:
+            check_kind("a path", **{"a file of X": path})
+        if any(map(is_address, source)):
+            raise InputError("a log in PostgreSQL is read alone; give its address, and no list")
+        files = [file for path in source for file in _expand(os.fspath(path))]
+        if not files:
+            raise InputError("an empty list of files; name at least one")
+    else:
+        return _entry("memory"), source
+    for file in files:
+        if is_pipe(file):
+            raise InputError("is a pipe, which is read only once; copy it into a file", file=file)
+        if not os.path.isfile(file):
+            raise InputError("is a device, and no file", file=file)
+        if not _is_utf8(file):
+            raise InputError(
+                "its name holds bytes that are not UTF-8, so Arrow and DuckDB cannot open it; "
+                "rename it, or read it from standard input: - <FILE",
+                file=file,
+            )
+    readers = [find_format(file) if format is None else _of_format(format) for file in files]
+    for file, reader in zip(files, readers, strict=True):
+        if reader is not readers[0]:
+            raise InputError(
+                f"is {reader.name}, and {files[0]} is {readers[0].name}; read them apart", file=file
+            )
+        if os.path.getsize(file) == 0:
+            raise InputError("is empty (0 bytes)", file=file)
+    return readers[0], files
+
+
+def is_query(source: str) -> bool:
+    """Return whether it is a query for DuckDB, and no file of that name."""
+    return bool(_QUERY.match(source)) and not os.path.exists(source)
+
+
+def _is_utf8(text: str) -> bool:
+    """Return whether a text has no bytes that Python could not read, as of old names of files."""
+    return not any("\udc80" <= mark <= "\udcff" for mark in text)
+
+
+def _expand(path: str) -> list[str]:
+    """The files that a path or glob names, sorted by name."""
+    if not path:
+        raise InputError("the name of the source is empty; is a variable of the shell not set?")
+    if os.path.isdir(path):
+        log = os.path.join(path, LOG)
+        if os.path.isfile(log):
+            return [log]
+        raise InputError(f"is a folder; name its files, for example {path}/*.parquet", file=path)
+    if os.path.exists(path):
+        return [path]
+    if not any(mark in path for mark in "*?["):
+        folder, name = os.path.split(path)
+        there = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
+        close = difflib.get_close_matches(name, there, n=1)
+        hint = f"; did you mean {os.path.join(folder, close[0])!r}?" if close else ""
+        raise InputError(f"no such file{hint}", file=path)
+    files = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+    if not files:
+        raise InputError("no file matches this pattern", file=path)
+    return files
+
+
+def find_format(file: str) -> Reader:
+    """Return the entry that reads a file, by the end of its name."""
+    stem, suffix = os.path.splitext(file.lower())
+    compressed = suffix in _COMPRESSIONS
+    if compressed:
+        suffix = os.path.splitext(stem)[1]
+    for reader in READERS:
+        if suffix in reader.suffixes and (reader.compressed or not compressed):
+            return reader
+    if suffix in _OTHERS:
+        raise InputError(_OTHERS[suffix], file=file)
+    known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
+    packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
+    raise InputError(
+        f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst), or "
+        f"name the format, such as {argument(format='csv')}",
+        file=file,
+    )
+
+
+def _of_format(name: str) -> Reader:
+    """The entry that reads files of a format."""
+    known = [reader.name for reader in READERS if reader.suffixes]
+    if name not in known:
+        raise unknown_name("format", name, known)
+    return _entry(name)
+
+
+def _entry(name: str) -> Reader:
+    return next(reader for reader in READERS if reader.name == name)

@@ -1,0 +1,1 @@
+"""Readers of sparse rows with views: svmlight, libffm and Vowpal Wabbit."""

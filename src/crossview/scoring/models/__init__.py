@@ -1,0 +1,1 @@
+"""Trained and loaded models, as all verbs report and read them."""

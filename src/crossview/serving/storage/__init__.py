@@ -1,0 +1,1 @@
+"""What servers keep: the log, which another process commits, the first model, and snapshots."""

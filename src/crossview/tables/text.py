@@ -1,0 +1,204 @@
+"""Text: which columns hold it, and the words, characters and shape that a model learns of it."""
+
+from __future__ import annotations
+
+import functools
+import string
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crossview.tables.arrow import codes_of, integers, numbers_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# what a view may hold of a text
+FORMS = ("words", "chars", "shape")
+SHAPE = ("log length", "words", "digits", "capitals", "marks", "addresses")
+CHARACTERS = (3, 4, 5)  # of a sequence of characters
+
+# a column is text by this many of its values, out of these rows
+MOST_VALUES, MOST_ROWS, FEWEST_VALUES = 10_000, 100_000, 20
+MOST_CHARACTERS = 500_000  # that are read word by word
+# and from these shares of different values, numbers of words, and shares of letters on
+DIFFERENT, WORDS, DEVIATION, LETTERS, MANY_WORDS = 0.3, 3.0, 0.2, 0.5, 20.0
+# where the number of words hardly differs: words that no form has filled in, by how often the same
+# word stands at the same place
+WORDS_THAT_MOVE, SAME_PLACE = 5.0, 0.35
+
+
+def find_texts(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str]) -> list[str]:
+    """Return which columns of strings are text, by their first values."""
+    samples = {name: _Sample() for name in names}
+    for batch in batches:
+        for name, sample in samples.items():
+            sample.add(batch[name])
+        if all(sample.complete for sample in samples.values()):
+            break
+    return [name for name, sample in samples.items() if sample.is_text]
+
+
+class _Sample:
+    """The first values of a column, by which it is text or a category."""
+
+    def __init__(self) -> None:
+        self._parts: list[pa.Array] = []
+        self._missing, self._rows = MOST_VALUES, 0
+
+    def add(self, array: pa.Array) -> None:
+        """Take more rows, as far as they are needed."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._rows += len(array)
+        array = array.slice(0, MOST_ROWS)
+        if isinstance(array, pa.DictionaryArray):
+            array = array.dictionary_decode()
+        values = pc.drop_null(array)
+        self._parts.append(values.slice(0, self._missing).cast(pa.large_string()))
+        self._missing -= len(self._parts[-1])
+
+    @property
+    def complete(self) -> bool:
+        """True if more rows would change nothing."""
+        return not self._missing or self._rows >= MOST_ROWS
+
+    @property
+    def is_text(self) -> bool:
+        """True if the values are sentences.
+
+        Their words, of two letters or more, are many and not always as many or in the same places,
+        most characters are letters unless there are very many words, and few values are repeated.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        values = pa.chunked_array(self._parts, pa.large_string()).combine_chunks()
+        there = numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(values))) > 0
+        coded = values.take(integers(np.flatnonzero(there))).dictionary_encode()
+        n = len(coded)
+        if n < FEWEST_VALUES or len(coded.dictionary) < DIFFERENT * n:
+            return False
+        ends = np.cumsum(numbers_of(pc.utf8_length(coded.dictionary)))
+        some = coded.dictionary.slice(0, 1 + int(np.searchsorted(ends, MOST_CHARACTERS)))
+        rows = np.bincount(codes_of(coded.indices, -1))[: len(some)]
+        n = rows.sum()
+        if rows @ numbers_of(pc.count_substring_regex(some, r"\S+")) < WORDS * n:
+            return False
+        words, letters = np.array([_words(text) for text in some.to_pylist()]).T
+        mean = rows @ words / n
+        deviation = np.sqrt(rows @ (words - mean) ** 2 / n)
+        shown = rows @ numbers_of(pc.count_substring_regex(some, r"\S"))
+        return bool(
+            mean >= WORDS
+            and (deviation >= DEVIATION * mean or (mean >= WORDS_THAT_MOVE and _moves(some)))
+            and (mean >= MANY_WORDS or rows @ letters >= LETTERS * shown)
+        )
+
+
+def _words(text: str) -> tuple[int, int]:
+    """The words of a text, without their punctuation, and the letters in them."""
+    lengths = [len(token) for token in _tokens(text) if len(token) > 1 and token.isalpha()]
+    return len(lengths), sum(lengths)
+
+
+def _moves(texts: pa.Array) -> bool:
+    """Return whether two of the same word are seldom at the same place of their texts."""
+    words, places = Counter[str](), Counter[tuple[str, int]]()
+    for text in texts.to_pylist():
+        at = [(token, i) for i, token in enumerate(_tokens(text)) if token.isalpha()]
+        words.update(token for token, _ in at)
+        places.update(at)
+    pairs, same = (sum(n * (n - 1) for n in found.values()) for found in (words, places))
+    return bool(pairs) and same <= SAME_PLACE * pairs
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.strip(_PUNCTUATION) for token in text.split()]
+
+
+_PUNCTUATION = string.punctuation + "“”„‘’«»…–—¿¡"
+
+
+@functools.lru_cache(maxsize=16)
+def word_analyzer(shortest: int, longest: int) -> Callable[[str], list[str]]:
+    """Return the function that gives the n-grams of lower-case words of a text."""
+    # loads much that others do not need
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    analyzer: Callable[[str], list[str]] = HashingVectorizer(
+        ngram_range=(shortest, longest)
+    ).build_analyzer()
+    return analyzer
+
+
+def characters_of(text: str) -> list[str]:
+    """Return the sequences of characters of each word of a text."""
+    return [term for word in text.lower().split() for term in _characters(word)]
+
+
+def split_terms(
+    texts: Sequence[str], form: str, ngram_range: tuple[int, int]
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return the different terms of texts; those of text i are ``codes[indptr[i]:indptr[i + 1]]``.
+
+    Terms are n-grams of lower-case words, or of the characters of each word, with its start and
+    end as ``<`` and ``>``.
+    """
+    if form != "chars":
+        return _coded(map(word_analyzer(*ngram_range), texts))
+    words, of_texts, ends = _coded(text.lower().split() for text in texts)
+    terms, of_words, indptr = _coded(map(_characters, words))  # once for each word
+    lengths = np.diff(indptr)[of_texts]
+    places = np.cumsum(lengths) - lengths
+    at = np.repeat(indptr[of_texts] - places, lengths) + np.arange(lengths.sum())
+    return terms, of_words[at], np.append(places, lengths.sum())[ends]
+
+
+def _characters(word: str) -> list[str]:
+    """The sequences of characters of a word; of a short one the whole of it."""
+    word = f"<{word}>"
+    longest = min(CHARACTERS[-1], len(word))
+    return [
+        word[start : start + n]
+        for n in range(CHARACTERS[0], longest + 1)
+        for start in range(len(word) - n + 1)
+    ]
+
+
+def _coded(lists: Iterable[list[str]]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The different strings of some lists, their codes, and where each list begins."""
+    codes_by_name: dict[str, int] = defaultdict()
+    codes_by_name.default_factory = codes_by_name.__len__  # type: ignore[attr-defined]
+    codes = [list(map(codes_by_name.__getitem__, one)) for one in lists]
+    indptr = np.cumsum([0, *map(len, codes)])
+    flat = np.fromiter(chain.from_iterable(codes), np.int64, indptr[-1])
+    return list(codes_by_name), flat, indptr
+
+
+def shape_numbers(texts: pa.Array) -> np.ndarray:
+    """Return the numbers of each text that say how it is written (`SHAPE`).
+
+    They are the logarithm of 1 + its characters, its words, the shares of digits, capitals and
+    punctuation marks or symbols among the characters that are not blank, and that of web addresses
+    among the words.
+    """
+    import pyarrow.compute as pc
+
+    def count(pattern: str) -> np.ndarray:
+        return numbers_of(pc.count_substring_regex(texts, pattern)).astype(np.float64)
+
+    shown, words = count(r"\S"), count(r"\S+")
+    shares = [count(pattern) for pattern in (r"\p{Nd}", r"\p{Lu}", r"[\p{P}\p{S}]")]
+    return np.column_stack(
+        [
+            np.log1p(numbers_of(pc.utf8_length(texts)).astype(np.float64)),
+            words,
+            *(share / np.maximum(shown, 1.0) for share in shares),
+            count(r"(?i)(?:https?://|\bwww\.)\S") / np.maximum(words, 1.0),
+        ]
+    )
