@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, about_unusable, match_names
-from crossview.data.encoding.dates import DateFormat, covering_formats
+from crossview.data.encoding.dates import DateFormat, covering_formats, find_formats
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
@@ -601,13 +601,23 @@ class _Pass(TableSummary):
     def _like_dates(self, summary: ValueSummary) -> str | None:
         """Return the warning about text of which most are dates, in several formats or with words.
 
-        Dates in one format, and nothing else, are recognized.
+        Dates in one format, and nothing else, are recognized, but for two digits of the year that
+        leave the order open.
         """
         formats = covering_formats(summary.values)
         n = len(summary.values)
         found = {one: int(fits.sum()) for one, fits in formats.items()}
-        if sum(found.values()) < max(1, MANY_NUMBERS * n) or n in found.values():
+        if sum(found.values()) < max(1, MANY_NUMBERS * n):
             return None
+        if n in found.values():
+            (one,) = find_formats([{"": summary.values}], [""]).values()
+            if one.is_sure:
+                return None
+            orders = " or ".join(part for part in (one.format, one.other) if part is not None)
+            return (
+                f"a category, but its values look like dates, as in {orders}: "
+                f"{argument(date=f'{summary.name}={one.format}')}"
+            )
         shares = ", ".join(f"{percent(k, n)} as in {one}" for one, k in found.items())
         words = f"a category, but of its different values most are dates: {shares}"
         if len(formats) > 1:
