@@ -138,6 +138,10 @@ class LearnedRowsWarning(UserWarning):
     """Warning that a model is evaluated on rows that it has learned, which it knows too well."""
 
 
+class UnlabeledRowsWarning(UserWarning):
+    """Warning that rows without a label have no effect on a learner that could learn from them."""
+
+
 class UnusedColumnsWarning(UserWarning):
     """Warning that columns are in no view, although nobody left them out."""
 
