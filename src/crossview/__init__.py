@@ -1,22 +1,22 @@
 """Crossview combines several data sources in one model, which predicts even if one is missing.
 
-Public names load on first use, so that ``import crossview`` loads neither NumPy nor Numba nor
-scikit-learn.  Type checkers and editors read them from ``__init__.pyi``.
+Public names, and the list of them, load on first use, so that ``import crossview`` loads nothing.
+Type checkers and editors read them from ``__init__.pyi``.
 """
 
 from importlib import import_module
 from typing import Any
 
-from crossview.catalog import public_names
-
-__all__ = sorted([*public_names(), "__version__"])
-
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
+    from crossview.catalog import public_names
+
+    if name == "__all__":
+        value: Any = sorted([*public_names(), "__version__"])
+    elif name == "__version__":
         from importlib.metadata import version
 
-        value: Any = version("crossview")
+        value = version("crossview")
     else:
         module = public_names().get(name)
         if module is None:
@@ -27,4 +27,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return list(__getattr__("__all__"))

@@ -138,6 +138,10 @@ class LearnedRowsWarning(UserWarning):
     """Warning that a model is evaluated on rows that it has learned, which it knows too well."""
 
 
+class UnlabeledRowsWarning(UserWarning):
+    """Warning that rows without a label have no effect on a learner that could learn from them."""
+
+
 class UnusedColumnsWarning(UserWarning):
     """Warning that columns are in no view, although nobody left them out."""
 
@@ -182,6 +186,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
     "a whole number": lambda one: isinstance(one, Integral) and not isinstance(one, bool),
     "a number": lambda one: isinstance(one, Real) and not isinstance(one, bool),
     "a list of names": lambda one: _is_series(one) and not isinstance(one, str),
+    "a list of models": lambda one: _is_series(one) and not isinstance(one, str),
     "a mapping of names": lambda one: isinstance(one, Mapping),
     "a name": lambda one: isinstance(one, str),
     "a path": lambda one: isinstance(one, str | os.PathLike),

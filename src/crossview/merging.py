@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from crossview import pipeline
-from crossview.errors import InputError, type_of
+from crossview.errors import InputError, check_kind, type_of
 from crossview.estimators.merging import merge_learners, shares_of
 
 
@@ -74,6 +74,8 @@ def merge(
     >>> round(merged.score(scale(X), y), 2)
     0.98
     """
+    check_kind("a list of models", models=models)
+    check_kind("True or False", product=product)
     models = list(models)
     if not models:
         raise InputError("there are no models to merge; give at least one")

@@ -53,6 +53,22 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
     assert run(capsys, "compare", "c.json") == (0, out, [])
 
 
+def test_where_no_model_file_holds_the_best_the_next_is_printed_too(tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    lines = [f"{a},{b},{'yes' if a * b > 0 else 'no'}" for a, b in X]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *lines]))
+    models = ["--model", "baseline:gradient-boosting", "--model", "perceptron"]
+    given = ["compare", tmp_path / "t.csv", "--label", "y", "--cv", 2]
+    status, out, _ = run(capsys, *given, *models, "--json", tmp_path / "c.json")
+    assert status == 0
+    assert "Train baseline:gradient-boosting on all rows:" in out
+    row = json.loads((tmp_path / "c.json").read_text())["rows"][1]
+    value = f"perceptron (f1 {row['value']:.4f})"
+    assert out[-2] == f"Train {value}, the best that is saved as a model file, on all rows:"
+    assert out[-1].startswith("crossview train ")
+    assert "--model perceptron" in out[-1]
+
+
 def test_a_stored_comparison_gets_another_model(here, capsys):
     command = ["compare", "bc.parquet", "--label", "diagnosis", "--view", "w=worst__*", "--cv", "2"]
     command += ["--metric", "roc_auc", "--thorough"]

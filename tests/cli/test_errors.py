@@ -10,6 +10,7 @@ import pytest
 
 import crossview
 from command_line import run
+from crossview.__main__ import process
 from crossview.cli import main
 from crossview.saving.model_files import VERSION
 
@@ -243,6 +244,17 @@ def test_ctrl_c_while_the_command_line_loads_is_one_line(capsys, monkeypatch):
 
     monkeypatch.setattr("crossview.cli.load_without_rarely_used", interrupted)
     assert run(capsys, "--version") == (130, [], ["crossview: interrupted"])
+
+
+def test_ctrl_c_while_a_process_begins_is_one_line(capsys, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("crossview.cli.check_streams", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        process()
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "crossview: interrupted\n")
 
 
 def test_a_bug_keeps_its_traceback(here, monkeypatch):

@@ -10,6 +10,7 @@ from crossview import InputError, compare, describe, predict, train
 from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.errors import LeakWarning
+from crossview.scoring import neighbors
 from crossview.scoring.neighbors import find_split
 from crossview.scoring.problems import make_problem
 from crossview.scoring.progressive import LabelOrder, serial_correlation
@@ -224,6 +225,13 @@ def test_columns_that_may_be_groups():
 
 
 @pytest.mark.filterwarnings(f"ignore::{LeakWarning.__module__}.LeakWarning")
+def test_names_of_groups():
+    names = ["nr", "Patid", "subj", "case", "family", "Litter", "caseid", "subject_nr", "a__pid"]
+    assert all(map(neighbors.is_group_name, [*names, "user_name", "patientNr", "x__child.id"]))
+    others = ["age", "year", "no", "number", "grid", "paid", "showcase", "price", "state", "city"]
+    assert not any(map(neighbors.is_group_name, others))
+
+
 def test_folds_that_cannot_be_made_are_random():
     table = make_users()
     table.loc[table["user_id"] == "u3", "bought"] = "perhaps"  # a class of one user

@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 import crossview
+from command_line import run
 from comparisons import ONE, SOME, make_few, make_frame, thorough
 from crossview import (
     InputError,
@@ -137,7 +138,7 @@ def test_keco_and_pegasos_are_rows_where_labels_are_missing():
     assert answer.unlabeled_benefit is not None
 
 
-@pytest.mark.filterwarnings("ignore:co-agreement needs two views")
+@pytest.mark.filterwarnings("error")
 def test_with_one_view_rows_without_label_have_no_effect_and_nothing_is_said_to_learn_them():
     X, y, known = make_few()
     few = X.select(["strong"])
@@ -151,6 +152,20 @@ def test_with_one_view_rows_without_label_have_no_effect_and_nothing_is_said_to_
     assert "keco" not in names
     assert "keco" in [
         one.name for one in compared_learners(X.layout, len(y), unlabeled=True, metric="f1")
+    ]
+
+
+def test_train_says_in_one_line_that_one_view_learns_no_unlabeled_rows(tmp_path, capsys):
+    frame = make_frame(60)
+    frame["answer"] = frame["answer"].where(np.arange(60) % 3 > 0)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    given = ["--view", "a=*", "--label", "answer", "--model", "keco", "--set", "n_iterations=5"]
+    status, _, err = run(capsys, "train", tmp_path / "t.csv", *given, "-o", tmp_path / "m")
+    assert status == 0
+    lines = [line for line in err if "co-agreement" in line]
+    assert lines == [
+        "crossview: warning: co-agreement needs two views, so the unlabeled rows have no effect; "
+        "give --view"
     ]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from command_line import run
 from crossview import (
     InputError,
     ViewEncoder,
@@ -84,6 +85,12 @@ def test_a_format_that_cannot_be(format):
         (["13/02/2025", "02/13/2025"], None, None),
         (["01.02.2025", "unknown"], None, None),
         (["1.2.3", "10"], None, None),
+        (["03/04/19", "03/27/19"], "%m/%d/%y", None),
+        (["03/04/19", "27/03/19 10:00"], "%d/%m/%y", "%y/%m/%d"),
+        (["27/03/99"], "%d/%m/%y", None),
+        (["27.03.19"], "%d.%m.%y", None),
+        (["03-04-05"], "%m-%d-%y", "%d-%m-%y"),
+        (["97-03-27"], "%y-%m-%d", None),
         ([None, None], None, None),
         (["", ""], None, None),
     ],
@@ -283,6 +290,25 @@ def test_describe_shows_dates_and_what_it_guessed():
     named = describe(slashes, encoder=ViewEncoder(date=["a__d=%d/%m/%Y"]))
     assert named.warnings == []
     assert named.columns[0].minimum == "2025-02-01"
+
+
+def test_two_digits_of_the_year_are_dates_if_the_order_is_known(tmp_path, capsys):
+    days = [f"0{i % 9 + 1}/{i % 28 + 1:02}/{i % 3 + 18}" for i in range(60)]
+    versions = [f"{i % 9 + 1}.{i % 12 + 1}.{i % 3 + 18}" for i in range(60)]
+    table = pa.table({"a__day": days, "a__version": versions, "b__x": NOISE[:60]})
+    answer = describe(table)
+    assert [one.kind for one in answer.columns] == ["date", "categorical", "numeric"]
+    assert answer.columns[0].minimum == "2018-01-01"
+    (line,) = answer.warnings
+    assert line.endswith("look like dates, as in %d.%m.%y or %m.%d.%y: date='a__version=%d.%m.%y'")
+    for k, encoder in enumerate((None, ViewEncoder(date=["a__version"]))):
+        found = describe(table, encoder=encoder).columns[1].kind
+        assert found == ("categorical", "date")[k]
+    (tmp_path / "t.csv").write_text(
+        "\n".join(["day,y", *(f"{one},{k % 2}" for k, one in enumerate(days))])
+    )
+    _, _, err = run(capsys, "convert", tmp_path / "t.csv", "--label", "y", "-o", tmp_path / "t.vw")
+    assert "crossview: read as dates: day (%m/%d/%y, of 1969 to 2068)" in err
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,16 @@ def test_a_guess_reads_the_text_and_shows_words_of_it(language, tmp_path):
     assert all(word in text for word in shown.split(", "))
 
 
+@pytest.mark.parametrize("value", ["5½", "7 ±", "£ 20", "Acme™", "25 °C", "5ö"])
+def test_a_few_signs_are_of_windows(value, tmp_path):
+    rows = [f"{i},item {'red' if i % 2 else 'blue'} box" for i in range(200)]
+    rows[5::60] = [f"{i},{value}" for i in range(4)]
+    path = tmp_path / "t.csv"
+    path.write_bytes("\n".join(["id,name", *rows]).encode("cp1252"))
+    with pytest.warns(GuessWarning, match="read as cp1252"):
+        encodings.find_encoding(str(path))
+
+
 def test_an_odd_byte_far_from_the_start_counts(tmp_path):
     path = tmp_path / "a.csv.gz"
     rows = b"1,plain\n" * 400_000 + "2,Köln\n".encode("cp1252") + b"3,plain\n" * 10

@@ -62,6 +62,14 @@ LEAKS = {
         np.where(JA | (np.arange(N) % 100 == 0), RNG.integers(1, 52, size=N), 52),
         f"is below 52, its greatest value, in {N_JA} of the {N_JA} rows whose label",
     ),
+    "a value in the middle": (
+        np.where(JA, 4, np.where(NOISE > 2.3, 4, RNG.choice([0, 1, 2, 3, 5, 6], size=N))),
+        f"is 4 in {N_JA} of the {N_JA} rows whose label is 'ja', and in",
+    ),
+    "codes of few values": (
+        RNG.integers(5, size=N) * 2 + JA,
+        "tells the label almost exactly",
+    ),
     "a limit": (NOISE + 20.0 * JA, "tells the label almost exactly"),
     "a copy": (JA, f"is 'true' in exactly the {N_JA} rows"),
 }
@@ -88,6 +96,8 @@ def test_a_column_that_tells_the_label_is_named(values, words):
         (where(FEW == "rare", DAYS), FEW),
         (np.where(FEW == "rare", -1.0, NOISE), FEW),
         (np.where(FEW == "rare", "v", "w"), FEW),
+        # as of a school: each of many values is of one class, in many rows
+        (np.arange(N) // 50, np.where(np.arange(N) // 50 % 3, "a", "b")),
         # several classes
         (RNG.integers(5, size=N), RNG.integers(3, size=N)),
     ],

@@ -217,6 +217,20 @@ def test_a_baseline_with_a_higher_mean_than_the_ensemble_is_not_called_equal():
     assert "logistic regression reaches 0.805, which is not surely better" in words
 
 
+def test_where_no_model_file_holds_the_best_the_next_is_offered():
+    rows = {"baseline:gradient-boosting": [0.9, 0.91, 0.9], "arow": [0.7, 0.7, 0.72]}
+    answer = made_answer(rows)
+    made = Made(commands={"arow": "crossview train 1"})
+    words = first_screen(report_html(answer, made))
+    assert "The best that is saved as a model file: " in words
+    assert "crossview train 1" in words
+    (line,) = answer.how_to_train
+    assert line == (
+        "train(X, y, **answer.train_arguments_of(answer.best_trained)) trains arow (f1 0.7067), "
+        "the best that is saved as a model file"
+    )
+
+
 def test_without_an_ensemble_a_model_is_told_by_name_and_code():
     words = first_screen(report_html(of_models()))
     assert "Adaptive regularization of weights (arow) is recommended: f1 of 'yes' = 0.813" in words

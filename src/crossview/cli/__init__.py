@@ -72,6 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         load_without_rarely_used()
         from crossview.cli.app import app
+
+        command = _made(app)
     except KeyboardInterrupt:
         return _interrupted()
     except ImportError as error:
@@ -79,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     never_fail_to_print()
     with _ending_cleanly():
         try:
-            return _run(_made(app), argv)
+            return _run(command, argv)
         finally:
             spell_arguments(None)
 

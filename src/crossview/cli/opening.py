@@ -360,7 +360,7 @@ def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:
     found = recognized(table, names, views, kinds)
     dates = {name: one for name, one in found.dates.items() if name not in kinds["date"]}
     if dates:
-        words = ", ".join(f"{name} ({one.format})" for name, one in dates.items())
+        words = ", ".join(f"{name} ({one.words})" for name, one in dates.items())
         say(f"read as dates: {words}")
     for name, one in dates.items():
         if one.other is not None:

@@ -29,6 +29,7 @@ from crossview.errors import (
     LeakWarning,
     LearnedRowsWarning,
     OneClassWarning,
+    UnlabeledRowsWarning,
     UnusedColumnsWarning,
 )
 from crossview.scoring.models.trained import TrainingObserver
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
 # until the first line of a comparison that goes on, and between two, where there is no terminal
 SECONDS_TO_LINE, SECONDS_PER_LINE = 10.0, 30.0
 # warnings about the data of the user, who knows no Python
-AS_LINES = (FirstDownloadWarning, LabelOrderWarning, LearnedRowsWarning, UnusedColumnsWarning)
+AS_LINES = (
+    *(FirstDownloadWarning, LabelOrderWarning, LearnedRowsWarning),
+    *(UnlabeledRowsWarning, UnusedColumnsWarning),
+)
 
 
 class _Lines(TrainingObserver):

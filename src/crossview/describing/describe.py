@@ -43,7 +43,7 @@ from crossview.encoding.view_columns import (
 from crossview.errors import InputError, argument, check_kind
 from crossview.readers.source import Batch, Source, open_source
 from crossview.tables.columns import LARGEST, about_unusable, match_names
-from crossview.tables.dates import DateFormat, covering_formats
+from crossview.tables.dates import DateFormat, covering_formats, find_formats
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -601,13 +601,23 @@ class _Pass(TableSummary):
     def _like_dates(self, summary: ValueSummary) -> str | None:
         """Return the warning about text of which most are dates, in several formats or with words.
 
-        Dates in one format, and nothing else, are recognized.
+        Dates in one format, and nothing else, are recognized, but for two digits of the year that
+        leave the order open.
         """
         formats = covering_formats(summary.values)
         n = len(summary.values)
         found = {one: int(fits.sum()) for one, fits in formats.items()}
-        if sum(found.values()) < max(1, MANY_NUMBERS * n) or n in found.values():
+        if sum(found.values()) < max(1, MANY_NUMBERS * n):
             return None
+        if n in found.values():
+            (one,) = find_formats([{"": summary.values}], [""]).values()
+            if one.is_sure:
+                return None
+            orders = " or ".join(part for part in (one.format, one.other) if part is not None)
+            return (
+                f"a category, but its values look like dates, as in {orders}: "
+                f"{argument(date=f'{summary.name}={one.format}')}"
+            )
         shares = ", ".join(f"{percent(k, n)} as in {one}" for one, k in found.items())
         words = f"a category, but of its different values most are dates: {shares}"
         if len(formats) > 1:

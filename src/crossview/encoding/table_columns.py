@@ -167,6 +167,7 @@ def recognized(
     plain = [name for name in used if name in types]  # and no object with fields
     unknown = [name for name in plain if name not in kinds or formats.get(name) == ""]
     dates = stream.find_dates(unknown) if "date" in recognize else {}
+    dates = {name: one for name, one in dates.items() if one.is_sure or name in formats}
     unknown = [name for name in unknown if name not in {**kinds, **dates}]
     texts = stream.find_texts(unknown) if "text" in recognize else []
     sparse: list[str] = []

@@ -14,7 +14,10 @@ from crossview.estimators.base import Models, ViewClassifier, ViewLearner
 
 def shares_of(weights: Any, n: int) -> list[float]:
     """Return the share of each of ``n`` models; ``weights`` are their rows, None: all equal."""
-    given = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    try:
+        given = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
     if given.shape != (n,) or not (np.isfinite(given).all() and (given >= 0).all()):
         raise InputError(
             f"weights={weights!r}; give the number of rows of each of the {n} models, 0 or more"

@@ -47,6 +47,8 @@ _ODD = re.compile(rb"[\x80-\xff]")
 _LINES_OF_CHUNK, _LINES, _BYTES = 20, 400, 2000
 # words that show a guess
 _WORDS = 3
+# signs that may follow a letter
+_AFTER_LETTERS = frozenset("’”»…™®©²³¹°ªº·•–—‰")
 # in which two code pages fit a language alike
 _ALIKE = 0.01
 
@@ -319,6 +321,8 @@ def _guess(file: str, bad: str, expected: str | None) -> str:
 
 def _likely_page(file: str, bad: str, sample: _Sample) -> str:
     """The code page that fits best."""
+    if _has_signs_only(sample):
+        return "cp1252"
     try:
         import charset_normalizer
     except ImportError:
@@ -343,7 +347,27 @@ def _likely_page(file: str, bad: str, sample: _Sample) -> str:
     breaks = {page: sample.breaks(page) for page in fits}
     fits = {page: fits[page] for page in fits if breaks[page] == min(breaks.values())}
     most = max(fits.values())
-    return min((p for p in fits if fits[p] >= most - _ALIKE), key=_CODE_PAGES.index)
+    page = min((p for p in fits if fits[p] >= most - _ALIKE), key=_CODE_PAGES.index)
+    if page == "mac_roman" and _fits("cp1252", sample):  # the Macintosh is rarer
+        return min(("cp1252", page), key=sample.breaks)
+    return page
+
+
+def _has_signs_only(sample: _Sample) -> bool:
+    """Return whether all that is odd are signs of cp1252 where such stand: no letters to guess by.
+
+    They are the same or others in most code pages, and the language says nothing of them.
+    """
+    if not _fits("cp1252", sample) or sample.breaks("cp1252"):
+        return False
+    text = sample.text.decode("cp1252")
+    # a run of them is a word of an alphabet that has two bytes for a letter
+    return not re.search(r"[^\0-\x7f]{3}", text) and all(
+        one.isascii()
+        or not (one.isalpha() or (before.isalpha() and one not in _AFTER_LETTERS))
+        or one in "ªº"
+        for before, one in zip("\n" + text, text, strict=False)
+    )
 
 
 def _fits(encoding: str, sample: _Sample) -> bool:

@@ -60,7 +60,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.catalog.names import load_object
-from crossview.errors import InputError, argument, closest_names
+from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.labels import has_label, whole_labels
 from crossview.readers.columnar.csv_format import CsvFormat, check_dialect
 from crossview.readers.duck import matching_files, named_files
@@ -501,6 +501,8 @@ def _check_kind(has: bool, wanted: bool, what: str, file: str | None) -> None:
 
 def _find_reader(source: Any, format: str | None, batch_rows: int, *, columns: bool) -> Any:
     """The entry of the reader, and the files or the query that it reads."""
+    check_kind("a name or None", format=format)
+    check_kind("a whole number", batch_rows=batch_rows)
     if batch_rows < 1:
         raise InputError(f"batch_rows={batch_rows}; a batch has at least 1 row")
     reader, content = find_reader(source, format)
@@ -609,8 +611,13 @@ def open_table(
     if isinstance(source, Source):
         _check_kind(source.has_columns, True, source.format or "a MultiView", source.file)
         return source
-    if isinstance(null, str):
-        null = [null]
+    check_kind("a name or a list of names or None", null=null)
+    null = [null] if isinstance(null, str) else null
+    for one in () if null is None else null:
+        check_kind("a name", null=one)
+    check_kind("a name or None", decimal=decimal, delimiter=delimiter, quote=quote)
+    check_kind("True or False or None", header=header)
+    check_kind("a mapping of names or None", dialect=dialect)
     reader, content = _find_reader(source, format, batch_rows, columns=True)
     given = {
         "null": None if null is None else tuple(null),
@@ -708,6 +715,9 @@ def open_rows(
     if isinstance(source, Source):
         _check_kind(source.has_columns, False, source.format or "a table", source.file)
         return source
+    check_kind("a mapping of names or None", views=views)
+    check_kind("a whole number", hash_bits=hash_bits)
+    check_kind("True or False", tags=tags)
     reader, content = _find_reader(source, format, batch_rows, columns=False)
     how: dict[str, Any] = {}
     if reader.takes_views:

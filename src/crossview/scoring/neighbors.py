@@ -58,7 +58,11 @@ TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
 SOMEBODY = re.compile(
     r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
-    r"|speaker|session|account|household|individual|respondent|pupil|employee|worker)(_?name)?$"
+    r"|speaker|session|account|household|individual|respondent|pupil|employee|worker|child|player"
+    r"|panelist|resident|donor|voter|animal|family|couple|litter|case|subj|nr"
+    r"|pid|sid|uid|hid|mrn|ssn"
+    r"|(case|child|fam|hh|indiv|pat|pers|pt|resp|stud|subj|cust|acct|emp|mem)[_.]?(id|nr|num|number)"
+    r")([_.]?(name|nr|num|number))?$"
 )
 
 
@@ -329,12 +333,12 @@ def _possible_groups(source: LabeledSource) -> list[str]:
         field.name
         for field in source.table.schema
         if field.name not in source.other_columns
-        and (field.name not in used or _names_groups(field.name))
+        and (field.name not in used or is_group_name(field.name))
         and fits(field.type)
     ]
 
 
-def _names_groups(column: str) -> bool:
+def is_group_name(column: str) -> bool:
     """Whether a name is that of an identifier, or of somebody with several rows."""
     return is_identifier(column) or SOMEBODY.search(column) is not None
 
@@ -362,7 +366,7 @@ def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
         many = len(counts) >= FEWEST_VALUES and n >= ROWS_OF_VALUE * len(counts)
         if many and counts.max() <= LARGEST_VALUE * n:
             found[name] = codes
-    best = sorted(found, key=lambda name: (not _names_groups(name), found[name].max()))
+    best = sorted(found, key=lambda name: (not is_group_name(name), found[name].max()))
     return {name: found[name] for name in best[:MOST_COLUMNS]}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from crossview.catalog.metrics import METRICS, check_metric, metric_names, parse_metric
 from crossview.catalog.names import unknown_name
-from crossview.errors import InputError, argument, type_of
+from crossview.errors import InputError, argument, check_kind, type_of
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,10 @@ class Scoring:
     threshold: float | Sequence[float] | str | None = "auto"
 
     def __post_init__(self) -> None:
+        check_kind("a name or None", metric=self.metric)
+        check_kind("a mapping of names or a name or None", cost=self.cost)
+        if hasattr(self.positive, "__len__") and not isinstance(self.positive, str | bytes):
+            raise InputError(f"{argument('positive')} is {type_of(self.positive)}; give one label")
         family = None if self.metric is None else METRICS.get(parse_metric(self.metric)[0])
         if self.metric is not None and family is None:
             raise unknown_name("metric", self.metric, metric_names())

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 ISO = "%Y-%m-%d"
 # tried on text, in this order; of two that fit, the first one is taken
 FORMATS = (ISO, "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y")
+# those with two digits of the year: the same values may be versions or scores
+SHORT_FORMATS = (
+    *("%d.%m.%y", "%m.%d.%y", "%m/%d/%y", "%d/%m/%y", "%y/%m/%d"),
+    *("%m-%d-%y", "%d-%m-%y", "%y-%m-%d"),
+)
 _DIRECTIVES = {
     "%Y": r"(?P<Y>\d{4})",
     "%y": r"(?P<y>\d{2})",
@@ -53,6 +58,20 @@ class DateFormat(NamedTuple):
 
     format: str
     other: str | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether text is read so unasked: with two digits of the year, if some day is above 12."""
+        if "%y" not in self.format:
+            return True
+        known = not self.format.startswith("%y")
+        return known and (self.other is None or self.other.startswith("%y"))
+
+    @property
+    def words(self) -> str:
+        """The format, and what two digits of a year mean."""
+        last = _CENTURY + 1999
+        return f"{self.format}, of {last - 99} to {last}" if "%y" in self.format else self.format
 
 
 def is_date(kind: pa.DataType) -> bool:
@@ -223,7 +242,7 @@ class _Guess:
     """The formats that fit all values of a column so far."""
 
     def __init__(self) -> None:
-        self.formats = list(FORMATS)
+        self.formats = [*FORMATS, *SHORT_FORMATS]
         self.some = False
 
     def look_at(self, array: pa.Array) -> bool:
@@ -257,8 +276,8 @@ def find_formats(
     """Return the columns of text that are dates in every row, and their formats.
 
     With dots the day is first; otherwise a value above 12 decides between day and month, and
-    without one the month is first.  If these are not all rows, a column without values may be
-    dates.
+    without one the month is first (with two digits of the year it is not `DateFormat.is_sure`).  If
+    these are not all rows, a column without values may be dates.
     """
     guesses = {name: _Guess() for name in names}
     for batch in batches:
@@ -279,7 +298,8 @@ def covering_formats(values: pa.Array) -> dict[str, np.ndarray]:
     if not len(values):
         return {}
     some = values.take(integers(np.linspace(0, len(values) - 1, 100).astype(np.int64)))
-    tried = [one for one in FORMATS if not np.isnat(_read(some, one)).all()]
+    every = [*FORMATS, *SHORT_FORMATS]
+    tried = [one for one in every if not np.isnat(_read(some, one)).all()]
     reads = {one: ~np.isnat(_read(values, one)) for one in tried}
     open_values, found = np.ones(len(values), dtype=bool), {}
     while reads:

@@ -217,7 +217,8 @@ def _write_report(
     settings["groups"] = answer.groups
     if answer.mode == "progressive":
         settings = {name: settings[name] for name in ("time", "weight", "threshold")}
-    trainable = [row for row in (answer.recommended, answer.cheapest) if answer.entry(row)]
+    rows_of_page = (answer.recommended, answer.cheapest, answer.best_trained)
+    trainable = [row for row in rows_of_page if row is not None and answer.entry(row)]
     about = {
         "source": rows.arguments.title,
         "label": rows.arguments.label,
@@ -301,6 +302,7 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], EncodedSour
 
 
 def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) -> None:
+    from crossview.comparing.result.verdict import short_value
     from crossview.reporting.tables import (
         class_table,
         comparison_head,
@@ -322,7 +324,8 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
         console.print(note)
     best, recommended = answer.best, answer.recommended
     simpler = answer.cheapest if best.members else recommended
-    for row in [best, *([] if simpler is best else [simpler])]:
+    shown = [best, *([] if simpler is best else [simpler])]
+    for row in shown:
         if answer.entry(row) is None:
             code = _python(answer, row, rows, given.get("weight"))
             print(f"\nTrain {row.model} on all rows:\n\n{code}")
@@ -331,6 +334,14 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
             command = _command(answer, row, rows, given)
             # one line however narrow the terminal, to be copied
             print(f"\nTrain {name} on all rows:\n{command}")
+    other = answer.best_trained
+    if other is not None and all(answer.entry(row) is None for row in shown):
+        value = f"{answer.metric} {short_value(answer, other.value)}"
+        command = _command(answer, other, rows, given)
+        print(
+            f"\nTrain {other.model} ({value}), the best that is saved as a model file, on all rows:"
+            f"\n{command}"
+        )
     if is_log(log := rows.arguments.source):  # folds know all labels
         ask = f"crossview replay {shlex.quote(str(log))} --challenger EARLIER"
         print(

@@ -6,6 +6,7 @@ import gc
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from multiprocessing import current_process
@@ -15,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
-from crossview.errors import Spelling, spell_arguments
+from crossview.errors import Spelling, UnlabeledRowsWarning, spell_arguments
 from crossview.lazily import load_scikit_learn
 
 
@@ -50,7 +51,8 @@ def call_in_worker(
 
 def call_here(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:
     """Return a key, and what a function returns, in one thread: others have the processors."""
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnlabeledRowsWarning)  # the comparison says so once
         return key, function(*arguments)
 
 

@@ -374,11 +374,16 @@ class Comparison(Ranking, PlotMixin):
 
     @property
     def how_to_train(self) -> list[str]:
-        """A line with the Python that trains the recommended row; none if `train` does not."""
-        if self.entry(self.recommended) is None:
+        """A line with the Python that trains the recommended row, or the best that `train` does."""
+        row = self.best_trained
+        if row is None:
             return []
+        if row is self.recommended:
+            return [f"train(X, y, **answer.train_arguments) trains {row.model} on all rows"]
+        value = f"{self.metric} {short_value(self, row.value)}"
         return [
-            f"train(X, y, **answer.train_arguments) trains {self.recommended.model} on all rows"
+            f"train(X, y, **answer.train_arguments_of(answer.best_trained)) trains {row.model} "
+            f"({value}), the best that is saved as a model file"
         ]
 
     @property

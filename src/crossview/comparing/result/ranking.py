@@ -322,6 +322,12 @@ class Ranking(SaysMetric):
         return self.best if self.best.members else self.cheapest
 
     @property
+    def best_trained(self) -> ComparisonRow | None:
+        """The recommended row, or if `train` does not know it the best one that it does."""
+        rows = (self.recommended, *self.rows)
+        return next((row for row in rows if self.entry(row) is not None), None)
+
+    @property
     def explained(self) -> ComparisonRow:
         """The recommended row; of an ensemble the best single model that `train` knows."""
         if not self.recommended.members:

@@ -12,6 +12,8 @@ from crossview.tables.columns import LARGEST, Column, as_codes
 
 # different values of a column that are counted
 MOST_DISTINCT = 50_000
+# values of a number times classes, up to which the rows of both are counted
+MOST_COUNTS = 1000
 # beyond, a label is no class
 MOST_CLASSES = 1000
 # a relation needs as many rows
@@ -312,6 +314,8 @@ class NumberSummary:
         self.n_too_large = np.zeros(m, dtype=np.int64)
         self.distinct: list[tuple[np.ndarray, np.ndarray] | None]
         self.distinct = [(np.empty(0), np.empty(0, dtype=np.int64)) for _ in range(m)]
+        # rows of each class, and in the first column without label, per different value; None: many
+        self._counts: list[np.ndarray | None] = [np.zeros((0, 1), dtype=np.int32)] * m
         # per class, and in the first row without label: n, Σ x, Σ x², rows without value
         self._sums = np.zeros((4, 1, m))
         self._low, self._high = np.full((1, m), np.nan), np.full((1, m), np.nan)
@@ -327,6 +331,10 @@ class NumberSummary:
         n = len(arrays[0]) if arrays else 0
         if not n:
             return
+        y = target.values
+        groups = np.zeros(n, dtype=np.int64)
+        if y is not None and not target.numbers:
+            groups = y + 1
         X = np.empty((n, len(arrays)))
         for c, array in enumerate(arrays):
             X[:, c] = _numbers(array)
@@ -334,17 +342,36 @@ class NumberSummary:
             n_finite, usable = np.isfinite(X[:, c]).sum(), X[np.abs(X[:, c]) <= LARGEST, c]
             self.n_nan[c] += n - array.null_count - n_finite
             self.n_too_large[c] += n_finite - len(usable)
-            self.distinct[c] = _more_distinct(self.distinct[c], usable)
+            before = self.distinct[c]
+            self.distinct[c] = _more_distinct(before, usable)
+            self._count(c, before, X[:, c], groups, target.n_groups)
         X = _usable(X)
         if self._shift is None:  # sums of squares of small numbers are exact
             self._shift = np.where(np.isnan(X).all(axis=0), 0.0, np.nan_to_num(X[0]))
-        y = target.values
-        groups = np.zeros(n, dtype=np.int64)
-        if y is not None and not target.numbers:
-            groups = y + 1
         self._add_groups(X, groups, target.n_groups)
         if y is not None and target.numbers:
             self._add_products(X - self._shift, y)
+
+    def _count(
+        self,
+        c: int,
+        before: tuple[np.ndarray, np.ndarray] | None,
+        x: np.ndarray,
+        groups: np.ndarray,
+        n_groups: int,
+    ) -> None:
+        """Count the rows of each value of a column and each class, while there are few of them."""
+        counts, known = self._counts[c], self.distinct[c]
+        if counts is None or before is None:
+            return
+        if known is None or len(known[0]) * n_groups > MOST_COUNTS:
+            self._counts[c] = None
+            return
+        grown = np.zeros((len(known[0]), n_groups), dtype=np.int32)
+        grown[np.searchsorted(known[0], before[0]), : counts.shape[1]] = counts
+        there = np.abs(x) <= LARGEST
+        flat = np.searchsorted(known[0], x[there]) * n_groups + groups[there]
+        self._counts[c] = grown + np.bincount(flat, minlength=grown.size).reshape(grown.shape)
 
     def _add_groups(self, X: np.ndarray, groups: np.ndarray, n_groups: int) -> None:
         more = n_groups - self._sums.shape[1]
@@ -417,6 +444,11 @@ class NumberSummary:
             if known[1][place] == n[k]:
                 found.append((int(k), float(low[k]), int(n[k])))
         return found
+
+    def counts(self, c: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the different values, and the rows of each class per value; None: many values."""
+        counts, known = self._counts[c], self.distinct[c]
+        return None if counts is None or known is None else (known[0], counts[:, 1:])
 
     def edges(self, c: int) -> list[tuple[float, np.ndarray, np.ndarray]]:
         """Return least and greatest value, and the rows of each class with and without it."""

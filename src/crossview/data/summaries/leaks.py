@@ -26,6 +26,8 @@ EDGE_LEAKS = 0.9
 FEW_ROWS = 10
 # rows of other classes that chance would give, where there is none
 EXPECTED_OTHERS = 20.0
+# values of a number up to which all together may be codes; more are as often those of a group
+MOST_LEVELS = 20
 KNOWN_LATER = "if it is only known after the label, leave it out"
 ALMOST = "tells the label almost exactly"
 # rows, and cells, that are looked at: a second of one core
@@ -44,7 +46,8 @@ def find_leaks(summary: TableSummary) -> dict[str, str]:
 
     These are tried on each column: whether it is missing; each value of categories, alone and all
     together; of numbers the correlation, limits between the classes, a value that one class has
-    alone, and the least and the greatest value.  A class of fewer than ten rows says nothing.
+    alone, the least and the greatest value, and where they have few values each of them, and all
+    together.  A class of fewer than ten rows says nothing.
     """
     target, found = summary.target, {}
     if target.values is None or not target.usable:
@@ -56,7 +59,7 @@ def find_leaks(summary: TableSummary) -> dict[str, str]:
         if leak is None and name in summary.numbers:
             c = summary.numbers[name]
             leak = _value_of_one_class(summary, name, c) or _edge_tells(summary, name, c)
-            if leak is None and (separates[c] or relations[c] >= LEAKS):
+            if leak is None and (separates[c] or relations[c] >= LEAKS or _levels_tell(summary, c)):
                 leak = ALMOST
         elif leak is None and name in summary.values:
             leak = _values_tell(summary, name)
@@ -137,7 +140,7 @@ def _value_of_one_class(summary: TableSummary, name: str, c: int) -> str | None:
 
 
 def _edge_tells(summary: TableSummary, name: str, c: int) -> str | None:
-    """Return how the least or greatest value tells the label, if it does.
+    """Return how the least or greatest value, or one of few, tells the label, if it does.
 
     So do the days of a study: whoever was well to its end has the same number of them.
     """
@@ -157,7 +160,20 @@ def _edge_tells(summary: TableSummary, name: str, c: int) -> str | None:
             (k,), (phi,) = _class_inside(inside[None], of_class)
             if phi >= EDGE_LEAKS and (best is None or phi > best[0] + 1e-9):
                 best = phi, f"{words} in {_rows_of_class(target, k, inside, of_class)}"
+    values, counts = summary.moments.counts(c) or (np.empty(0), np.empty((0, len(of_class))))
+    for value, inside, k, phi in zip(values, counts, *_class_inside(counts, of_class), strict=True):
+        if phi >= EDGE_LEAKS and (best is None or phi > best[0] + 1e-9):
+            words = f"is {summary.show(name, float(value))}"
+            best = phi, f"{words} in {_rows_of_class(target, k, inside, of_class)}"
     return None if best is None else best[1]
+
+
+def _levels_tell(summary: TableSummary, c: int) -> bool:
+    """Return whether the values of a number, if they are few, tell the label as categories do."""
+    known = None if summary.target.numbers else summary.moments.counts(c)
+    if known is None or not 2 < len(known[0]) <= MOST_LEVELS:
+        return False
+    return _agreement(known[1]) >= LEAKS
 
 
 def _values_tell(summary: TableSummary, name: str) -> str | None:

@@ -17,7 +17,7 @@ from crossview.algorithms.kernel.quota import Stream
 from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
 from crossview.batch import entries_of, read_only, rows_at
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, UnlabeledRowsWarning, argument, argument_spelling
 from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, Takes, ViewLearner
 from crossview.estimators.base.single_rows import check_learned
 from crossview.estimators.documentation import with_parameters
@@ -187,10 +187,11 @@ class KernelLearner(ViewLearner):
 
     def _warn_of_one_view(self, labels: np.ndarray) -> None:
         if self.learns_unlabeled and len(self.layout_.names) == 1 and np.isnan(labels).any():
+            ours = "" if argument_spelling() else ", or random_views=(2, 0.75)"
             warnings.warn(
                 "co-agreement needs two views, so the unlabeled rows have no effect; give "
-                f"{argument('views')}, or random_views=(2, 0.75)",
-                UserWarning,
+                f"{argument('views')}{ours}",
+                UnlabeledRowsWarning,
                 stacklevel=5,
             )
 

@@ -226,6 +226,13 @@ def _actions(c: Comparison, made: Made) -> list[Block]:
             ]
         return blocks
     blocks = _training(c, made, chosen, "Train it on all rows")
+    other = c.best_trained
+    if other is not None and all(c.entry(row) is None for row in (chosen, c.cheapest)):
+        title = f"The best that is saved as a model file: {coded_name(other)}"
+        blocks += fold(
+            f"{title}, {brief_value(c, other.value)}",
+            *_training(c, made, other, "Train it instead"),
+        )
     if c.cheapest is not chosen:
         title = f"Simpler, and shown to be equal: {coded_name(c.cheapest)}"
         blocks += fold(

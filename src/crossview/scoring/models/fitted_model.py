@@ -39,6 +39,8 @@ from crossview.views import MultiView
 
 # what `keep` calls the tags of Vowpal Wabbit
 TAG = "tag"
+# values in a query that leaves labels out
+MOST_LISTED = 10
 
 
 class FittedModel:
@@ -279,16 +281,34 @@ class ClassLabels:
         codes = np.array([*map(self._code, values), -1])
         unknown = (codes < 0) & there
         if unknown[index].any():
-            row = int(unknown[index].argmax())
-            names = some_names(self._classes)
-            raise InputError(
-                f"label {values[index[row]]!r} is not among the classes of the model ({names}); "
-                "leave its rows out, or train a model that has it",
-                row=row,
-                column=self._column,
-            )
+            raise self._refusal(values, index, unknown)
         known = np.flatnonzero(there[index])
         return known, np.asarray(self._classes)[codes[index[known]]]
+
+    def _refusal(self, values: list[Any], index: np.ndarray, unknown: np.ndarray) -> InputError:
+        """Return the error for labels that are none of the classes.
+
+        Some metrics would count their rows as wrong, and others have no value for them.
+        """
+        from crossview.readers.duck import identifier, literal
+
+        row, rows = int(unknown[index].argmax()), int(unknown[index].sum())
+        others = list(dict.fromkeys(values[k] for k in index[unknown[index]].tolist()))
+        word, listed, query = "NOT IN", others, ""
+        if len(others) > len(self._classes):
+            word, listed = "IN", self._classes
+        if self._column is not None and len(listed) <= MOST_LISTED:
+            name = self._column if self._column.isidentifier() else identifier(self._column)
+            shown = ", ".join(literal(one) if isinstance(one, str) else str(one) for one in listed)
+            query = f" (WHERE {name} {word} ({shown}) in a query)"
+        return InputError(
+            f"label {others[0]!r} is not among the classes of the model "
+            f"({some_names(self._classes)}); {rows:,} of these {len(index):,} rows have such "
+            f"labels ({some_names(others, 5)}): leave them out{query}, mend them, or train a model "
+            "that has them",
+            row=row,
+            column=self._column,
+        )
 
 
 class NumberLabels:
