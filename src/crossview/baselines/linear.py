@@ -20,6 +20,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from crossview.baselines.adapter import (
     PipelineClassifier,
@@ -74,6 +75,9 @@ class LinearPipeline(PipelineLearner):
     """Base class of what is linear once it is fitted."""
 
     _takes: ClassVar[Takes] = "blocks"
+    # L-BFGS has short sums only, for which threads wait longer than they work; None: as many as
+    # there are
+    _threads: ClassVar[int | None] = None
     views: Any = field(default=None, kw_only=False)
 
     # --- learning ----------------------------------------------------------------
@@ -82,7 +86,8 @@ class LinearPipeline(PipelineLearner):
         self, model: Pipeline, rows: Rows, y: np.ndarray, weight: np.ndarray | None
     ) -> None:
         try:
-            super()._fit_pipeline(model, rows, y, weight)
+            with threadpool_limits(self._threads):
+                super()._fit_pipeline(model, rows, y, weight)
         except ValueError as error:  # sums of large numbers are infinite
             raise InputError(f"scikit-learn cannot fit these numbers ({error})") from error
         self._store(self._state_of(self.pipeline_))
@@ -266,6 +271,7 @@ class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
     class_weight: Any = None
     calibration: str = "none"
 
+    _threads: ClassVar[int | None] = 1
     _parameter_constraints: ClassVar[dict] = {"tol": [Interval(Real, 0, None, closed="neither")]}
 
     def _pipeline(self, data: Shape) -> Pipeline:
@@ -335,6 +341,7 @@ class LateFusionClassifier(LateFusion, PipelineClassifier):
     class_weight: Any = None
     calibration: str = "none"
 
+    _threads: ClassVar[int | None] = 1
     _parameter_constraints: ClassVar[dict] = {"tol": [Interval(Real, 0, None, closed="neither")]}
 
     def _pipeline(self, data: Shape) -> Pipeline:

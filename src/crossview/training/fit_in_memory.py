@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from crossview.compiling import seconds_of_compiling
+from crossview.data.labeled_source import code_texts
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import RowSketch, hash_rows
 from crossview.data.summaries.leaks import LeakCheck
@@ -30,6 +32,7 @@ def fit_in_memory(job: Job) -> Trained:
     rows = source.load()
     leaks = LeakCheck(source)
     leaks.sample(rows)
+    rows = replace(rows, X=code_texts(rows.X, job.encoder))
     data, y, weight = rows.X, rows.y, rows.weight
     known = np.flatnonzero(has_label(y))
     n_missing = len(y) - len(known)
