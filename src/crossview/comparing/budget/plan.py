@@ -62,6 +62,9 @@ BY_SPLIT, SPLIT = 2e-6, 8
 CAUTION = 2.0
 # and nobody is left out unless it is too high even if divided by this
 DOUBT = 3.0
+# a learner is outdone by one that is so many times as fast, and better by this share of what lies
+# between the best and the worst
+MUCH_FASTER, FAR_BEHIND = 3.0, 0.05
 # seconds that tell little of what longer tasks take
 SHORT = 0.02
 
@@ -93,8 +96,12 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
         seconds = BY_ROW + BY_SPLIT * min(split, SPLIT * numbers)
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
+    if n_classes <= 2:
+        return seconds
+    if learner.baseline and learner.effort == LINEAR:  # the softmax has as many weights as classes
+        return seconds * n_classes
     # several classes share passes over the rows, and stop at different ones
-    return seconds * math.sqrt(max(n_classes, 2) / 2)
+    return seconds * math.sqrt(n_classes / 2)
 
 
 @dataclass
@@ -306,6 +313,29 @@ def make_plan(
         level[max(reducible, key=lambda name: (spent(name, level[name]), name))] += 1
     tuning = {name: costs[name].levels[level[name]] for name in kept}
     return Plan(tuning, set(costs) - set(kept), total(kept))
+
+
+def is_outdone(name: str, costs: Mapping[str, Cost], inner: Mapping[str, float]) -> bool:
+    """Return whether a learner is far behind one that takes a part of its time.
+
+    Such ones are the first that are left out: what learners bring is known of tables in general,
+    and this is the one that is compared.
+
+    costs: of the learners.
+    inner: values on the held-out rows of a fold, of those that are through with it; higher is
+      better.
+
+    >>> from crossview.comparing.budget.plan import Cost, is_outdone
+    >>> costs = {"fast": Cost(1e-6, 5, 3, 5000, 8000), "slow": Cost(1e-4, 5, 3, 5000, 8000)}
+    >>> [is_outdone(name, costs, {"fast": -0.2, "slow": -0.3, "none": -0.7}) for name in costs]
+    [False, True]
+    """
+    if name not in inner:
+        return False
+    behind = inner[name] + FAR_BEHIND * (max(inner.values()) - min(inner.values()))
+    others = (other for other, value in inner.items() if other in costs and value > behind)
+    own = min(costs[name].fold(level) for level in costs[name].levels)
+    return any(MUCH_FASTER * min(map(costs[o].fold, costs[o].levels)) < own for o in others)
 
 
 def in_words(tuning: Tuning, cost: Cost) -> str:

@@ -18,6 +18,7 @@ from crossview.comparing.budget.plan import (
     Plan,
     guess_seconds,
     in_words,
+    is_outdone,
     make_plan,
     numbers_of_row,
     yardstick_of,
@@ -54,6 +55,8 @@ class Planner:
     plan: for the folds to come.
     costs: of each learner, by its name, those that bring most first; empty where there is no
       budget.
+    inner: what the held-out rows of the inner validation say of those that are through a fold;
+      higher is better.
     took: seconds that the tasks of each took.
     done: seconds that all tasks took.
     encoding: seconds that encoding a fold takes, beside the workers.
@@ -64,6 +67,7 @@ class Planner:
         self.clock = clock
         self.n_settings = {one.name: len(one.candidates(run.grid)) for one in run.learners}
         self.costs: dict[str, Cost] = {}
+        self.inner: dict[str, float] = {}
         self.took: dict[str, float] = defaultdict(float)
         self.done = self.encoding = 0.0
         self.failed = Failures()
@@ -199,6 +203,15 @@ class Planner:
             self.saved[name] = _not_compared(f), cost.fold(LEVELS[0]) * (self.n_folds - f)
         return late
 
+    def give_up_rows(self, name: str) -> None:
+        """Let a baseline learn from fewer rows, now that it has told what it takes."""
+        cost = self.costs.get(name)
+        if cost is None or cost.yardstick is None:
+            return
+        level = cost.levels[cost.last_level(self._seconds_left(self.n_folds) / self.n_folds)]
+        if level.learned < self.tuning(name).learned:
+            self.plan.tuning[name] = level
+
     def take_back(self, name: str, other: Planner) -> None:
         """Handle a dropped learner that was compared after all, as another planner planned it."""
         self.plan.dropped.discard(name)
@@ -233,6 +246,7 @@ class Planner:
             self.plan.seconds = self.done / finished * left if finished else math.nan
             return
         costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
+        costs = dict(sorted(costs.items(), key=lambda one: is_outdone(one[0], costs, self.inner)))
         # however long the first fold took, the answer is not that of a single model
         least = LEAST_OF_LATER * EFFICIENCY * self.n_workers * self.clock.budget
         # what was kept after the first fold is not given up because the rest of the time is less

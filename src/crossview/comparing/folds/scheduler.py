@@ -261,14 +261,17 @@ class FoldComparison:
             return
         if kind == "finish":
             self.scores[name][f] = result
+            self.planner.inner.setdefault(name, result.inner)
         done = self.planner.done
         words = f"fold {f + 1} of {self.n_splits}: {name}{self._best_so_far()}"
         self.observer.progress(done, max(self.total, done), words)
         if kind == "finish":
             return
         if (chosen := self.open[f].add(name, result)) is not None:
-            if f == 0 and self.planner.gives_up(name, 0, False):
-                return
+            if f == 0:
+                if self.planner.gives_up(name, 0, False):
+                    return
+                self.planner.give_up_rows(name)
             expected = self.planner.expect(name, "finish")
             given = chosen, self.planner.tuning(name)
             self.queue.appendleft(self._call("finish", f, name, expected, *given))
