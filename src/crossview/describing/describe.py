@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.data.encoding.columns import LARGEST, about_unusable, match_names
-from crossview.data.encoding.dates import DateFormat, covering_formats, find_formats
+from crossview.data.encoding.dates import DateFormat, covering_formats, find_formats, month_format
 from crossview.data.encoding.view_columns import (
     KINDS,
     columns_of_views,
@@ -604,8 +604,17 @@ class _Pass(TableSummary):
         Dates in one format, and nothing else, are recognized, but for two digits of the year that
         leave the order open.
         """
-        formats = covering_formats(summary.values)
+        from crossview.data.readers.duck import identifier
+
         n = len(summary.values)
+        if n and (format := month_format(summary.values)) is not None:
+            name = identifier(summary.name)
+            return (
+                f"a category, but its values are dates with names of months, as in {format}: read "
+                f"them by a query, SELECT * REPLACE (strptime({name}, '{format}') AS {name}) "
+                "FROM ..."
+            )
+        formats = covering_formats(summary.values)
         found = {one: int(fits.sum()) for one, fits in formats.items()}
         if sum(found.values()) < max(1, MANY_NUMBERS * n):
             return None
