@@ -5,6 +5,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -309,6 +310,19 @@ def test_two_digits_of_the_year_are_dates_if_the_order_is_known(tmp_path, capsys
     )
     _, _, err = run(capsys, "convert", tmp_path / "t.csv", "--label", "y", "-o", tmp_path / "t.vw")
     assert "crossview: read as dates: day (%m/%d/%y, of 1969 to 2068)" in err
+
+
+@pytest.mark.parametrize("format", ["%b %d %Y", "%d-%b-%y", "%B %d, %Y", "%d%b%Y"])
+def test_names_of_months_are_read_by_the_query_that_is_named(format, tmp_path):
+    path = tmp_path / "t.csv"
+    days = [day.strftime(format) for day in DAYS[:60].tolist()]
+    pd.DataFrame({"the day": days, "x": NOISE[:60]}).to_csv(path, index=False)
+    (line,) = describe(path).warnings
+    assert f"dates with names of months, as in {format}: read them by a query, SELECT" in line
+    query = line[line.index("SELECT") :].replace("...", f"'{path}'")
+    assert describe(query).columns[0].minimum == str(DAYS[:60].min())
+    words = ["May 3 people", "June", "march of 12 men"] * 20
+    assert describe(pa.table({"x": words})).warnings == []
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,8 @@ def test_the_notes_say_how_it_was_scored():
     notes = comparison_notes(answer)
     assert notes[: len(answer.verdict)] == answer.verdict
     assert "f1: mean ± standard deviation over 5 folds of 10 rows" in notes
+    many = comparison_notes(dataclasses.replace(answer, n_rows=12_345, unlabeled=5))
+    assert "f1: mean ± standard deviation over 5 folds of 12,340 labeled rows" in many
     assert notes[-1] == (
         "worse: probability that the model is worse than the best by more than 0.0100; p: of no "
         "difference, adjusted for 2 models (some test)"

@@ -43,7 +43,7 @@ from crossview.encoding.view_columns import (
 from crossview.errors import InputError, argument, check_kind
 from crossview.readers.source import Batch, Source, open_source
 from crossview.tables.columns import LARGEST, about_unusable, match_names
-from crossview.tables.dates import DateFormat, covering_formats, find_formats
+from crossview.tables.dates import DateFormat, covering_formats, find_formats, month_format
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -604,8 +604,17 @@ class _Pass(TableSummary):
         Dates in one format, and nothing else, are recognized, but for two digits of the year that
         leave the order open.
         """
-        formats = covering_formats(summary.values)
+        from crossview.readers.duck import identifier
+
         n = len(summary.values)
+        if n and (format := month_format(summary.values)) is not None:
+            name = identifier(summary.name)
+            return (
+                f"a category, but its values are dates with names of months, as in {format}: read "
+                f"them by a query, SELECT * REPLACE (strptime({name}, '{format}') AS {name}) "
+                "FROM ..."
+            )
+        formats = covering_formats(summary.values)
         found = {one: int(fits.sum()) for one, fits in formats.items()}
         if sum(found.values()) < max(1, MANY_NUMBERS * n):
             return None

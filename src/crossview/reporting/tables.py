@@ -165,7 +165,7 @@ def _about_folds(c: Comparison) -> list[str]:
         )
     if c.mode == "progressive":
         notes.append(
-            f"{c.metric}: {c.n_scored} {rows}, each predicted and then learned, in stream order"
+            f"{c.metric}: {c.n_scored:,} {rows}, each predicted and then learned, in stream order"
         )
         where = (
             "chosen on the first tenth of them, 10,000 at most; each of these counts as the values "
@@ -173,7 +173,7 @@ def _about_folds(c: Comparison) -> list[str]:
         )
     else:
         notes.append(
-            f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled} {rows}"
+            f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled:,} {rows}"
         )
         shown = "last" if c.in_order else "most frequent"
         where = f"chosen in each training part; the {shown} choice is shown"
