@@ -17,10 +17,12 @@ from crossview.encoding.view_reader import ViewReader
 from crossview.errors import InputError, argument, check_kind, type_of
 from crossview.readers.source import Source, open_source, take_rows
 from crossview.tables.arrow import release_unused
-from crossview.tables.columns import listed, match_names, one_array
+from crossview.tables.columns import listed, match_names, matching, one_array
 from crossview.tables.dates import is_text
 from crossview.views import MultiView, check_rows
 
+# bytes of a column of texts whose words are kept
+MOST_CODED = 1 << 26
 # parameters of an encoder that files of rows with views take
 _OF_FILES = ("views", "hash_bits", "scale_views")
 
@@ -176,15 +178,18 @@ def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:
 def code_texts(X: Any, encoder: Any) -> Any:
     """Return a table whose texts are codes of one dictionary, as also some of its rows are.
 
-    So encoders of different rows read each text once (`encode_parts`).
+    So encoders of different rows read each text once (`encode_parts`).  Their words take twenty
+    times the memory of the texts, so larger columns stay as they are.
     """
-    import pyarrow as pa
-
-    texts = set(listed(getattr(encoder, "text", None))) if isinstance(X, pa.Table) else set()
-    for c, column in enumerate(X.columns if texts else ()):
-        if X.column_names[c] in texts and is_text(column.type):
-            coded = one_array(column).dictionary_encode()
-            X = X.set_column(c, X.column_names[c], coded)
+    if not isinstance(encoder, ViewEncoder):
+        return X
+    names = X.column_names
+    for pattern in listed(encoder.text):
+        for name in matching(pattern, names, names):
+            column = X.column(name)
+            if is_text(column.type) and column.nbytes <= MOST_CODED:
+                coded = one_array(column).dictionary_encode()
+                X = X.set_column(names.index(name), name, coded)
     return X
 
 
