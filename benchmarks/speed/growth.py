@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.harness import Table, apart, benchmark, in_turn, loaded, middle, ratio, size
@@ -134,10 +135,17 @@ def workers() -> list[Table]:
             ratio([2 * s for s in limit["one"]], limit["both"]),
         )
     peaks = Table(["default comparison", "time", "peak memory"])
-    for words, make in (("100,000 x 30 numbers", numbers), ("10,000 x 4 texts", texts)):
+    four = texts()
+    one = pc.binary_join_element_wise(four["a__text"], four["b__text"], " ")
+    tables = {
+        "100,000 x 30 numbers": numbers(),
+        "10,000 x 4 texts of 40 words": four,
+        "10,000 x 1 text of 80 words": pa.table({"text": one, "label": four["label"]}),
+    }
+    for words, table in tables.items():
         with tempfile.TemporaryDirectory() as folder:
-            pq.write_table(make(), Path(folder, "rows.parquet"))
-            text = ["--text", "*__text"] if make is texts else []
+            pq.write_table(table, Path(folder, "rows.parquet"))
+            text = [f"--text={name}" for name in table.column_names if "text" in name]
             command = [sys.executable, "-m", "crossview", "compare", "rows.parquet", *text]
             command += ["--label", "label", "--jobs", "2", *size([], ["--budget", "5s"])]
             start, peak = time.perf_counter(), 0.0
