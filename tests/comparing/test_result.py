@@ -290,7 +290,9 @@ def test_a_baseline_is_no_model_to_train():
     answer = made_answer({FOREST: BEST, "view:a": WORSE})
     assert answer.recommended.model == FOREST
     assert answer.entry(answer.recommended) is None
-    assert answer.train_options == answer.how_to_train == []
+    assert answer.train_options == []
+    assert answer.best_trained == answer.row("view:a")
+    assert "(f1 0.8080), the best that is saved as a model file" in answer.how_to_train[0]
     with pytest.raises(InputError, match=r"train makes no baseline:forest.*training_code"):
         _ = answer.train_arguments
     assert answer.train_arguments_of(answer.row("view:a")) == {"model": "view:a"}
