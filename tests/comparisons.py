@@ -43,8 +43,8 @@ ONE = OF_MACHINES | {
 def few_trees():
     """Have boosted trees be few, as they take longer than all other learners together."""
     with pytest.MonkeyPatch.context() as patch:
-        rate, _, leaves = boosting.OF_FEW_CLASSES
-        patch.setattr(boosting, "OF_FEW_CLASSES", (rate, 30, leaves))
+        rate, _ = boosting.OF_FEW_CLASSES
+        patch.setattr(boosting, "OF_FEW_CLASSES", (rate, 30))
         yield
 
 

@@ -46,10 +46,10 @@ def test_errors_of_rows_left_out_are_those_of_fits_without_them(data):
         if penalty < 1e-3:  # what is near 0 / 0
             continue
         expected = reference.left_out_errors(K, y, h, penalty)
-        (found,) = moments.left_out(phi, y, h, [penalty])
+        (found,) = moments.left_out(phi @ moments.B, y, h, [penalty])
         np.testing.assert_allclose(found, expected, atol=1e-6)
         loss = float(h @ (expected**2).sum(axis=1))
-        assert moments.losses(phi, y, h)[i] == pytest.approx(loss, rel=1e-6)
+        assert moments.losses(phi @ moments.B, y, h)[i] == pytest.approx(loss, rel=1e-6)
 
 
 def test_widths_are_small_along_noise_and_large_where_the_target_changes_fast():

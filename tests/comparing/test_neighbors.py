@@ -97,6 +97,24 @@ def test_the_order_of_a_table_that_is_sorted_by_user_is_that_of_the_users():
     assert find(wandering, "label").choice.column is None
 
 
+def test_rows_sorted_by_a_category_have_no_order_of_time():
+    rng = np.random.default_rng(0)
+    shop = np.repeat(["Oslo", "Bonn", "Rome", "Kiel", "Lund", "Turin", "Bern", "Graz"], 150)
+    X = rng.normal(size=(len(shop), 3))
+    likes = dict(zip(dict.fromkeys(shop), rng.permutation(8) % 2, strict=True))
+    label = X[:, 0] + 3.0 * np.array([likes[one] for one in shop]) > 1.5
+    table = pd.DataFrame({"a__x": X[:, 0], "a__z": X[:, 1], "b__w": X[:, 2], "b__shop": shop})
+    table["y"] = np.where(label, "yes", "no")
+    found = find(table, "y", always=True)
+    assert (found.sorted_by, found.choice) == ("b__shop", None)
+    (line,) = found.lines()
+    assert "the rows are sorted by b__shop" in line
+    assert "groups='b__shop'" in line
+    assert find(table.sample(frac=1.0, random_state=0), "y", always=True).sorted_by is None
+    table["b__shop"] = [f"week {list(likes).index(one)}" for one in shop]
+    assert find(table, "y", always=True).choice.column is None
+
+
 @pytest.mark.parametrize("said", ["groups", "time", "weight"])
 @pytest.mark.parametrize("named", ["user_id", "user_i?"])
 def test_a_column_of_groups_times_or_weights_is_named_by_no_view(said, named):

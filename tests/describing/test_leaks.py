@@ -112,6 +112,26 @@ def test_a_leak_of_one_of_several_classes():
     assert f"is filled in exactly the {(label == 'b').sum():,} rows whose label is 'b'" in line
 
 
+def test_a_number_that_each_class_tells_does_not_tell_the_class():
+    """Classes share its values, or that it is missing."""
+    label = RNG.choice(list("abcdef"), size=N)
+    assert leaks_of(np.isin(label, ["a", "b", "c"]) + 1e-6 * NOISE, label) == []
+    assert leaks_of(where(np.isin(label, ["a", "b", "c"]), NOISE), label) == []
+    codes = np.searchsorted(list("abcdef"), label) + np.where(RNG.random(N) < 0.001, 1, 0) / 2
+    assert "tells the label almost exactly" in leaks_of(codes + 1e-3 * NOISE, label)[0]
+
+
+def test_many_leaks_are_one_line(monkeypatch):
+    monkeypatch.setattr(leaks, "MOST_LINES", 1)
+    table = pa.table({"a__x": NOISE, "b__k": where(JA, DAYS), "b__m": where(JA, NOISE), "y": LABEL})
+    with pytest.warns(LeakWarning) as found:
+        answer = compare(table, "y", **QUICK)
+    (line,) = {str(one.message) for one in found}
+    assert line.startswith("b__k, b__m: each tells the label, or a class of it, almost exactly")
+    assert "ignore=['b__k', 'b__m']" in line
+    assert line in answer.warnings
+
+
 @pytest.mark.parametrize(("sign", "words"), [(1.0, "above 0"), (-1.0, "below 0")])
 def test_a_leak_of_a_number(sign, words):
     amount = sign * np.where(JA, 10.0 + RNG.random(N), 0.0)

@@ -50,6 +50,12 @@ LEVEL = 0.1
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 # rows of groups stand together if the group changes at most so often per group
 TOGETHER = 1.1
+# values of a column by which rows may be sorted, and rows of a value; rows of one value at most
+FEWEST_BLOCKS, LARGEST_BLOCK = 3, 0.6
+# names of times, whose order is one of time
+TIME = re.compile(
+    r"(?i).*\d|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
+)
 # rows that are equal to another one are said from this share on, where some column has values of
 # its own in so many rows
 SHARE_OF_COPIES, SHARE_OF_VALUES = 0.01, 0.4
@@ -107,6 +113,7 @@ class SplitFinding:
 
     order_alarm: whether the labels or the columns follow the order of the rows.
     sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
+    sorted_by: a column of categories by which the rows are sorted, so that their order is its own.
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
@@ -116,6 +123,7 @@ class SplitFinding:
     tests: list[NeighborTest]
     order_alarm: bool = False
     sorted_by_label: bool = False
+    sorted_by: str | None = None
     date: str | None = None
     copies: int = 0
     out_of_time: list[str] | None = None
@@ -151,6 +159,12 @@ class SplitFinding:
                 f"{self.copies:,} rows are equal to an earlier one, with its label{self.rows}: "
                 "if they were read twice, folds learn rows that they score, and a query with "
                 "SELECT DISTINCT drops them"
+            )
+        if self.sorted_by is not None:
+            lines.append(
+                f"{self.tests[0].words}{self.rows}, but the rows are sorted by {self.sorted_by}: "
+                "their order is none of time, and folds are random; if new rows have other values "
+                f"of it, give {argument(groups=self.sorted_by)}"
             )
         if self.sorted_by_label:
             lines.append(
@@ -218,6 +232,9 @@ def _find_split(
             found = compare_neighbors(part, later_rows(len(sample), rng), rope)
             if found is not None:
                 finding.tests.append(found)
+            if found is not None and found.matters:
+                finding.sorted_by = _sorted_by(source, rows)
+                finding.tests[0] = replace(found, matters=finding.sorted_by is None)
     columns = group_columns(rows.X, others) if others else {}
     for column, codes in columns.items():
         if time.monotonic() > deadline:
@@ -246,6 +263,24 @@ def _find_split(
 def _stand_together(codes: np.ndarray) -> bool:
     """Whether nearly all rows of a group follow each other, as in a table sorted by user."""
     return bool(np.count_nonzero(np.diff(codes)) <= TOGETHER * len(np.unique(codes)))
+
+
+def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> str | None:
+    """Return a column of categories in the views by which the rows are sorted, if it is no time."""
+    if isinstance(rows.X, MultiView):
+        return None
+    for name in rows.X.column_names:
+        column = rows.X.column(name)
+        kind = getattr(column.type, "value_type", column.type)
+        if name in source.dates or column.null_count or "string" not in str(kind):
+            continue
+        codes, values = _coded(column)
+        n_values, largest = len(np.unique(codes)), np.bincount(codes).max()
+        few = FEWEST_BLOCKS <= n_values <= len(codes) / FEWEST_BLOCKS
+        in_blocks = few and largest <= LARGEST_BLOCK * len(codes) and _stand_together(codes)
+        if in_blocks and not all(TIME.match(value) for value in values.to_pylist()):
+            return str(name)
+    return None
 
 
 # --- rows ----------------------------------------------------------------------------------
@@ -343,6 +378,14 @@ def is_group_name(column: str) -> bool:
     return is_identifier(column) or SOMEBODY.search(column) is not None
 
 
+def _coded(column: Any) -> tuple[np.ndarray, Any]:
+    """Return the number of the value of each row, and the values, of which some may be in none."""
+    if not hasattr(column.type, "value_type"):
+        column = column.dictionary_encode()
+    coded = column.unify_dictionaries().combine_chunks()
+    return np.unique(numbers_of(coded.indices), return_inverse=True)[1], coded.dictionary
+
+
 def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
     """Return the columns that may be groups of rows, with the number of the group of each row.
 
@@ -358,10 +401,7 @@ def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
         column = table.column(name)
         if column.null_count:
             continue
-        if not hasattr(column.type, "value_type"):
-            column = column.dictionary_encode()
-        coded = column.unify_dictionaries().combine_chunks()
-        codes = np.unique(numbers_of(coded.indices), return_inverse=True)[1]
+        codes, _ = _coded(column)
         counts = np.bincount(codes)
         many = len(counts) >= FEWEST_VALUES and n >= ROWS_OF_VALUE * len(counts)
         if many and counts.max() <= LARGEST_VALUE * n:

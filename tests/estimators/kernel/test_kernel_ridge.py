@@ -14,6 +14,7 @@ from crossview import (
     MultiViewRidge,
 )
 from crossview.errors import InputError
+from crossview.estimators.kernel import ridge
 
 VIEWS = {"own": slice(0, 5), "noise": slice(5, 10)}
 
@@ -56,6 +57,22 @@ def test_units_of_columns_and_targets_do_not_matter(friedman):
     Z, z = X * scale + shift * scale, 1e4 * y - 1e6
     second = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(Z, z)
     np.testing.assert_allclose(second.predict(Z), 1e4 * first.predict(X) - 1e6, rtol=1e-5)
+
+
+def test_landmarks_double_as_long_as_they_help(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(500, 2))
+    noise = 0.1 * rng.normal(size=500)
+    straight, wavy = X[:, 0] + noise, np.sin(12.0 * X[:, 0]) * np.cos(12.0 * X[:, 1]) + 0.1 * noise
+    monkeypatch.setattr(ridge, "FEW_LANDMARKS", 40)
+    models = [
+        MultiViewKernelRidgeRegressor([2], random_state=0).fit(X, y) for y in (straight, wavy)
+    ]
+    assert [model.n_landmarks_ for model in models] == [40, 320]
+    fixed = MultiViewKernelRidgeRegressor([2], n_landmarks=320, random_state=0).fit(X, wavy)
+    np.testing.assert_array_equal(models[1].predict(X), fixed.predict(X))
+    monkeypatch.setattr(ridge, "MOST_PRODUCTS", 500 * 80.0**2)
+    assert MultiViewKernelRidgeRegressor([2], random_state=0).fit(X, wavy).n_landmarks_ == 80
 
 
 def test_weights_are_copies_of_rows_and_0_leaves_them_out(friedman):

@@ -108,21 +108,21 @@ class Moments(NamedTuple):
         return cls(np.maximum(values, 0.0), B, B.T @ targets)
 
     def left_out(
-        self, features: np.ndarray, y: np.ndarray, h: np.ndarray, penalties: Sequence[float]
+        self, turned: np.ndarray, y: np.ndarray, h: np.ndarray, penalties: Sequence[float]
     ) -> Iterator[np.ndarray]:
         """Yield the errors y - f(x) of rows as if each was not learned, (n, K), for each penalty.
 
-        features (n, r): φ of some of the rows.
+        turned (n, r): B'φ of some of the rows.
         y (n, K), h (n,): their targets less b, and weights.
         """
-        turned, shrunk = features @ self.B, 1.0 / np.add.outer(self.values, penalties)
+        shrunk = 1.0 / np.add.outer(self.values, penalties)
         rest = np.maximum(1.0 - h[:, None] * ((turned * turned) @ shrunk), LEAST_REST)
         for own, left in zip(shrunk.T, rest.T, strict=True):
             yield (y - turned @ (own[:, None] * self.targets)) / left[:, None]
 
-    def losses(self, features: np.ndarray, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+    def losses(self, turned: np.ndarray, y: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Return the sum of the squared errors of rows that are left out, for each penalty."""
-        errors = self.left_out(features, y, h, PENALTIES)
+        errors = self.left_out(turned, y, h, PENALTIES)
         return np.array([float(h @ (error * error).sum(axis=1)) for error in errors])
 
     def weights(self, penalty: float) -> np.ndarray:
@@ -138,7 +138,7 @@ def error_of(K: np.ndarray, landmarks: slice, y: np.ndarray, h: np.ndarray) -> f
     features = K @ basis(K[landmarks])
     weighted = features * h[:, None]
     moments = Moments.of(features.T @ weighted, weighted.T @ y)
-    return float(moments.losses(features, y, h).min())
+    return float(moments.losses(features @ moments.B, y, h).min())
 
 
 def choose_widths(

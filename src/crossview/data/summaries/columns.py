@@ -431,6 +431,19 @@ class NumberSummary:
             relations[c] = max((value for value in found if value is not None), default=np.nan)
         return relations
 
+    def least_relation(self, c: int) -> float:
+        """Return how well a column tells apart the two neighboring classes it mixes most, 0 to 1.
+
+        `relations` may be 1 where classes share a value: each class tells the number then, and
+        the number does not tell the class.
+        """
+        n, sums, squares, _ = self._sums[:, 1:, c]
+        if not n.all():
+            return 0.0
+        order = np.argsort(sums / n)
+        pairs = (order[i : i + 2] for i in range(len(order) - 1))
+        return min(_correlation_ratio(n[k], sums[k], squares[k]) or 0.0 for k in pairs)
+
     def constants(self, c: int) -> list[tuple[int, float, int]]:
         """Return class, value and rows where all rows of a class, and no other, have one value."""
         known = self.distinct[c]

@@ -30,6 +30,8 @@ EXPECTED_OTHERS = 20.0
 MOST_LEVELS = 20
 KNOWN_LATER = "if it is only known after the label, leave it out"
 ALMOST = "tells the label almost exactly"
+# columns that tell the label which have a line each
+MOST_LINES = 5
 # rows, and cells, that are looked at: a second of one core
 MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
 FEWEST_ROWS = 1000
@@ -59,8 +61,11 @@ def find_leaks(summary: TableSummary) -> dict[str, str]:
         if leak is None and name in summary.numbers:
             c = summary.numbers[name]
             leak = _value_of_one_class(summary, name, c) or _edge_tells(summary, name, c)
-            if leak is None and (separates[c] or relations[c] >= LEAKS or _levels_tell(summary, c)):
+            if leak is None and (separates[c] or _levels_tell(summary, c)):
                 leak = ALMOST
+            elif leak is None and relations[c] >= LEAKS:
+                many = not target.numbers and len(target.classes) > 2
+                leak = None if many and summary.moments.least_relation(c) < LEAKS else ALMOST
         elif leak is None and name in summary.values:
             leak = _values_tell(summary, name)
         if leak is not None:
@@ -283,9 +288,18 @@ class LeakCheck:
             return self.found
         fewer = summary.n_rows < self._source.n_rows
         rows = f"of {summary.n_rows:,} rows" if fewer else ""
-        for column, leak in find_leaks(summary).items():
-            self.found.append(f"{column}: {explain_leak(leak, column, rows)}")
-            warnings.warn(self.found[-1], LeakWarning, stacklevel=3)
+        leaks = find_leaks(summary)
+        self.found += [f"{name}: {explain_leak(leak, name, rows)}" for name, leak in leaks.items()]
+        if len(leaks) > MOST_LINES:
+            some = f" {rows}" if rows else ""
+            named = (
+                f"{', '.join(leaks)}: each tells the label, or a class of it, almost exactly{some}"
+            )
+            self.found = [
+                f"{named} (crossview describe says how); {KNOWN_LATER}: {argument(ignore=[*leaks])}"
+            ]
+        for line in self.found:
+            warnings.warn(line, LeakWarning, stacklevel=3)
         return self.found
 
 

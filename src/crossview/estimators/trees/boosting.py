@@ -17,9 +17,9 @@ MAX_BINS = 63
 # bags, and the rows up to which there are so many; of several classes each bag has many trees
 BAGS, ROWS_OF_BAGS = 4, 10_000
 FEW_CLASSES, SOME_CLASSES = 4, 20
-# learning rate, most iterations and most leaves: each iteration has a tree per class, so with more
-# than `FEW_CLASSES` it pays to have fewer iterations, and smaller trees
-OF_FEW_CLASSES, OF_MANY_CLASSES = (0.1, 300, 15), (0.3, 50, 8)
+# learning rate and most iterations: each iteration has a tree per class, so with more
+# than `FEW_CLASSES` it pays to have fewer iterations
+OF_FEW_CLASSES, OF_MANY_CLASSES, MOST_LEAVES = (0.1, 300), (0.2, 100), 15
 # features that a split chooses among, at least: of few the best one is no copy of the others
 FEWEST_FEATURES = 6
 # rows of a leaf of the models of scikit-learn
@@ -60,12 +60,12 @@ def fit_bags(
     views = learned.features.views(ptr)
     groups = [np.flatnonzero(views == view).tolist() for view in np.unique(views)]
     few = max(1, min(ROWS_OF_LEAF, n // (ROWS_OF_LEAF * max(n_classes, 1))))
-    rate, iterations, leaves = OF_MANY_CLASSES if n_classes > FEW_CLASSES else OF_FEW_CLASSES
+    rate, iterations = OF_MANY_CLASSES if n_classes > FEW_CLASSES else OF_FEW_CLASSES
     kind = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
     model = kind(
         learning_rate=learner.learning_rate or rate,
         max_iter=learner.max_iter or iterations,
-        max_leaf_nodes=learner.max_leaf_nodes or leaves,
+        max_leaf_nodes=learner.max_leaf_nodes or MOST_LEAVES,
         max_features=min(1.0, max(learner.max_features, FEWEST_FEATURES / max(len(views), 1))),
         min_samples_leaf=learner.min_samples_leaf or few,
         l2_regularization=learner.l2_regularization,

@@ -65,14 +65,14 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
         "float or None",
         """
         Factor of the value of each leaf, in (0, inf).  A lower value needs more trees, and is a
-        little better.  Typical values: 0.03 to 0.3.  None: 0.1; of more than 4 classes 0.3.
+        little better.  Typical values: 0.03 to 0.3.  None: 0.1; of more than 4 classes 0.2.
         """,
     ),
     "max_leaf_nodes": (
         "int or None",
         """
         Most leaves of a tree.  More of them fit interactions of more columns, and overfit few rows.
-        Typical values: 4 to 64.  None: 15; of more than 4 classes 8.
+        Typical values: 4 to 64.  None: 15.
         """,
     ),
     "max_features": (
@@ -328,7 +328,7 @@ class MultiViewTreesClassifier(TreesModel, ViewClassifier):
     ----------
     max_iter : int or None, default=None
         Most trees of each bag; of several classes, most trees of each class.  None: 300; of more
-        than 4 classes 50.
+        than 4 classes 100.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, which multiplies the sample weight.  "balanced": inversely
         proportional to the frequency of the class.

@@ -257,6 +257,13 @@ class CsvSource(_TextSource):
                 yield
         except InputError as error:
             hint = hint_about(error, self._format)
+            if "fields instead of" in error.message and error.file is not None:
+                ends = line_ends(error.file, self._encodings.get(error.file, UTF_8))
+                if "CR" in ends and len(ends) > 1:
+                    hint = (
+                        "; carriage returns (CR) without quotes end lines in this file: a text "
+                        "with one needs quotes, or a space in its place"
+                    )
             raise InputError(
                 error.message + hint, file=error.file, row=error.row, column=error.column
             ) from None
@@ -428,7 +435,15 @@ def _header(
                 f"{argument(header=False)}",
                 file=file,
             )
-    check_unique([name.lower() for name in fields], file)  # DuckDB takes A for a
+    check_unique(fields, file)
+    alike = {name.lower(): name for name in fields}
+    if len(alike) < len(fields):  # DuckDB takes A for a
+        one = next(name for name in fields if alike[name.lower()] != name)
+        raise InputError(
+            f"columns {one!r} and {alike[one.lower()]!r} differ in upper and lower case alone; "
+            "rename one, or read the file yourself and give the table",
+            file=file,
+        )
     return fields, delimiter, decimal, thousands
 
 
