@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -91,19 +92,29 @@ def test_each_split_chooses_among_a_share_of_the_features_and_six_at_least():
         MultiViewTreesClassifier(max_features=0.0).fit(X, y)
 
 
-def test_of_many_classes_there_are_fewer_and_smaller_trees():
+def test_of_many_classes_there_are_fewer_iterations():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 6)), np.arange(400) % 5
-    X[np.arange(400), y] += 1.5
-    for n_classes, leaves in ((4, 15), (5, 8)):
+    X, y = rng.normal(size=(200, 6)), np.arange(200) % 5
+    X[np.arange(200), y] += 1.5
+    for n_classes, rate, steps in ((4, 0.1, 300), (5, 0.2, 100)):
         rows = y < n_classes
-        model = MultiViewTreesClassifier(n_bags=1, validation_fraction=0.0, min_samples_leaf=1)
-        plain = model.fit(X[rows], y[rows])
-        rate, steps = (0.1, 300) if n_classes == 4 else (0.3, 50)
-        given = model.set_params(learning_rate=rate, max_iter=steps, max_leaf_nodes=leaves)
-        same = given.fit(X[rows], y[rows]).decision_function(X)
-        np.testing.assert_array_equal(plain.decision_function(X), same)
+        plain = MultiViewTreesClassifier(n_bags=1, validation_fraction=0.0, min_samples_leaf=1)
+        given = clone(plain).set_params(learning_rate=rate, max_iter=steps, max_leaf_nodes=15)
+        found, expected = (one.fit(X[rows], y[rows]).decision_function(X) for one in (plain, given))
+        np.testing.assert_array_equal(found, expected)
         assert plain.n_iter_ == steps
+
+
+def test_the_only_row_of_a_class_does_not_keep_others_from_being_held_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 4)), rng.integers(5, size=400)  # noise: few trees are best
+    y[7] = 5
+    model = MultiViewTreesClassifier([4], random_state=0, n_bags=1).fit(X, y)
+    assert model.n_iter_ < 30
+    assert model.classes_.tolist() == [0, 1, 2, 3, 4, 5]
+    assert model.predict_proba(X).min() > 1e-4
+    weighted = model.fit(X, y, sample_weight=1.0 + (np.arange(400) % 2))
+    assert weighted.n_iter_ < 30
 
 
 def test_rows_of_weight_zero_are_not_learned():

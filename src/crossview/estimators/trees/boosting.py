@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.model_selection import train_test_split
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
 from crossview.estimators.trees.features import LearnedFeatures, Targets
@@ -54,9 +55,10 @@ def fit_bags(
 ) -> tuple[list[FittedTree], np.ndarray]:
     """Return the trees, bag after bag, and the mean over the bags of what the scores begin with."""
     n, n_classes = len(targets.y), targets.n_classes
-    fewest = int(np.bincount(targets.y).min()) if n_classes else n
+    # the only row of a class is learned
+    often = np.flatnonzero(np.bincount(targets.y)[targets.y] > 1) if n_classes else np.arange(n)
     n_held_out = int(np.ceil(learner.validation_fraction * n))
-    holds_out = fewest > 1 and max(n_classes, 1) <= n_held_out <= n - max(n_classes, 1)
+    holds_out = max(n_classes, 1) <= n_held_out <= len(often) - max(n_classes, 1)
     views = learned.features.views(ptr)
     groups = [np.flatnonzero(views == view).tolist() for view in np.unique(views)]
     few = max(1, min(ROWS_OF_LEAF, n // (ROWS_OF_LEAF * max(n_classes, 1))))
@@ -73,7 +75,6 @@ def fit_bags(
         categorical_features=list(range(len(learned.features.code_views))) or None,
         interaction_cst=groups if learner.additive else None,
         early_stopping=holds_out,
-        validation_fraction=learner.validation_fraction or 0.1,
         n_iter_no_change=learner.n_iter_no_change,
         random_state=random_state,
     )
@@ -84,8 +85,18 @@ def fit_bags(
     weight = targets.weight if np.ptp(targets.weight) > 0.0 else None
     found: list[FittedTree] = []
     baselines = []
+    own, held, given = np.arange(n), np.arange(0), {}
     for _ in range(n_bags):
-        model.fit(learned.draw(random_state), targets.y, weight)
+        X, y = learned.draw(random_state), targets.y
+        if holds_out:
+            classes = y[often] if n_classes else None
+            _, held = train_test_split(
+                often, test_size=n_held_out, stratify=classes, random_state=random_state
+            )
+            own = np.setdiff1d(np.arange(n), held, assume_unique=True)
+            given = {"X_val": X[held], "y_val": y[held]}
+            given |= {} if weight is None else {"sample_weight_val": weight[held]}
+        model.fit(X[own], y[own], None if weight is None else weight[own], **given)
         found += trees_in(model, 1.0 / n_bags)
         baselines.append(model._baseline_prediction.reshape(-1))
     return found, np.mean(baselines, axis=0)
