@@ -247,6 +247,7 @@ def test_names_of_groups():
     names = ["nr", "Patid", "subj", "case", "family", "Litter", "caseid", "subject_nr", "a__pid"]
     assert all(map(neighbors.is_group_name, [*names, "user_name", "patientNr", "x__child.id"]))
     others = ["age", "year", "no", "number", "grid", "paid", "showcase", "price", "state", "city"]
+    others += ["zip", "postcode", "sponsor_code", "key"]
     assert not any(map(neighbors.is_group_name, others))
 
 

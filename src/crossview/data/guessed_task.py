@@ -13,8 +13,8 @@ from crossview.errors import GuessWarning, argument
 from crossview.readers.source import Source
 
 # values that whole numbers take: from FEW on they are classes only if they count from 0 or 1
-# without a gap, from MANY on not surely, and from MOST on hardly
-FEW, MANY, MOST = 10, 20, 100
+# without a gap, and not surely, and from MOST on hardly
+FEW, MOST = 10, 100
 
 
 def task_of(task: str | None, source: Source, y: Any) -> str:
@@ -43,7 +43,7 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
         words = f"{n} whole numbers from {smallest:g} to {max(labels):g}"
         _warn(f"predicting a number: {name} takes {words}", "classification")
         return "regression"
-    if n > MANY:
+    if n > FEW:
         _warn(f"predicting a class: {name} takes {n} whole numbers", "regression")
     return "classification"
 

@@ -23,7 +23,6 @@ from threadpoolctl import threadpool_limits
 from crossview.batch import make_rows, rows_at
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.labeled_source import unnamed
-from crossview.data.summaries.columns import is_identifier
 from crossview.errors import InputError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
@@ -62,13 +61,14 @@ SHARE_OF_COPIES, SHARE_OF_VALUES = 0.01, 0.4
 # a quick model: trees, the columns of a view that they see, and classes
 TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
+ID = re.compile(r"((^|[_\W])(?i:id)|[a-z](Id|ID))$")
 SOMEBODY = re.compile(
     r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
     r"|speaker|session|account|household|individual|respondent|pupil|employee|worker|child|player"
     r"|panelist|resident|donor|voter|animal|family|couple|litter|case|subj|nr"
     r"|pid|sid|uid|hid|mrn|ssn"
     r"|(case|child|fam|hh|indiv|pat|pers|pt|resp|stud|subj|cust|acct|emp|mem)[_.]?(id|nr|num|number)"
-    r")([_.]?(name|nr|num|number))?$"
+    r")([_.]?(name|nr|num|number|key|code))?$"
 )
 
 
@@ -374,8 +374,11 @@ def _possible_groups(source: LabeledSource) -> list[str]:
 
 
 def is_group_name(column: str) -> bool:
-    """Whether a name is that of an identifier, or of somebody with several rows."""
-    return is_identifier(column) or SOMEBODY.search(column) is not None
+    """Whether a name is that of an id, or of somebody with several rows.
+
+    A key or a code of something else, such as a place, recurs in new rows.
+    """
+    return ID.search(column) is not None or SOMEBODY.search(column) is not None
 
 
 def _coded(column: Any) -> tuple[np.ndarray, Any]:
