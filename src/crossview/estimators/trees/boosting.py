@@ -13,11 +13,12 @@ from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 from crossview.saving.schema import Array
 
-# bins of each feature: of 255 a fit takes twice as long, and the scores are the same
-MAX_BINS = 63
-# bags, and the rows up to which there are so many; of several classes each bag has many trees
+# bins of each feature of few rows, of which more overfit, and of more than so many
+MAX_BINS, MORE_BINS, ROWS_OF_MORE = 63, 255, 10_000
+# bags, and the rows up to which there are so many; of several classes each bag has many trees, so
+# there are as many of few classes, of some classes if rows are few, and else half, or one
 BAGS, ROWS_OF_BAGS = 4, 10_000
-FEW_CLASSES, SOME_CLASSES = 4, 20
+FEW_CLASSES, SOME_CLASSES, ROWS_OF_CLASSES = 4, 20, 2000
 # learning rate and most iterations: each iteration has a tree per class, so with more
 # than `FEW_CLASSES` it pays to have fewer iterations
 OF_FEW_CLASSES, OF_MANY_CLASSES, MOST_LEAVES = (0.1, 300), (0.2, 100), 15
@@ -61,7 +62,7 @@ def fit_bags(
     holds_out = max(n_classes, 1) <= n_held_out <= len(often) - max(n_classes, 1)
     views = learned.features.views(ptr)
     groups = [np.flatnonzero(views == view).tolist() for view in np.unique(views)]
-    few = max(1, min(ROWS_OF_LEAF, n // (ROWS_OF_LEAF * max(n_classes, 1))))
+    rows_of_leaf = max(1, min(ROWS_OF_LEAF, n // (ROWS_OF_LEAF * max(n_classes, 1))))
     rate, iterations = OF_MANY_CLASSES if n_classes > FEW_CLASSES else OF_FEW_CLASSES
     kind = HistGradientBoostingClassifier if n_classes else HistGradientBoostingRegressor
     model = kind(
@@ -69,16 +70,17 @@ def fit_bags(
         max_iter=learner.max_iter or iterations,
         max_leaf_nodes=learner.max_leaf_nodes or MOST_LEAVES,
         max_features=min(1.0, max(learner.max_features, FEWEST_FEATURES / max(len(views), 1))),
-        min_samples_leaf=learner.min_samples_leaf or few,
+        min_samples_leaf=learner.min_samples_leaf or rows_of_leaf,
         l2_regularization=learner.l2_regularization,
-        max_bins=MAX_BINS,
+        max_bins=MORE_BINS if n > ROWS_OF_MORE else MAX_BINS,
         categorical_features=list(range(len(learned.features.code_views))) or None,
         interaction_cst=groups if learner.additive else None,
         early_stopping=holds_out,
         n_iter_no_change=learner.n_iter_no_change,
         random_state=random_state,
     )
-    bags = BAGS if n_classes <= FEW_CLASSES else 2 if n_classes <= SOME_CLASSES else 1
+    few = n_classes <= (SOME_CLASSES if n <= ROWS_OF_CLASSES else FEW_CLASSES)
+    bags = BAGS if few else BAGS // 2 if n_classes <= SOME_CLASSES else 1
     n_bags = learner.n_bags or max(1, min(bags, bags * ROWS_OF_BAGS // n))
     n_bags = n_bags if holds_out or learned.vary else 1  # they would all be the same
     # weights that are all the same change nothing but the time

@@ -114,8 +114,8 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
         """
         Number of models whose mean score is the score; each holds out other rows, and takes the
         rows in another order for target statistics.  More of them are a little better and take
-        proportionally longer.  None: 4; of more than 4 classes 2, and of more than 20 classes 1,
-        because each class has trees of its own; of more than 10,000 rows fewer.
+        proportionally longer.  None: 4; of more than 4 classes and 2,000 rows 2, and of more than
+        20 classes 1, because each class has trees of its own; of more than 10,000 rows fewer.
         """,
     ),
     "max_categories": (
