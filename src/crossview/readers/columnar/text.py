@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from crossview.errors import InputError, argument
@@ -70,6 +71,8 @@ class _TextSource:
     _booleans: frozenset[str] = frozenset()
     _encodings: dict[str, str]
     _mixed: frozenset[str] = frozenset()  # the files whose lines end in several ways
+    # what columns are called in DuckDB, of those whose names it takes for others
+    _inner: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, files: list[str]) -> None:
         self.files: Sequence[str] = files
@@ -176,9 +179,14 @@ class _TextSource:
 
     def _rows(self, duck: Any, file: str, columns: list[str]) -> Any:
         """The relation of one file, with these columns or all of them."""
-        types = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in self._types.items())
-        whole = 2 * len(columns) > len(self._types)  # DuckDB takes long to look up many names
-        chosen = "*" if whole else ", ".join(map(identifier, columns))
+        inner = self._inner
+        types = ", ".join(
+            f"{literal(inner.get(c, c))}: {literal(t)}" for c, t in self._types.items()
+        )
+        # DuckDB takes long to look up many names
+        whole = 2 * len(columns) > len(self._types) and not inner
+        names = (f"{identifier(inner.get(c, c))} AS {identifier(c)}" for c in columns)
+        chosen = "*" if whole else ", ".join(names)
         return duck.sql(
             f"SELECT {chosen} FROM "
             f"{self.reader}({quoted_path(self._readable(file))}, "
@@ -264,8 +272,12 @@ class CsvSource(_TextSource):
                         "; carriage returns (CR) without quotes end lines in this file: a text "
                         "with one needs quotes, or a space in its place"
                     )
+            column = {inner: name for name, inner in self._inner.items()}.get(error.column or "")
             raise InputError(
-                error.message + hint, file=error.file, row=error.row, column=error.column
+                error.message + hint,
+                file=error.file,
+                row=error.row,
+                column=column or error.column,
             ) from None
 
     def _read_options(self) -> str:
@@ -285,6 +297,12 @@ class CsvSource(_TextSource):
             delimiter=delimiter, encoding=encoding, decimal=decimal
         )
         self._header = names
+        known: set[str] = set()
+        self._inner = {}
+        for name in names:  # A is a, for DuckDB
+            if name.lower() in known:
+                self._inner[name] = f"{name} ({len(known)})"
+            known.add(self._inner.get(name, name).lower())
         for file in self.files[1:]:
             theirs, *_ = self._header_of(file)
             check_same_columns(theirs, names, file, self.files[0])
@@ -348,7 +366,7 @@ class CsvSource(_TextSource):
                 yield new
 
     def _names(self, columns: list[tuple[str, str]]) -> list[str]:
-        if self._format.header:
+        if self._format.header and not self._inner:
             return super()._names(columns)
         return self._header
 
@@ -362,8 +380,8 @@ class CsvSource(_TextSource):
 
     def _find_bad_row(self, duck: Any) -> None:
         for file in self.files:
-            types = dict.fromkeys(self._header_of(file)[0], "VARCHAR")
-            columns = ", ".join(f"{literal(c)}: {literal(t)}" for c, t in types.items())
+            names = (self._inner.get(name, name) for name in self._header_of(file)[0])
+            columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
             with one_line(file, self.header_lines):
                 duck.sql(
                     f"SELECT count(*) FROM read_csv({quoted_path(self._readable(file))}, "
@@ -436,14 +454,6 @@ def _header(
                 file=file,
             )
     check_unique(fields, file)
-    alike = {name.lower(): name for name in fields}
-    if len(alike) < len(fields):  # DuckDB takes A for a
-        one = next(name for name in fields if alike[name.lower()] != name)
-        raise InputError(
-            f"columns {one!r} and {alike[one.lower()]!r} differ in upper and lower case alone; "
-            "rename one, or read the file yourself and give the table",
-            file=file,
-        )
     return fields, delimiter, decimal, thousands
 
 
