@@ -26,8 +26,8 @@ LEVELS = (
 FEWEST_ROWS = 100
 # before a baseline is left out, it learns from this share of the rows, again and again
 FEWER = 1 / 2
-# share of the time that one learner may take at most
-MOST_OF_ONE = 0.5
+# share of the time that one learner may take at most, and the one that brings most
+MOST_OF_ONE, MOST_OF_FIRST = 0.5, 0.7
 
 
 class Yardstick(NamedTuple):
@@ -96,10 +96,12 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
         seconds = BY_ROW + BY_SPLIT * min(split, SPLIT * numbers)
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
-    if n_classes <= 2:
-        return seconds
+    if n_classes <= 2 or (learner.effort > MODELS and not learner.streams):
+        return seconds  # or one system of equations for all classes
     if learner.baseline and learner.effort == LINEAR:  # the softmax has as many weights as classes
         return seconds * n_classes
+    if learner.stops_early or learner.splits:  # a row of weights, or a tree, for each class
+        return seconds * n_classes / 2
     # several classes share passes over the rows, and stop at different ones
     return seconds * math.sqrt(n_classes / 2)
 
@@ -287,12 +289,14 @@ def make_plan(
     def late(name: str) -> tuple[bool, bool]:
         return costs[name].yardstick is None, spent(name, last[name]) > CHEAP * seconds
 
+    first = next((name for name in costs if costs[name].yardstick is None), None)
     kept, used = [], 0.0
     tight = sum(spent(name, last[name]) for name in costs) > seconds
     for name in sorted(costs, key=late):
         guessed, own = costs[name].told is None, costs[name].yardstick
         least = spent(name, last[name]) / (DOUBT if guessed else 1.0)
-        share = most if own is None or not tight else min(most, own.most)
+        share = max(most, MOST_OF_FIRST) if name == first else most
+        share = share if own is None or not tight else min(most, own.most)
         if least <= share * seconds and (guessed or used + least <= seconds):
             kept.append(name)
             used += least

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import field
 from hashlib import blake2b
 from numbers import Integral
@@ -58,9 +58,9 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
         """
         Most rows that others are compared with, drawn at random, at least 1.  More of them follow
         a more detailed function; `fit` takes O(rows * n_landmarks²), and a prediction
-        O(n_landmarks * columns).  Typical values: 200 to 2400.  None: 300, and twice as many up to
-        2,400 as long as the squared error of rows that are left out falls by 5 % each time, and
-        ``rows * n_landmarks²`` is 3e10 or less.
+        O(n_landmarks * columns).  Typical values: 200 to 2000.  None: 300, and twice as many up to
+        2,000 as long as the squared error of rows that are left out falls by 8 % each time, or once
+        by 5 %, and ``rows * n_landmarks²`` is 1e10 or less.
         """,
     ),
     "random_state": (
@@ -73,19 +73,23 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
 MOST_COLUMNS = 5000
 # coordinate of a learned row, whose kernel with all but equal ones is 0
 FARTHEST = 1e4
-# landmarks of None: the first, by what part the error has to fall for twice as many, the most, and
-# the most rows times their squares: 10 s of one core
-FEW_LANDMARKS, ENOUGH, MOST_LANDMARKS, MOST_PRODUCTS = 300, 0.05, 2400, 3e10
+# landmarks of None: the first, by what part the error has to fall for twice as many, and for a
+# further try, the most, and the most rows times their squares: 2 s of one core
+FEW_LANDMARKS, ENOUGH, MUCH, MOST_LANDMARKS, MOST_PRODUCTS = 300, 0.05, 0.08, 2000, 1e10
+# rows whose errors choose λ and landmarks
+ROWS_OF_LOSS = 4000
 # rows and landmarks on which the widths are chosen
 ROWS_OF_WIDTHS, LANDMARKS_OF_WIDTHS = 1500, 300
 
 
 class _Fit(NamedTuple):
-    """Landmarks (m, columns), β (m, K), and the errors (n, K) of rows left out, and their loss."""
+    """Landmarks, β, what turns kernels into B'φ, λ, and the loss of some rows left out."""
 
-    landmarks: np.ndarray
-    beta: np.ndarray
-    errors: np.ndarray
+    landmarks: np.ndarray  # (m, columns)
+    beta: np.ndarray  # (m, K)
+    turn: np.ndarray  # (m, r)
+    moments: Moments
+    penalty: float
     loss: float
 
 
@@ -168,52 +172,61 @@ class KernelRidge(ViewLearner):
         kept = state["factor"] > 0.0
         for name in ("columns", "center", "factor"):
             state[name] = state[name][kept]
+        some = np.sort(order[:ROWS_OF_LOSS])
         found: _Fit | None = None
         for m in self._sizes(n):
-            larger = self._fit_landmarks(rows, y, h, np.sort(order[:m]))
-            if found is not None and larger.loss > (1.0 - ENOUGH) * found.loss:
+            larger = self._fit_landmarks(rows, y, h, np.sort(order[:m]), some)
+            share = 0.0 if found is None else larger.loss / found.loss
+            if share > 1.0 - ENOUGH:
                 break
             found = larger
+            if share > 1.0 - MUCH:  # the next gain is less
+                break
         assert found is not None
         state["landmarks"], state["beta"] = found.landmarks, scale * found.beta
         state["importances"] = self._importances(_gaussian(found.landmarks, found.landmarks))
-        return np.asarray(state["b"] + scale * (y - found.errors))
+        errors = np.empty(y.shape)
+        for at in self._blocks(n, len(found.landmarks)):
+            turned = self._kernel(rows, at, found.landmarks) @ found.turn
+            (errors[at],) = found.moments.left_out(turned, y[at], h[at], [found.penalty])
+        return np.asarray(state["b"] + scale * (y - errors))
 
     def _sizes(self, n: int) -> list[int]:
         """Return how many landmarks to try, one after the other."""
         if self.n_landmarks is not None:
             return [self.n_landmarks]
+        most = int(max(FEW_LANDMARKS, min(n, MOST_LANDMARKS, math.sqrt(MOST_PRODUCTS / n))))
         sizes = [FEW_LANDMARKS]
-        while sizes[-1] < min(n, MOST_LANDMARKS) and n * (2.0 * sizes[-1]) ** 2 <= MOST_PRODUCTS:
-            sizes.append(2 * sizes[-1])
+        while sizes[-1] < most:
+            sizes.append(min(2 * sizes[-1], most))
         return sizes
 
-    def _fit_landmarks(self, rows: Rows, y: np.ndarray, h: np.ndarray, at: np.ndarray) -> _Fit:
-        """Fit β to rows with some of them as landmarks, λ by the rows that are left out."""
-        landmarks, n = self._near(rows_at(rows, at)), len(y)
+    def _kernel(self, rows: Rows, at: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
+        """Return the kernel of some rows and the landmarks."""
+        return _gaussian(self._near(rows_at(rows, at)), landmarks)
+
+    def _fit_landmarks(
+        self, rows: Rows, y: np.ndarray, h: np.ndarray, at: np.ndarray, some: np.ndarray
+    ) -> _Fit:
+        """Fit β to rows, those in ``at`` as landmarks, λ by those in ``some``, each left out."""
+        landmarks = self._near(rows_at(rows, at))
         to_features = basis(_gaussian(landmarks, landmarks))
-        blocks = self._blocks(n, len(landmarks))
-
-        def kernels() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-            for at in blocks:
-                yield at, _gaussian(self._near(rows_at(rows, at)), landmarks)
-
-        r = to_features.shape[1]
+        r, root = to_features.shape[1], np.sqrt(h)[:, None]
         squares, targets = np.zeros((r, r)), np.zeros((r, y.shape[1]))
-        for at, K in kernels():
-            phi = K @ to_features
-            weighted = phi * h[at, None]
-            squares += phi.T @ weighted
-            targets += weighted.T @ y[at]
+        for block in self._blocks(len(y), len(landmarks)):
+            phi = root[block] * (self._kernel(rows, block, landmarks) @ to_features)
+            squares += phi.T @ phi
+            targets += phi.T @ (root[block] * y[block])
         moments = Moments.of(squares, targets)
         turn = to_features @ moments.B
-        losses = sum(moments.losses(K @ turn, y[at], h[at]) for at, K in kernels())
+        losses = np.zeros(len(PENALTIES))
+        for block in self._blocks(len(some), len(landmarks)):
+            own = some[block]
+            turned = self._kernel(rows, own, landmarks) @ turn
+            losses += moments.losses(turned, y[own], h[own])
         penalty = PENALTIES[int(np.argmin(losses))]
-        errors = np.empty(y.shape)
-        for at, K in kernels():
-            (errors[at],) = moments.left_out(K @ turn, y[at], h[at], [penalty])
         beta = to_features @ moments.weights(penalty)
-        return _Fit(landmarks, beta, errors, float(np.min(losses)))
+        return _Fit(landmarks, beta, turn, moments, penalty, float(losses.min()))
 
     def _scale(self, rows: Rows, h: np.ndarray) -> None:
         """Find the columns with a value, and what they are scaled by."""
