@@ -239,6 +239,11 @@ def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):
     ):
         with pytest.raises(InputError, match=what):
             export(plain, tmp_path / "m.sql", **options)
+    alike = table.append_column("AGE", table["age"])
+    alike = train(alike, "y", model="perceptron", encoder=ViewEncoder({"u": ["age", "AGE"]}))
+    with pytest.raises(InputError, match="duckdb takes column 'AGE' for 'age'"):
+        export(alike, tmp_path / "m.sql")
+    assert '"AGE"' in sql_query(make_plan(alike), dialect="postgres")
     with pytest.raises(InputError, match=r"is for \.sql"):
         export(plain, tmp_path / "m.py", dialect="sqlite")
     assert not list(tmp_path.iterdir())

@@ -37,6 +37,8 @@ DIALECTS = {
     "bigquery": 10_000,
     "snowflake": 10_000,
 }
+# those that take A for a, also in quotes
+IGNORE_CASE = ("duckdb", "sqlite", "bigquery")
 TABLE = "rows_to_score"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
 ISO = "%Y-%m-%d"
@@ -59,10 +61,18 @@ def sql_query(
     keep: columns of the table that the query returns, too, such as an id.
     Returns query: one SELECT.  Its columns are called as those of `crossview.predict`.
     Raises InputError: the dialect is unknown, text is hashed, the model has no table, a date is
-      written in a way that the database does not read, or the query would have too many columns.
+      written in a way that the database does not read, the database takes a column for another
+      one, or the query would have too many columns.
     """
     if dialect not in DIALECTS:
         raise InputError(f"the dialect {dialect!r} is none of {', '.join(DIALECTS)}")
+    if dialect in IGNORE_CASE and isinstance(plan.encoder, TableEncoder):
+        known: dict[str, str] = {}
+        for column in plan.encoder.columns:
+            if (other := known.setdefault(column.name.lower(), column.name)) != column.name:
+                raise InputError(
+                    f"{dialect} takes column {column.name!r} for {other!r}; train with other names"
+                )
     query = _Query(dialect)
     answers = lower(plan, query)
     own = [("prediction", *answers.prediction)]
