@@ -12,8 +12,8 @@ from crossview.catalog.names import check_task
 from crossview.errors import GuessWarning, argument
 from crossview.readers.source import Source
 
-# values that whole numbers take: from FEW on they are classes only if they count from 0 or 1
-# without a gap, and not surely, and from MOST on hardly
+# values that whole numbers take: of more than FEW they are classes only if they count from 0 or 1
+# without a gap, which is said, and of more than MOST they are numbers
 FEW, MOST = 10, 100
 
 

@@ -49,7 +49,8 @@ LEVEL = 0.1
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 # rows of groups stand together if the group changes at most so often per group
 TOGETHER = 1.1
-# values of a column by which rows may be sorted, and rows of a value; rows of one value at most
+# a column by which rows may be sorted has so many values, and rows of each in the mean, at least;
+# and of one value this share of the rows at most
 FEWEST_BLOCKS, LARGEST_BLOCK = 3, 0.6
 # names of times, whose order is one of time
 TIME = re.compile(

@@ -97,7 +97,7 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
     if n_classes <= 2 or (learner.effort > MODELS and not learner.streams):
-        return seconds  # or one system of equations for all classes
+        return seconds  # kernel ridge solves one system of equations for all classes
     if learner.baseline and learner.effort == LINEAR:  # the softmax has as many weights as classes
         return seconds * n_classes
     if learner.stops_early or learner.splits:  # a row of weights, or a tree, for each class
@@ -257,9 +257,10 @@ def make_plan(
 
     Baselines come in first, of fewer rows if need be, then what takes next to nothing, and then the
     other learners in their order: each that fits with the least tuning, beside those before it, and
-    takes no more than ``most`` of the time, baselines no more than their own share.  A guess leaves
-    out those alone that take far too long.  The time that is left goes to tuning: the learner that
-    takes longest gives first, and one that takes next to nothing gives no more.
+    takes no more than ``most`` of the time, or .7 the one that is worth most, baselines no more
+    than their own share.  A guess leaves out those alone that take far too long.  The time that is
+    left goes to tuning: the learner that takes longest gives first, and one that takes next to
+    nothing gives no more.
 
     costs: of each learner, those that are worth most first.
     n_folds: how many folds are still to do.

@@ -30,7 +30,7 @@ EXPECTED_OTHERS = 20.0
 MOST_LEVELS = 20
 KNOWN_LATER = "if it is only known after the label, leave it out"
 ALMOST = "tells the label almost exactly"
-# columns that tell the label which have a line each
+# columns that tell the label, up to which each has a line of its own
 MOST_LINES = 5
 # rows, and cells, that are looked at: a second of one core
 MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
@@ -289,14 +289,13 @@ class LeakCheck:
         fewer = summary.n_rows < self._source.n_rows
         rows = f"of {summary.n_rows:,} rows" if fewer else ""
         leaks = find_leaks(summary)
-        self.found += [f"{name}: {explain_leak(leak, name, rows)}" for name, leak in leaks.items()]
-        if len(leaks) > MOST_LINES:
+        if len(leaks) <= MOST_LINES:
+            self.found = [f"{name}: {explain_leak(leaks[name], name, rows)}" for name in leaks]
+        else:
             some = f" {rows}" if rows else ""
-            named = (
-                f"{', '.join(leaks)}: each tells the label, or a class of it, almost exactly{some}"
-            )
             self.found = [
-                f"{named} (crossview describe says how); {KNOWN_LATER}: {argument(ignore=[*leaks])}"
+                f"{', '.join(leaks)}: each tells the label, or a class of it, almost exactly{some} "
+                f"(crossview describe says how); {KNOWN_LATER}: {argument(ignore=[*leaks])}"
             ]
         for line in self.found:
             warnings.warn(line, LeakWarning, stacklevel=3)
