@@ -57,24 +57,31 @@ def findings(tables: list[Table]) -> list[str]:
     return found
 
 
-@benchmark("docs/reproduction.md", SETS, findings)
-def kernels(wanted: list[str]) -> list[Table]:
-    """Log loss of classes and root mean squared error of numbers, on other rows."""
-    of_classes = Table(["set", *CLASSES], title="Log loss")
-    of_numbers = Table(["set", *NUMBERS], title="Root mean squared error by standard deviation")
-    for name, rows in loaded(SETS, wanted):
-        is_number = np.asarray(rows.y).dtype.kind == "f"
-        models, losses = NUMBERS if is_number else CLASSES, []
+def losses_on_other_rows(
+    sets: dict[str, Any],
+    wanted: list[str],
+    models: Callable[[bool, int], dict[str, Any]],
+    learn: int,
+) -> list[Table]:
+    """Return the log loss of classes and the root mean squared error of numbers, on other rows.
+
+    models: of whether numbers are predicted, and a seed.
+    learn: rows that they learn, at most.
+    """
+    titles = {False: "Log loss", True: "Root mean squared error by standard deviation"}
+    tables = {kind: Table(["set", *models(kind, 0)], title=titles[kind]) for kind in titles}
+    for name, rows in loaded(sets, wanted):
+        is_number, losses = np.asarray(rows.y).dtype.kind == "f", []
         for draw in range(DRAWS):
             order = np.random.default_rng(draw).permutation(len(rows.y))
-            n = min(LEARN, 2 * len(order) // 3)
+            n = min(learn, 2 * len(order) // 3)
             seen, new = rows.take(order[:n]), rows.take(order[n : n + SCORE])
             X, unseen = seen.X, new.X
             if not isinstance(X, MultiView):
                 encoder = ViewEncoder(**rows.options)
                 X, unseen = encoder.fit_transform(X), encoder.transform(unseen)
             y, there = np.asarray(seen.y), np.asarray(new.y)
-            fitted = [make(draw).fit(X, y) for make in models.values()]
+            fitted = [one.fit(X, y) for one in models(is_number, draw).values()]
             if is_number:
                 errors = [np.mean((one.predict(unseen) - there) ** 2) for one in fitted]
                 losses.append(np.sqrt(errors) / there.std())
@@ -83,6 +90,15 @@ def kernels(wanted: list[str]) -> list[Table]:
                 losses.append(
                     [log_loss(there, one.predict_proba(unseen), labels=classes) for one in fitted]
                 )
-        table = of_numbers if is_number else of_classes
-        table.add(name, *(f"{loss:.3f}" for loss in np.mean(losses, axis=0)))
-    return [table for table in (of_classes, of_numbers) if len(table.rows)]
+        tables[is_number].add(name, *(f"{loss:.3f}" for loss in np.mean(losses, axis=0)))
+    return [table for table in tables.values() if len(table.rows)]
+
+
+@benchmark("docs/reproduction.md", SETS, findings)
+def kernels(wanted: list[str]) -> list[Table]:
+    """Log loss of classes and root mean squared error of numbers, on other rows."""
+
+    def models(is_number: bool, seed: int) -> dict[str, Any]:
+        return {name: make(seed) for name, make in (NUMBERS if is_number else CLASSES).items()}
+
+    return losses_on_other_rows(SETS, wanted, models, LEARN)

@@ -46,8 +46,10 @@ from crossview.estimators.stacking.classifier import OnlineStackingClassifier as
 from crossview.estimators.stacking.regressor import OnlineStackingRegressor as OnlineStackingRegressor
 from crossview.estimators.svm.classifier import MultiViewSVMPerf as MultiViewSVMPerf
 from crossview.estimators.svm.measure import Measure as Measure
-from crossview.estimators.trees.learner import MultiViewTreesClassifier as MultiViewTreesClassifier
-from crossview.estimators.trees.learner import MultiViewTreesRegressor as MultiViewTreesRegressor
+from crossview.estimators.trees.boosted import MultiViewTreesClassifier as MultiViewTreesClassifier
+from crossview.estimators.trees.boosted import MultiViewTreesRegressor as MultiViewTreesRegressor
+from crossview.estimators.trees.randomized import MultiViewExtraTreesClassifier as MultiViewExtraTreesClassifier
+from crossview.estimators.trees.randomized import MultiViewExtraTreesRegressor as MultiViewExtraTreesRegressor
 from crossview.evaluating.evaluate import evaluate as evaluate
 from crossview.exporting.export import export as export
 from crossview.merging import merge as merge

@@ -27,6 +27,8 @@ from crossview import (
     LateFusionClassifier,
     LateFusionRegressor,
     MultiView,
+    MultiViewExtraTreesClassifier,
+    MultiViewExtraTreesRegressor,
     MultiViewLogisticRegression,
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
@@ -227,6 +229,12 @@ CASES = {
     ),
     "trees-regressor": Case(
         MultiViewTreesRegressor(WIDTHS, n_bags=1, max_iter=20, random_state=0), "trees"
+    ),
+    "extra-trees": Case(
+        MultiViewExtraTreesClassifier(WIDTHS, n_estimators=10, random_state=0), "trees"
+    ),
+    "extra-trees-regressor": Case(
+        MultiViewExtraTreesRegressor(WIDTHS, n_estimators=10, random_state=0), "trees"
     ),
     "logistic-regression": Case(MultiViewLogisticRegression(WIDTHS), "scikit-learn"),
     "late-fusion": Case(LateFusionClassifier([7, 5]), "scikit-learn"),

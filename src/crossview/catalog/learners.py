@@ -67,6 +67,10 @@ TREES = (
     *("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_bags", "n_components"),
     *("n_iter_no_change", "n_jobs", "validation_fraction"),
 )
+EXTRA_TREES = (
+    *("max_columns", "max_features", "max_leaf_nodes", "min_samples_leaf", "n_components"),
+    *("n_estimators", "n_jobs"),
+)
 FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
@@ -83,7 +87,7 @@ _MACHINES = "crossview.estimators.machines"
 _KERNEL = "crossview.estimators.kernel"
 _STACKING = "crossview.estimators.stacking"
 _SVMPERF = "crossview.estimators.svm.classifier"
-_TREES = "crossview.estimators.trees.learner"
+_TREES = "crossview.estimators.trees"
 _ENSEMBLE = "crossview.estimators.ensemble"
 _BASELINES = "crossview.baselines.linear"
 
@@ -293,12 +297,12 @@ def _linear(task: str) -> Learner:
 
 
 def _trees(task: str) -> Iterator[Learner]:
-    """Boosted trees on the columns of all views, and one sum of trees per view."""
+    """Boosted trees on the columns of all views, one sum of them per view, randomized ones."""
     kind = "Regressor" if task == "regression" else "Classifier"
     trees = Learner(
         "trees",
         "boosted trees",
-        f"{_TREES}:MultiViewTrees{kind}",
+        f"{_TREES}.boosted:MultiViewTrees{kind}",
         "boosted trees, on all columns or with a score per view",
         task,
         fixed={"additive": False},
@@ -317,6 +321,17 @@ def _trees(task: str) -> Iterator[Learner]:
         title="boosted trees, one sum per view",
         fixed={"additive": True},
         min_views=2,
+        measured_against=None,
+    )
+    yield replace(
+        trees,
+        name="extra-trees",
+        title="extremely randomized trees",
+        path=f"{_TREES}.randomized:MultiViewExtraTrees{kind}",
+        about="extremely randomized trees",
+        fixed={},
+        refined={"max_features": (0.3,)},
+        settable=(*EXTRA_TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
         measured_against=None,
     )
 

@@ -30,7 +30,16 @@ FEW_COLUMNS, MOST_COLUMNS, FEW_NUMBERS = 2000, 5000, 2e6
 OF_FEW_COLUMNS: dict[str, tuple] = {"kernel": ("rbf",), "lam": (0.0001, 0.001)}
 # by what they bring to the ensemble; views alone stand before what follows the dots
 MOST_GAIN = (
-    *("trees", "logistic-regression", "ridge", "kernel-ridge", "linear", "mvm", "pegasos"),
+    *(
+        "trees",
+        "extra-trees",
+        "logistic-regression",
+        "ridge",
+        "kernel-ridge",
+        "linear",
+        "mvm",
+        "pegasos",
+    ),
     *("fm", "stacking"),
     *(..., "arow", "arow:diagonal", "late-fusion"),
 )
@@ -45,7 +54,7 @@ def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
     >>> from crossview.comparing.candidates import most_gain_first
     >>> entries = most_gain_first(known_learners("regression", ["a", "b"]))
     >>> [entry.name for entry in entries][:5]
-    ['trees', 'ridge', 'kernel-ridge', 'linear', 'mvm']
+    ['trees', 'extra-trees', 'ridge', 'kernel-ridge', 'linear']
     """
 
     def place(learner: Learner) -> int:

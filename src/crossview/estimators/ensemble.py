@@ -41,7 +41,7 @@ from crossview.estimators.documentation import (
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import limits_of, row_weights, scaled_targets, several_classes
-from crossview.estimators.trees.learner import MultiViewTreesClassifier, MultiViewTreesRegressor
+from crossview.estimators.trees.boosted import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import SAID, Member

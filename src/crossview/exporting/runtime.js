@@ -532,7 +532,8 @@ function leaves(node, views) {
 function trees(node, views) {
   const scores = [...node.baseline];
   leaves(node, views).forEach((value, t) => (scores[node.outputs[t]] += value));
-  return scores;
+  if (!node.shares) return scores;
+  return scores.map((p) => Math.log(p) - (scores.length === 1 ? Math.log1p(-p) : 0));
 }
 
 function ownOfTrees(node, views) {

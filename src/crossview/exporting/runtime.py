@@ -636,7 +636,9 @@ def _trees(node, views):
     scores = list(node["baseline"])
     for _, k, value in _leaves(node, views):
         scores[k] += value
-    return scores
+    if not node["shares"]:
+        return scores
+    return [math.log(p) - (math.log1p(-p) if len(scores) == 1 else 0.0) for p in scores]
 
 
 def _own_of_trees(node, views):

@@ -224,7 +224,8 @@ class Trees:
     root of each tree.  At a node with children it goes left if its feature is at most the
     threshold; with a set if the feature, a code, is in the set; NaN, or a code from 256 on, goes
     left if ``missing_left``.  The leaf adds its value to the score ``outputs`` of the tree.
-    ``s = baseline + sum``.
+    ``s = baseline + sum``; if ``shares`` this sum p is the share of a class, and the score is
+    ``log(p / (1 - p))`` of two classes and ``log p`` of more.
     """
 
     kind: ClassVar[str] = "trees"
@@ -244,6 +245,7 @@ class Trees:
     sets: np.ndarray  # (n_sets, 8): 32 codes in each number, the lowest bit first
     value: np.ndarray  # (n_nodes,)
     baseline: np.ndarray  # (K,)
+    shares: int  # 0 or 1
     # "own": of each view the trees whose root splits it, plus its share of the baseline
     view_scores: str
     tree_views: np.ndarray  # (n_trees,): the view of each tree; empty unless "own"

@@ -1,1 +1,1 @@
-"""Boosted trees on the columns of all views, or on those of each view alone."""
+"""Trees on the columns of all views, boosted or randomized."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from sklearn.model_selection import train_test_split
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
 from crossview.estimators.trees.features import LearnedFeatures, Targets
-from crossview.saving.schema import Array
 
 # bins of each feature of few rows, of which more overfit, and of more than so many
 MAX_BINS, MORE_BINS, ROWS_OF_MORE = 63, 255, 10_000
@@ -131,30 +130,6 @@ def trees_of(found: Sequence[FittedTree]) -> Trees:
         sets=np.concatenate(sets),
         **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
     )
-
-
-def trees_schema(
-    state: Mapping[str, np.ndarray], n_scores: int, n_features: int
-) -> dict[str, Array]:
-    """Return what the arrays look like."""
-    last = len(state["value"]) - 1
-    return {
-        "roots": Array("u4", ("trees",), 0, last),
-        "outputs": Array("u4", ("trees",), 0, n_scores - 1),
-        "children": Array("u4", ("nodes", 2), 0, last, holds=_ends),
-        "feature": Array("u4", ("nodes",), 0, n_features - 1),
-        "threshold": Array("f8", ("nodes",), -np.inf, np.inf),
-        "set_of": Array("u4", ("nodes",), 0, len(state["sets"]) - 1),
-        "missing_left": Array("b1", ("nodes",)),
-        "value": Array("f8", ("nodes",)),
-        "sets": Array("u4", ("sets", WORDS_OF_SET), 0, 2**32 - 1),
-    }
-
-
-def _ends(children: np.ndarray) -> bool:
-    """Return whether each path ends: children stand after their parent, or both are 0."""
-    places = np.arange(len(children))[:, None]
-    return bool(((children == 0).all(axis=1) | (children > places).all(axis=1)).all())
 
 
 def gains_of(found: Sequence[FittedTree], n_features: int) -> np.ndarray:

@@ -391,13 +391,21 @@ class _Query(Operations):
         sums: list[list[Any]] = [[] for _ in range(width)]
         level = max((_level(one) for one in features), default=0)
         known = [0.0] * width
-        coded = [set(one.codes.tolist()) for one in trees.coded]
+        reads: set[str] = set()
+        columns: list[str | float | None] = []
+        for one in features:
+            is_read = isinstance(one, _Expression)
+            reads |= _columns_in(one.expression) if is_read else set()
+            columns.append(self._write(_wrapped(one.expression)) if is_read else one)
+        texts = _TreeTexts(trees, columns)
         for root, output in zip(trees.roots.tolist(), outputs.tolist(), strict=True):
-            made = _tree(trees, root, features, coded)
+            made = texts.below(root)
             if isinstance(made, float):
                 known[output] += made
-            else:
-                sums[output].append(exp.cast(made, "double"))
+            else:  # as text, since there are many nodes
+                node = exp.Var(this=made)
+                node.meta["reads"] = reads
+                sums[output].append(exp.cast(node, "double"))
         found: list[Element] = []
         for terms, constant in zip(sums, known, strict=True):
             if constant and terms:
@@ -434,8 +442,7 @@ class _Query(Operations):
             name = self.names[text] = f"c{len(self.names)}"
             while len(self.layers) <= layer:
                 self.layers.append({})
-            reads = {one.name for one in expression.find_all(exp.Column) if not one.table}
-            self.layers[layer][name] = text, reads
+            self.layers[layer][name] = text, _columns_in(expression)
             self.level_of[name] = layer
         name = self.names[text]
         return _Expression(exp.column(name), self.level_of[name])
@@ -579,10 +586,20 @@ def _use(a: Element) -> Any:
     return exp.Boolean(this=a) if isinstance(a, bool) else _number(a)
 
 
-def _number(value: float) -> Any:
+def _columns_in(expression: Any) -> set[str]:
+    """Return the columns of layers that an expression reads."""
+    found = {one.name for one in expression.find_all(exp.Column) if not one.table}
+    return found.union(*(one.meta.get("reads", ()) for one in expression.find_all(exp.Var)))
+
+
+def _number_text(value: float) -> str:
     """A literal that no dialect takes for a decimal."""
     text = repr(float(value))
-    return exp.Literal(this=text if "e" in text else f"{text}e0", is_string=False)
+    return text if "e" in text else f"{text}e0"
+
+
+def _number(value: float) -> Any:
+    return exp.Literal(this=_number_text(value), is_string=False)
 
 
 def _wrapped(expression: Any) -> Any:
@@ -671,42 +688,45 @@ def _label(label: Any, dialect: str) -> Any:
     return _number(label) if isinstance(label, float) else exp.Literal.number(label)
 
 
-def _tree(trees: Trees, at: int, features: Vector, coded: Sequence[set[int]]) -> Any:
-    """A tree below a node as nested CASE; a number where it is one."""
-    if not trees.left[at]:
-        return float(trees.value[at])
-    feature = features[trees.feature[at]]
-    left, right = (
-        _tree(trees, int(child), features, coded) for child in (trees.left[at], trees.right[at])
-    )
-    missing_left = bool(trees.missing_left[at])
-    if not isinstance(feature, _Expression):
-        if feature is None:
-            return left if missing_left else right
-        return left if feature <= trees.threshold[at] else right
-    first, other = (right, left) if missing_left else (left, right)
-    # a missing number, for which no comparison is true, goes the way of ELSE
-    if trees.set_of[at]:
-        of_left = trees.sets[trees.set_of[at]]
-        codes = [
-            code
-            for code in sorted(coded[trees.feature[at]])
-            if 0 <= code < 256
-            and bool(int(of_left[int(code) >> 5]) >> (int(code) & 31) & 1) is not missing_left
+class _TreeTexts:
+    """Trees below their nodes as nested CASE; a number where it is one.
+
+    columns: of each feature its text, or its value where that is known.
+    """
+
+    def __init__(self, trees: Trees, columns: Sequence[str | float | None]) -> None:
+        self.trees, self.columns = trees, columns
+        self.coded = [set(one.codes.tolist()) for one in trees.coded]
+
+    def below(self, at: int) -> str | float:
+        """Return what a node and its children say."""
+        trees = self.trees
+        if not trees.left[at]:
+            return float(trees.value[at])
+        column = self.columns[trees.feature[at]]
+        left, right = int(trees.left[at]), int(trees.right[at])
+        missing_left = bool(trees.missing_left[at])
+        if not isinstance(column, str):
+            is_left = missing_left if column is None else column <= trees.threshold[at]
+            return self.below(left if is_left else right)
+        first, other = (right, left) if missing_left else (left, right)
+        # a missing number, for which no comparison is true, goes the way of ELSE
+        if trees.set_of[at]:
+            of_left = trees.sets[trees.set_of[at]]
+            codes = [
+                _number_text(code)
+                for code in sorted(self.coded[trees.feature[at]])
+                if 0 <= code < 256
+                and bool(int(of_left[int(code) >> 5]) >> (int(code) & 31) & 1) is not missing_left
+            ]
+            if not codes:
+                return self.below(other)
+            condition = f"{column} IN ({', '.join(codes)})"
+        else:
+            limit = _number_text(float(trees.threshold[at]))
+            condition = f"{column} {'>' if missing_left else '<='} {limit}"
+        values = [
+            one if isinstance(one, str) else _number_text(one)
+            for one in map(self.below, (first, other))
         ]
-        if not codes:
-            return other
-        condition: Any = exp.In(
-            this=feature.use(), expressions=[_number(float(code)) for code in codes]
-        )
-    else:
-        kind = exp.GT if missing_left else exp.LTE
-        condition = kind(this=feature.use(), expression=_number(float(trees.threshold[at])))
-    return exp.Case(
-        ifs=[exp.If(this=condition, true=_leaf(first))],
-        default=_leaf(other),
-    )
-
-
-def _leaf(value: Any) -> Any:
-    return _number(value) if isinstance(value, float) else value
+        return f"CASE WHEN {condition} THEN {values[0]} ELSE {values[1]} END"

@@ -754,7 +754,12 @@ class _Lowering:
         ops, K = self.ops, len(node.baseline)
         sums = self._tree_sums(node, views)
         each = np.tile(np.eye(K), (ops.width(sums) // K, 1))
-        return ops.add(ops.matmul(sums, each), ops.constant(node.baseline))
+        sums = ops.add(ops.matmul(sums, each), ops.constant(node.baseline))
+        if not node.shares:
+            return sums
+        sums = ops.keep(sums)
+        odds = ops.div(sums, ops.sub(self.one, sums)) if K == 1 else sums
+        return ops.unary("log", odds)
 
     # --- several models -----------------------------------------------------------------------
 

@@ -1,0 +1,65 @@
+"""Extremely randomized trees alone and in an ensemble, beside boosted ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.datasets import load_diabetes, make_friedman1
+
+import crossview
+from benchmarks import data
+from benchmarks.evidence.kernels import halved, losses_on_other_rows
+from benchmarks.harness import Table, benchmark, listed, size
+
+LEARN = size(2400, 150)
+SETS = data.tables(
+    *("svmguide1", "ionosphere", "bupa", "breast-cancer", "spambase", "internet_ads"),
+    *("sms_spam", "criteo_sample", "a9a", "movielens_100k"),
+    *("digits", "uci_mfeat", "wikipedia", "msrc_v5", "100leaves"),
+) | {
+    "friedman1": lambda: halved(*make_friedman1(4000, noise=1.0, random_state=0), 5),
+    "diabetes": lambda: halved(*load_diabetes(return_X_y=True), 4),
+}
+
+
+def models(is_number: bool, seed: int) -> dict[str, Any]:
+    """Return both kinds of trees, and a blend without and with the randomized ones."""
+    kind = "Regressor" if is_number else "Classifier"
+
+    def make(name: str) -> Any:
+        return getattr(crossview, f"MultiView{name}{kind}")(random_state=seed)
+
+    linear = (
+        crossview.MultiViewRidge() if is_number else crossview.MultiViewLogisticRegression(C=0.1)
+    )
+    members = [("boosted", make("Trees")), ("kernels", make("KernelRidge")), ("linear", linear)]
+    blend = getattr(crossview, f"Ensemble{kind}")
+    more = [*members, ("randomized", make("ExtraTrees"))]
+    return {
+        "boosted trees": make("Trees"),
+        "extra-trees": make("ExtraTrees"),
+        "blend": blend(members=members, random_state=seed),
+        "blend with extra-trees": blend(members=more, random_state=seed),
+    }
+
+
+def findings(tables: list[Table]) -> list[str]:
+    """Count the sets on which the blend gains, and name those on which it loses."""
+    found = []
+    for table in tables:
+        without, with_them = table.column("blend"), table.column("blend with extra-trees")
+        gain = {name: 100.0 * (1.0 - with_them[name] / without[name]) for name in without}
+        behind = [f"{name} ({-g:.0f} %)" for name, g in gain.items() if g < -1.0]
+        ahead = [f"{name} ({g:.0f} %)" for name, g in gain.items() if g > 1.0]
+        found.append(
+            f"{table.title}: that of the blend is lower with them by more than 1 % on "
+            f"{listed(ahead) if ahead else 'none'}, and higher on "
+            f"{listed(behind) if behind else 'none'}."
+        )
+    return found
+
+
+@benchmark("docs/papers/trees.md", SETS, findings)
+def extra_trees(wanted: list[str]) -> list[Table]:
+    """Log loss of classes and root mean squared error of numbers, on other rows."""
+    return losses_on_other_rows(SETS, wanted, models, LEARN)
