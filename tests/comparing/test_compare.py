@@ -36,12 +36,13 @@ ALL = [
     *("view:strong", "view:weak", "view:noise"),
     *("pa:concatenated", "pa:independent", "pa:squared"),
     *("pam", "arow", "cw", "scw", "pam:squared"),
-    *("fm:cross-view", "fm", "mvm", "trees", "trees:additive", "kernel-ridge", "pegasos"),
+    *("fm:cross-view", "fm", "mvm", "trees", "trees:additive", "extra-trees", "kernel-ridge"),
+    "pegasos",
     *("linear", "stacking"),
     *(learner.name for learner in baselines("classification")),
 ]
 # without trees, which take longer than all others together
-MULTICLASS = [name for name in ALL if not name.startswith(("view:", "trees"))]
+MULTICLASS = [name for name in ALL if not name.startswith(("view:", "trees", "extra"))]
 
 
 def test_every_way_of_using_the_views_is_a_row_and_the_best_is_first(answer):
@@ -62,7 +63,7 @@ def test_one_view_is_compared_without_what_is_the_same_with_one_view():
     layout, run = X.layout, Run([], Classification(np.unique(y), metric="f1"), 0, 1, ONE)
     left = [learner.name for learner in choose_learners(run, layout, 150, None)]
     assert left == [
-        *("pa:concatenated", "pam", "arow", "cw", "scw", "fm", "trees"),
+        *("pa:concatenated", "pam", "arow", "cw", "scw", "fm", "trees", "extra-trees"),
         *("kernel-ridge", "pegasos"),
         *(
             "linear",

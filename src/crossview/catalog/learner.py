@@ -52,7 +52,8 @@ class Learner:
       `crossview.distributed`.
     explained_by {"weights", "interactions", "importances", "support rows", "experts", "members"}:
       what ``crossview inspect`` shows of it.
-    splits: columns of a view, at most, that its trees split, each in all rows; 0: it has none.
+    splits: columns of a view, at most, that its trees look at in all rows; 0: it has none, or they
+      look at few of them.
     quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper: the entry that `compare` uses instead if the cost is too high.
     compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it.

@@ -330,6 +330,7 @@ def _trees(task: str) -> Iterator[Learner]:
         path=f"{_TREES}.randomized:MultiViewExtraTrees{kind}",
         about="extremely randomized trees",
         fixed={},
+        splits=0,
         refined={"max_features": (0.3,)},
         settable=(*EXTRA_TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
         measured_against=None,

@@ -513,9 +513,9 @@ function features(node, views) {
   return found;
 }
 
-function leaves(node, views) {
-  const x = features(node, views), {feature, threshold, left, right, missing_left, set_of, sets, value} = node;
-  return node.roots.map((at) => {
+function leaves(node, views, add) {
+  const x = features(node, views), {feature, threshold, left, right, missing_left, set_of, sets} = node;
+  for (let at of node.roots) {
     while (left[at]) {
       const own = x[feature[at]];
       let goesLeft = missing_left[at];
@@ -525,20 +525,20 @@ function leaves(node, views) {
       }
       at = goesLeft ? left[at] : right[at];
     }
-    return value[at];
-  });
+    for (let e = at ? node.ends[at - 1] : 0; e < node.ends[at]; e++) add(e, node.outputs[e], node.values[e]);
+  }
 }
 
 function trees(node, views) {
   const scores = [...node.baseline];
-  leaves(node, views).forEach((value, t) => (scores[node.outputs[t]] += value));
+  leaves(node, views, (_, k, value) => (scores[k] += value));
   if (!node.shares) return scores;
   return scores.map((p) => Math.log(p) - (scores.length === 1 ? Math.log1p(-p) : 0));
 }
 
 function ownOfTrees(node, views) {
   const found = views.map(() => node.baseline.map((b) => b / views.length));
-  leaves(node, views).forEach((value, t) => (found[node.tree_views[t]][node.outputs[t]] += value));
+  leaves(node, views, (e, k, value) => (found[node.leaf_views[e]][k] += value));
   return found;
 }
 

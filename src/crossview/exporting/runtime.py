@@ -612,11 +612,12 @@ def _features(node, views):
 
 
 def _leaves(node, views):
-    """Yield the position, the score and the leaf value of each tree."""
+    """Yield the position, the score and the value of what the leaves add."""
     x, feature, threshold = _features(node, views), node["feature"], node["threshold"]
     left, right, missing_left = node["left"], node["right"], node["missing_left"]
     set_of, sets = node["set_of"], node["sets"]
-    for t, at in enumerate(node["roots"]):
+    ends, outputs, values = node["ends"], node["outputs"], node["values"]
+    for at in node["roots"]:
         while left[at]:
             value = x[feature[at]]
             if value != value:
@@ -629,7 +630,8 @@ def _leaves(node, views):
             else:
                 goes_left = missing_left[at]
             at = left[at] if goes_left else right[at]
-        yield t, node["outputs"][t], node["value"][at]
+        for e in range(ends[at - 1] if at else 0, ends[at]):
+            yield e, outputs[e], values[e]
 
 
 def _trees(node, views):
@@ -644,8 +646,8 @@ def _trees(node, views):
 def _own_of_trees(node, views):
     V = len(views)
     found = [[one / V for one in node["baseline"]] for _ in views]
-    for t, k, value in _leaves(node, views):
-        found[node["tree_views"][t]][k] += value
+    for e, k, value in _leaves(node, views):
+        found[node["leaf_views"][e]][k] += value
     return found
 
 

@@ -223,9 +223,9 @@ class Trees:
     none), ``components`` and ``statistics``; those of a missing view are NaN.  A row begins at the
     root of each tree.  At a node with children it goes left if its feature is at most the
     threshold; with a set if the feature, a code, is in the set; NaN, or a code from 256 on, goes
-    left if ``missing_left``.  The leaf adds its value to the score ``outputs`` of the tree.
-    ``s = baseline + sum``; if ``shares`` this sum p is the share of a class, and the score is
-    ``log(p / (1 - p))`` of two classes and ``log p`` of more.
+    left if ``missing_left``.  A leaf adds ``values`` to the scores ``outputs``, from where the
+    node before it ``ends`` to where it does.  ``s = baseline + sum``; if ``shares`` this sum p is
+    the share of a class, and the score ``log(p / (1 - p))`` of two classes and ``log p`` of more.
     """
 
     kind: ClassVar[str] = "trees"
@@ -235,7 +235,6 @@ class Trees:
     statistics: list[Statistics]
     prior: np.ndarray
     roots: np.ndarray  # (n_trees,)
-    outputs: np.ndarray  # (n_trees,)
     feature: np.ndarray  # (n_nodes,)
     threshold: np.ndarray  # (n_nodes,)
     left: np.ndarray  # (n_nodes,), 0: a leaf
@@ -243,12 +242,14 @@ class Trees:
     missing_left: np.ndarray  # 0 or 1
     set_of: np.ndarray  # (n_nodes,): row of sets, 0: the feature is a number
     sets: np.ndarray  # (n_sets, 8): 32 codes in each number, the lowest bit first
-    value: np.ndarray  # (n_nodes,)
+    ends: np.ndarray  # (n_nodes,)
+    outputs: np.ndarray  # (n_entries,)
+    values: np.ndarray  # (n_entries,)
     baseline: np.ndarray  # (K,)
     shares: int  # 0 or 1
-    # "own": of each view the trees whose root splits it, plus its share of the baseline
+    # "own": of each view what its leaves add, plus its share of the baseline
     view_scores: str
-    tree_views: np.ndarray  # (n_trees,): the view of each tree; empty unless "own"
+    leaf_views: np.ndarray  # (n_entries,): the view of each; empty unless "own"
 
 
 # --- several models -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from crossview.errors import InputError
 from crossview.saving.files import is_pipe
 
 FORMAT = "crossview-model"
-VERSION = 7
+VERSION = 8
 
 
 def read_header(path: str | os.PathLike) -> dict[str, str]:

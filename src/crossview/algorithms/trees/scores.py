@@ -1,8 +1,8 @@
 """Scores of regression trees whose nodes stand in arrays.
 
 At a node a row goes left if its feature x is at most the threshold, or if its category is in the
-set of the node; where x is missing (NaN) the node says which way.  The score of a row is the sum
-of the values of its leaves, tree after tree, as in scikit-learn, so that it is the same number.
+set of the node; where x is missing (NaN) the node says which way.  A leaf adds a value to each of
+some scores, tree after tree, as in scikit-learn, so that sums are the same numbers.
 """
 
 from typing import NamedTuple
@@ -25,13 +25,14 @@ class Trees(NamedTuple):
     """
 
     roots: np.ndarray  # uint32 (n_trees,): the first node of each tree
-    outputs: np.ndarray  # uint32 (n_trees,): the score that the tree adds to
     children: np.ndarray  # uint32 (n_nodes, 2): left and right
     feature: np.ndarray  # uint32 (n_nodes,)
     threshold: np.ndarray  # float64 (n_nodes,)
     set_of: np.ndarray  # uint32 (n_nodes,): the row of `sets`; 0: the feature is a number
     missing_left: np.ndarray  # bool (n_nodes,)
-    value: np.ndarray  # float64 (n_nodes,): what a leaf adds
+    ends: np.ndarray  # uint32 (n_nodes,): where in `outputs` a leaf ends; it begins at another end
+    outputs: np.ndarray  # uint32 (n_entries,): a score
+    values: np.ndarray  # float64 (n_entries,): what is added to it
     sets: np.ndarray  # uint32 (n_sets, 8): categories that go left, one bit each
 
 
@@ -56,8 +57,10 @@ def leaf_of(x, root, trees):
 
 @borrowing
 def score_rows(X, trees, scores):
-    """scores[i, k] <- scores[i, k] + the leaves of row i in the trees of k; NaN is missing."""
+    """scores[i, k] <- scores[i, k] + what the leaves of row i add to k; NaN is missing."""
     for i in range(np.uint64(X.shape[0])):
         for t in range(np.uint64(len(trees.roots))):
             leaf = leaf_of(X[i], trees.roots[t], trees)
-            scores[i, trees.outputs[t]] += trees.value[leaf]
+            begin = trees.ends[leaf - ONE] if leaf > 0 else np.uint32(0)
+            for e in range(begin, trees.ends[leaf]):
+                scores[i, trees.outputs[e]] += trees.values[e]

@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import train_test_split
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
+from crossview.estimators.trees.arrays import joined
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 
 # bins of each feature of few rows, of which more overfit, and of more than so many
@@ -105,31 +106,27 @@ def fit_bags(
 
 def trees_of(found: Sequence[FittedTree]) -> Trees:
     """Return the arrays of fitted trees."""
-    parts, n_sets, begin = [], 1, 0  # set 0 stands for numbers
-    sets, roots = [np.zeros((1, WORDS_OF_SET), dtype=np.uint32)], []
-    for tree, _, factor in found:
+    parts, n_sets = [], 1  # set 0 stands for numbers
+    sets = [np.zeros((1, WORDS_OF_SET), dtype=np.uint32)]
+    for tree, output, factor in found:
         nodes = tree.nodes
         inner, coded = nodes["is_leaf"] == 0, nodes["is_categorical"] == 1
-        children = np.column_stack([nodes["left"], nodes["right"]]).astype(np.int64) + begin
+        children = np.column_stack([nodes["left"], nodes["right"]]).astype(np.int64)
         parts.append(
             {
-                "children": np.where(inner[:, None], children, 0).astype(np.uint32),
+                "children": np.where(inner[:, None], children, 0),
                 "feature": np.where(inner, nodes["feature_idx"], 0).astype(np.uint32),
                 "threshold": np.where(inner & ~coded, nodes["num_threshold"], 0.0),
                 "set_of": np.where(coded, nodes["bitset_idx"] + n_sets, 0).astype(np.uint32),
                 "missing_left": inner & (nodes["missing_go_to_left"] == 1),
-                "value": np.where(inner, 0.0, factor * nodes["value"]),
+                "ends": np.cumsum(~inner),
+                "outputs": np.full(np.sum(~inner), output, dtype=np.uint32),
+                "values": factor * nodes["value"][~inner],
             }
         )
-        roots.append(begin)
         sets.append(np.asarray(tree.raw_left_cat_bitsets, np.uint32).reshape(-1, WORDS_OF_SET))
-        begin, n_sets = begin + len(nodes), n_sets + len(sets[-1])
-    return Trees(
-        roots=np.array(roots, dtype=np.uint32),
-        outputs=np.array([one.output for one in found], dtype=np.uint32),
-        sets=np.concatenate(sets),
-        **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]},
-    )
+        n_sets += len(sets[-1])
+    return joined(parts, np.concatenate(sets))
 
 
 def gains_of(found: Sequence[FittedTree], n_features: int) -> np.ndarray:

@@ -190,7 +190,7 @@ class TreesModel(ViewLearner):
         own = _TreesState(self._state, self)
         trees, features, ptr = own.trees(), own.features(), self._slots.ptr
         is_own = self._has_view_sums()
-        views = features.views(ptr)[trees.feature[trees.roots]] if is_own else np.empty(0, np.intp)
+        views = self._views_of_leaves(trees) if is_own else np.empty(0, np.intp)
         # a threshold may be a value that rows have, which other programs compute with other
         # rounding; sums of components have more of it.  JSON has no infinity
         first, end = features.ends[1:3]
@@ -203,7 +203,6 @@ class TreesModel(ViewLearner):
         return PortableTrees(
             **portable_features(features, ptr),
             roots=trees.roots,
-            outputs=trees.outputs,
             feature=trees.feature,
             threshold=threshold,
             left=trees.children[:, 0],
@@ -211,12 +210,20 @@ class TreesModel(ViewLearner):
             missing_left=trees.missing_left.astype(np.uint8),
             set_of=trees.set_of,
             sets=trees.sets,
-            value=trees.value,
+            ends=trees.ends,
+            outputs=trees.outputs,
+            values=trees.values,
             baseline=self._state["baseline"],
             shares=int(self._gives_shares()),
             view_scores="own" if is_own else "alone",
-            tree_views=views,
+            leaf_views=views,
         )
+
+    def _views_of_leaves(self, trees: Trees) -> np.ndarray:
+        """Return the view of what each leaf adds, which is that of the root of its tree."""
+        views = _TreesState(self._state, self).features().views(self._slots.ptr)
+        begins = np.append(0, trees.ends)[np.append(trees.roots, len(trees.ends))]
+        return np.repeat(views[trees.feature[trees.roots]], begins[1:] - begins[:-1])
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
         """Return sums of each view's trees if they are additive, else scores of each view alone."""
@@ -225,7 +232,7 @@ class TreesModel(ViewLearner):
         own = _TreesState(self._state, self)
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
         trees = own.trees()
-        views = own.features().views(self._slots.ptr)[trees.feature[trees.roots]]
+        views = self._views_of_leaves(trees)
         outputs = read_only((views * K + trees.outputs).astype(np.uint32))
         baseline = np.tile(np.tile(self._state["baseline"] / V, V), (n, 1))
         return self._add_scores(rows, trees._replace(outputs=outputs), baseline).reshape(n, V, K)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils import check_random_state
 
-from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
+from crossview.algorithms.trees.scores import WORDS_OF_SET
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
-from crossview.estimators.trees.arrays import FittedTrees
+from crossview.estimators.trees.arrays import FittedTrees, joined
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 from crossview.estimators.trees.learner import (
     TREES,
@@ -92,7 +92,7 @@ class RandomizedTrees(TreesModel):
             random_state=check_random_state(self.random_state),
         )
         n_orders = min(ORDERS, self.n_estimators) if learned.vary else 1
-        parts: list[Trees] = []
+        parts: list[dict[str, Any]] = []
         gains = np.zeros(learned.features.ends[-1])
         # one more tree knows the shares of the classes alone
         n_all = self.n_estimators + (n_classes > 0)
@@ -103,14 +103,15 @@ class RandomizedTrees(TreesModel):
             # scikit-learn rounds to float32, of which a range from 0 to 1 has most
             model.fit((X - low) / span, targets.y, targets.weight)
             gains += model.feature_importances_ / n_orders
-            for one in model.estimators_:
-                parts += trees_of(one.tree_, low, span, n_classes, 1.0 / n_all)
+            found = [one.tree_ for one in model.estimators_]
+            parts += trees_of(found, low, span, n_classes, 1.0 / n_all)
         baseline = np.zeros(1)
         if n_classes:
             prior = np.bincount(targets.y, targets.weight, n_classes) / targets.weight.sum()
             prior = np.clip(prior, LEAST_SHARE, 1.0 - LEAST_SHARE)
             baseline = (prior[1:] if n_classes == 2 else prior / prior.sum()) / n_all
-        return FittedTrees(joined(parts), baseline, gains)
+        sets = np.zeros((1, WORDS_OF_SET), dtype=np.uint32)
+        return FittedTrees(joined(parts, sets), baseline, gains)
 
 
 def _range_of(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,62 +124,33 @@ def _range_of(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def trees_of(
-    tree: Any, low: np.ndarray, span: np.ndarray, n_classes: int, factor: float
-) -> Iterator[Trees]:
-    """Yield a tree for each score: of several classes one for each of them.
+    trees: Sequence[Any], low: np.ndarray, span: np.ndarray, n_classes: int, factor: float
+) -> Iterator[dict[str, Any]]:
+    """Yield the arrays of trees of scikit-learn, whose features are ``(x - low) / span``.
 
-    Of a class, a subtree whose leaves have all of it, or nothing of it, is one leaf.
+    A leaf adds ``factor`` times its share of each class that it has, of two classes of the second.
     """
-    n = tree.node_count
-    children = np.column_stack([tree.children_left, tree.children_right])
-    is_inner = children[:, 0] >= 0
-    value, outputs = tree.value[:, 0], [0]
-    if n_classes:
-        value = value / value.sum(axis=1, keepdims=True)
-        outputs = [1] if n_classes == 2 else list(range(n_classes))
-    feature = np.where(is_inner, tree.feature, 0)
-    threshold = low[feature] + (tree.threshold + ROUNDING) * span[feature]
-    threshold = np.where(is_inner, threshold, 0.0)
-    missing_left = is_inner & (tree.missing_go_to_left == 1)
-    parent = np.zeros(n, dtype=np.intp)
-    parent[children[is_inner]] = np.flatnonzero(is_inner)[:, None]
-    for k in outputs:
-        own = value[:, k]
-        splits = is_inner & (own > 0.0) & (own < 1.0) if n_classes else is_inner
-        kept = splits[parent]  # a node below a leaf has no parent that splits
-        kept[0] = True
-        at = np.cumsum(kept) - 1
-        splits = splits[kept]
-        yield Trees(
-            roots=np.zeros(1, dtype=np.uint32),
-            outputs=np.array([k if n_classes > 2 else 0], dtype=np.uint32),
-            children=np.where(splits[:, None], at[children[kept]], 0).astype(np.uint32),
-            feature=np.where(splits, feature[kept], 0).astype(np.uint32),
-            threshold=np.where(splits, threshold[kept], 0.0),
-            set_of=np.zeros(len(splits), dtype=np.uint32),
-            missing_left=splits & missing_left[kept],
-            value=np.where(splits, 0.0, factor * own[kept]),
-            sets=np.zeros((1, WORDS_OF_SET), dtype=np.uint32),
-        )
-
-
-def joined(parts: list[Trees]) -> Trees:
-    """Return trees, one after the other, that split no sets."""
-    roots = np.cumsum([0, *(len(one.value) for one in parts)])[:-1]
-    children = [
-        np.where(one.children > 0, one.children + root, 0)
-        for one, root in zip(parts, roots, strict=True)
-    ]
-    each = {
-        name: np.concatenate([getattr(one, name) for one in parts])
-        for name in ("outputs", "feature", "threshold", "set_of", "missing_left", "value")
-    }
-    return Trees(
-        roots=roots.astype(np.uint32),
-        children=np.concatenate(children).astype(np.uint32),
-        sets=parts[0].sets,
-        **each,
-    )
+    for tree in trees:
+        children = np.column_stack([tree.children_left, tree.children_right])
+        is_inner = children[:, 0] >= 0
+        value = tree.value[:, 0]
+        if n_classes:
+            value = value / value.sum(axis=1, keepdims=True)
+            value = value[:, 1:] if n_classes == 2 else value
+        value[is_inner] = 0.0
+        leaf, output = np.nonzero(value)
+        feature = np.where(is_inner, tree.feature, 0)
+        threshold = low[feature] + (tree.threshold + ROUNDING) * span[feature]
+        yield {
+            "children": np.where(is_inner[:, None], children, 0),
+            "feature": feature.astype(np.uint32),
+            "threshold": np.where(is_inner, threshold, 0.0),
+            "set_of": np.zeros(len(feature), dtype=np.uint32),
+            "missing_left": is_inner & (tree.missing_go_to_left == 1),
+            "ends": np.cumsum(np.bincount(leaf, minlength=len(feature))),
+            "outputs": output.astype(np.uint32),
+            "values": factor * value[leaf, output],
+        }
 
 
 @document_parameters(

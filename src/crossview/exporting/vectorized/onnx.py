@@ -299,9 +299,7 @@ class _Graph(Operations):
         features, at = self._with_sets(features, trees)
         known: dict[str, list[Any]] = {name: [] for name in _NODES}
         leaves: dict[str, list[Any]] = {"treeids": [], "nodeids": [], "ids": [], "weights": []}
-        for t, (root, output) in enumerate(
-            zip(trees.roots.tolist(), outputs.tolist(), strict=True)
-        ):
+        for t, root in enumerate(trees.roots.tolist()):
             stack, ids = [root], {root: 0}
             while stack:
                 node = stack.pop()
@@ -323,9 +321,9 @@ class _Graph(Operations):
                 }
                 for name, value in row.items():
                     known[name].append(value)
-                if not left:
-                    leaf = {"treeids": t, "nodeids": ids[node], "ids": output}
-                    for name, value in {**leaf, "weights": float(trees.value[node])}.items():
+                for e in range(int(trees.ends[node - 1]) if node else 0, int(trees.ends[node])):
+                    leaf = {"treeids": t, "nodeids": ids[node], "ids": int(outputs[e])}
+                    for name, value in {**leaf, "weights": float(trees.values[e])}.items():
                         leaves[name].append(value)
         made = self._node(
             "TreeEnsembleRegressor",

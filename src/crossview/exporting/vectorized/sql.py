@@ -397,15 +397,23 @@ class _Query(Operations):
             is_read = isinstance(one, _Expression)
             reads |= _columns_in(one.expression) if is_read else set()
             columns.append(self._write(_wrapped(one.expression)) if is_read else one)
-        texts = _TreeTexts(trees, columns)
-        for root, output in zip(trees.roots.tolist(), outputs.tolist(), strict=True):
-            made = texts.below(root)
-            if isinstance(made, float):
-                known[output] += made
-            else:  # as text, since there are many nodes
-                node = exp.Var(this=made)
-                node.meta["reads"] = reads
-                sums[output].append(exp.cast(node, "double"))
+        begins = np.append(0, trees.ends).astype(np.int64)
+        leaves = np.repeat(np.arange(len(trees.ends)), np.diff(begins))
+        firsts = np.append(begins[trees.roots], len(outputs)).tolist()
+        for output in np.unique(outputs).tolist():
+            own = np.flatnonzero(outputs == output)
+            adds = np.zeros(len(trees.ends))
+            adds[leaves[own]] = trees.values[own]
+            texts = _TreeTexts(trees, columns, adds)
+            has_some = np.diff(np.searchsorted(own, firsts)) > 0
+            for root in trees.roots[has_some].tolist():
+                made = texts.below(root)
+                if isinstance(made, float):
+                    known[output] += made
+                else:  # as text, since there are many nodes
+                    node = exp.Var(this=made)
+                    node.meta["reads"] = reads
+                    sums[output].append(exp.cast(node, "double"))
         found: list[Element] = []
         for terms, constant in zip(sums, known, strict=True):
             if constant and terms:
@@ -692,17 +700,20 @@ class _TreeTexts:
     """Trees below their nodes as nested CASE; a number where it is one.
 
     columns: of each feature its text, or its value where that is known.
+    adds: of each leaf what it adds to a score.
     """
 
-    def __init__(self, trees: Trees, columns: Sequence[str | float | None]) -> None:
-        self.trees, self.columns = trees, columns
+    def __init__(
+        self, trees: Trees, columns: Sequence[str | float | None], adds: np.ndarray
+    ) -> None:
+        self.trees, self.columns, self.adds = trees, columns, adds
         self.coded = [set(one.codes.tolist()) for one in trees.coded]
 
     def below(self, at: int) -> str | float:
         """Return what a node and its children say."""
         trees = self.trees
         if not trees.left[at]:
-            return float(trees.value[at])
+            return float(self.adds[at])
         column = self.columns[trees.feature[at]]
         left, right = int(trees.left[at]), int(trees.right[at])
         missing_left = bool(trees.missing_left[at])
@@ -725,8 +736,8 @@ class _TreeTexts:
         else:
             limit = _number_text(float(trees.threshold[at]))
             condition = f"{column} {'>' if missing_left else '<='} {limit}"
-        values = [
-            one if isinstance(one, str) else _number_text(one)
-            for one in map(self.below, (first, other))
-        ]
+        below = self.below(first), self.below(other)
+        if below[0] == below[1]:
+            return below[0]
+        values = [one if isinstance(one, str) else _number_text(one) for one in below]
         return f"CASE WHEN {condition} THEN {values[0]} ELSE {values[1]} END"

@@ -117,7 +117,7 @@ class Operations(ABC):
 
     @abstractmethod
     def trees(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
-        """Return the sums of the leaves that add to each output."""
+        """Return the sums of what leaves add to each of the outputs."""
 
     @abstractmethod
     def label(self, index: Vector, classes: Sequence[Any]) -> Any:
@@ -741,8 +741,8 @@ class _Lowering:
         """Return the sums over the trees; where views have scores of their own, by view."""
         K = len(node.baseline)
         outputs, width = node.outputs, K
-        if len(node.tree_views):
-            outputs, width = node.tree_views * K + node.outputs, K * len(views)
+        if len(node.leaf_views):
+            outputs, width = node.leaf_views * K + node.outputs, K * len(views)
         kept = self.sums_of_trees
         key = id(node), *(id(x) for x in views)
         if key not in kept:
