@@ -11,7 +11,7 @@ from benchmarks import data
 from benchmarks.evidence.kernels import halved, losses_on_other_rows
 from benchmarks.harness import Table, benchmark, listed, size
 
-LEARN = size(2400, 150)
+LEARN = size(1000, 150)
 SETS = data.tables(
     *("svmguide1", "ionosphere", "bupa", "breast-cancer", "spambase", "internet_ads"),
     *("sms_spam", "criteo_sample", "a9a", "movielens_100k"),
