@@ -14,7 +14,7 @@ from benchmarks.harness import Table, benchmark, listed, size
 LEARN = size(1000, 150)
 SETS = data.tables(
     *("svmguide1", "ionosphere", "bupa", "breast-cancer", "spambase"),
-    *("digits", "uci_mfeat", "msrc_v5", "100leaves"),
+    *("digits", "msrc_v5"),
 ) | {
     "friedman1": lambda: halved(*make_friedman1(4000, noise=1.0, random_state=0), 5),
     "diabetes": lambda: halved(*load_diabetes(return_X_y=True), 4),
