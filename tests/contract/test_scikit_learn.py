@@ -171,6 +171,8 @@ def checks():
                 instance = clone(instance).set_params(calibration="none")
             if hasattr(instance, "n_bags"):  # 300 trees are no other machinery than 10
                 instance = clone(instance).set_params(n_bags=1, max_iter=10)
+            if hasattr(instance, "n_estimators"):
+                instance = clone(instance).set_params(n_estimators=20)
             marks = [pytest.mark.xfail(reason=reasons[name])] if name in reasons else []
             as_another = is_alike and name not in CHECKS_OF_WHAT_IS_LEARNED
             if as_another or name == CHECK_OF_OLD_CLASSES:

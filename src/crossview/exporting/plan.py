@@ -36,7 +36,7 @@ from crossview.saving.pipelines import steps_of
 from crossview.scoring.models.trained import Trained
 
 # of descriptions; it grows where what is older cannot be read any more
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass

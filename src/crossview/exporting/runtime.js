@@ -9,7 +9,7 @@ const BLANKS = new RegExp(`[${SPACE}]+`);
 
 /** Return a model with predict, predictProba, viewScores and explain, each of a row. */
 export function load(description) {
-  if (description.crossview !== 2) throw new Error("this is no model of crossview, or of another version: export it again");
+  if (description.crossview !== 3) throw new Error("this is no model of crossview, or of another version: export it again");
   const model = prepared(description.model), {scorer, classes = null, calibration} = model;
   const encoder = new ({table: Table, numbers: Views}[description.encoder.kind])(description.encoder);
   const [mean, unit] = model.units ?? [0, 1];

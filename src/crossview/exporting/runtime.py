@@ -24,7 +24,7 @@ class Model:
     """A model: the description that `crossview export` writes as JSON."""
 
     def __init__(self, description):
-        if description.get("crossview") != 2:
+        if description.get("crossview") != 3:
             raise ValueError(
                 "this is no model of crossview, or of another version: export it again"
             )
