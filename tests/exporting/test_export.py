@@ -83,7 +83,7 @@ def test_numbers_are_pruned_too(model, tmp_path):
     assert isinstance(found, Exported)
     assert found.pruned.after <= 1.001 * found.pruned.before
     assert found.n_bytes <= found.n_bytes_unpruned
-    assert json.loads((tmp_path / "m.json").read_text())["crossview"] == 2
+    assert json.loads((tmp_path / "m.json").read_text())["crossview"] == 3
 
 
 @pytest.mark.parametrize(
