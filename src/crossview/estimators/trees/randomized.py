@@ -43,8 +43,8 @@ PARAMETERS: dict[str, ParameterDoc] = TREES | {
     "max_leaf_nodes": (
         "int or None",
         """
-        Most leaves of a tree; those that separate most come first.  Fewer of them make a smaller
-        model file.  None: 4,000.
+        Most leaves of a tree, which is grown by the split that gains most first.  Fewer of them
+        make a smaller model file.  None: 4,000.
         """,
     ),
     "min_samples_leaf": (
@@ -188,7 +188,8 @@ class MultiViewExtraTreesClassifier(RandomizedTrees, TreesClassifier):
     -----
     The trees are those of scikit-learn's `ExtraTreesClassifier`, in which each feature is scaled to
     the range from 0 to 1, so that its 32-bit numbers have most digits.  All columns of categories
-    are split by their target statistics.
+    are split by their target statistics; with more than ten classes, by numbers of their 63 most
+    frequent values, in no order.
 
     The share of a class is the mean over the trees, and one more that has the frequencies of the
     classes in all rows, so that no class is impossible; the scores are log odds of these shares.
