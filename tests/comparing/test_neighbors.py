@@ -97,22 +97,49 @@ def test_the_order_of_a_table_that_is_sorted_by_user_is_that_of_the_users():
     assert find(wandering, "label").choice.column is None
 
 
-def test_rows_sorted_by_a_category_have_no_order_of_time():
+def make_shops():
+    """Rows of 24 shops, one shop after the other; customers of a shop like the same."""
     rng = np.random.default_rng(0)
-    shop = np.repeat(["Oslo", "Bonn", "Rome", "Kiel", "Lund", "Turin", "Bern", "Graz"], 150)
+    shop = np.repeat(np.arange(24), 50)
     X = rng.normal(size=(len(shop), 3))
-    likes = dict(zip(dict.fromkeys(shop), rng.permutation(8) % 2, strict=True))
-    label = X[:, 0] + 3.0 * np.array([likes[one] for one in shop]) > 1.5
+    label = X[:, 0] + 3.0 * (rng.permutation(24) % 2)[shop] > 1.5
     table = pd.DataFrame({"a__x": X[:, 0], "a__z": X[:, 1], "b__w": X[:, 2], "b__shop": shop})
-    table["y"] = np.where(label, "yes", "no")
-    found = find(table, "y", always=True)
-    assert (found.sorted_by, found.choice) == ("b__shop", None)
-    (line,) = found.lines()
-    assert "the rows are sorted by b__shop" in line
-    assert "groups='b__shop'" in line
+    return table.assign(y=np.where(label, "yes", "no"))
+
+
+def test_rows_sorted_by_a_category_have_no_order_of_time():
+    table = make_shops()
+    towns = [f"{a}{b}" for a in ("Oslo", "Bonn", "Rome") for b in "abcdefgh"]
+    for names in (towns, np.arange(24), 1000 * np.arange(24), [f"S{i}E{i}" for i in range(24)]):
+        found = find(table.assign(b__shop=np.array(names)[table.b__shop]), "y", always=True)
+        assert (found.sorted_by, found.choice) == ("b__shop", None)
+        (line,) = found.lines()
+        assert "the rows are sorted by b__shop" in line
+        assert "groups='b__shop'" in line
     assert find(table.sample(frac=1.0, random_state=0), "y", always=True).sorted_by is None
-    table["b__shop"] = [f"week {list(likes).index(one)}" for one in shop]
-    assert find(table, "y", always=True).choice.column is None
+    weeks = table.assign(b__shop=[f"week {i}" for i in table.b__shop])
+    years = table.assign(b__shop=table.b__shop + 2001)
+    for in_time in (weeks, years, table.rename(columns={"b__shop": "b__month"})):
+        assert find(in_time, "y", always=True).choice.column is None
+
+
+def test_rows_in_the_order_of_a_time_are_sorted_by_nothing_else():
+    table = make_shops()
+    day = pd.Timestamp("2025-11-30") + pd.to_timedelta(np.arange(len(table)) // 3, unit="D")
+    for times in (np.arange(len(table)) // 2, day, day.strftime("%d/%m/%Y")):
+        timed = table.assign(a__time=times)
+        assert find(timed, "y", always=True).choice.column is None
+    shuffled = timed.assign(a__time=timed.a__time.sample(frac=1.0, random_state=0).to_numpy())
+    assert find(shuffled, "y", always=True).sorted_by == "b__shop"
+
+
+def test_ids_are_in_the_order_of_time_unless_another_column_starts_again_with_each():
+    table = make_shops().rename(columns={"b__shop": "b__shop_id"})
+    found = find(table, "y", always=True)
+    assert (found.sorted_by, found.choice.column) == (None, "b__shop_id")
+    visit = np.arange(len(table)) % 50
+    assert find(table.assign(a__visit=visit), "y", always=True).sorted_by == "b__shop_id"
+    assert find(table.assign(a__visit=visit // 40), "y", always=True).sorted_by is None
 
 
 @pytest.mark.parametrize("said", ["groups", "time", "weight"])

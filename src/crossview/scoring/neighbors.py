@@ -29,7 +29,8 @@ from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_sco
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
-from crossview.tables.arrow import numbers_of
+from crossview.tables.arrow import is_number, numbers_of
+from crossview.tables.dates import as_times, find_formats, is_date, is_text
 from crossview.views import MultiView
 
 # rows and cells that are read, and rows that the quick models learn and score
@@ -51,11 +52,21 @@ FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 TOGETHER = 1.1
 # a column by which rows may be sorted has so many values, and rows of each in the mean, at least;
 # and of one value this share of the rows at most
-FEWEST_BLOCKS, LARGEST_BLOCK = 3, 0.6
-# names of times, whose order is one of time
-TIME = re.compile(
-    r"(?i).*\d|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
+FEWEST_BLOCKS, ROWS_OF_BLOCK, LARGEST_BLOCK = 3, 2, 0.6
+# a column starts again in each block where it seldom falls inside, mostly rises, and falls between
+SELDOM, MOSTLY = 0.02, 0.6
+# columns of times by their name, text by its values, and whole numbers: years, with months, with
+# days, seconds
+TIME_NAME = re.compile(
+    r"(?i)date|time|year|month|week|day|hour|minute|second|quarter|season|period|epoch"
+    r"|(^|[_\W])(yr|t|ts|step|tick|wave|round)([_\W\d]|$)"
 )
+TIME = re.compile(
+    r"(?i).*\b(19|20)\d\d|\W*\d+[-/.:]\d"
+    r"|.*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
+    r"|(week|day|month|quarter|year|hour|period|wave|round|season|[wdmqyht])[\W_]*\d+$"
+)
+TIMES = (1900, 2100), (190_001, 210_012), (19_000_101, 21_001_231), (10**8, 10**19)
 # rows that are equal to another one are said from this share on, where some column has values of
 # its own in so many rows
 SHARE_OF_COPIES, SHARE_OF_VALUES = 0.01, 0.4
@@ -114,7 +125,8 @@ class SplitFinding:
 
     order_alarm: whether the labels or the columns follow the order of the rows.
     sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
-    sorted_by: a column of categories by which the rows are sorted, so that their order is its own.
+    sorted_by: a column by which the rows are sorted and which is no time, so that their order is
+      its own.
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
@@ -161,11 +173,12 @@ class SplitFinding:
                 "if they were read twice, folds learn rows that they score, and a query with "
                 "SELECT DISTINCT drops them"
             )
-        if self.sorted_by is not None:
+        if self.sorted_by is not None and (choice is None or choice.column != self.sorted_by):
             lines.append(
                 f"{self.tests[0].words}{self.rows}, but the rows are sorted by {self.sorted_by}: "
-                "their order is none of time, and folds are random; if new rows have other values "
-                f"of it, give {argument(groups=self.sorted_by)}"
+                f"their order is that of {self.sorted_by}, and not one of time; if new rows have "
+                f"other values of it, give {argument(groups=self.sorted_by)}, and if they are "
+                f"later, {argument(in_order=True)}"
             )
         if self.sorted_by_label:
             lines.append(
@@ -253,7 +266,7 @@ def _find_split(
             continue
         finding.tests.append(found)
         ordered = finding.tests[0]
-        if found.matters and ordered.column is None and _stand_together(codes[sample]):
+        if found.matters and ordered.column is None and ordered.matters and _stand_together(codes):
             part = _encoded(without, rows.take(sample), problem, seed)
             of_others = compare_neighbors(part, later_rows(len(sample), rng, codes[sample]), rope)
             if of_others is not None and not of_others.matters:
@@ -267,21 +280,73 @@ def _stand_together(codes: np.ndarray) -> bool:
 
 
 def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> str | None:
-    """Return a column of categories in the views by which the rows are sorted, if it is no time."""
+    """Return a column by which the rows are sorted, unless they are in the order of a time.
+
+    Numbers of somebody or something may be given in the order of time: they are it only where
+    another column starts again with each, as the year does in a table sorted by person.
+    """
     if isinstance(rows.X, MultiView):
         return None
-    for name in rows.X.column_names:
+    names = rows.X.column_names
+    numbers = {name: _numbers(source, rows.X, name) for name in names}
+    rises = {name: np.diff(x) for name, x in numbers.items() if x is not None}
+    for name, change in rises.items():
+        in_order = change.any() and ((change >= 0.0).all() or (change <= 0.0).all())
+        if in_order and (name in source.dates or _is_time(name, numbers[name])):
+            return None
+    for name in names:
         column = rows.X.column(name)
-        kind = getattr(column.type, "value_type", column.type)
-        if name in source.dates or column.null_count or "string" not in str(kind):
+        text, number = is_text(column.type), "int" in str(column.type)
+        if name in source.dates or column.null_count or not (text or number):
             continue
         codes, values = _coded(column)
         n_values, largest = len(np.unique(codes)), np.bincount(codes).max()
-        few = FEWEST_BLOCKS <= n_values <= len(codes) / FEWEST_BLOCKS
-        in_blocks = few and largest <= LARGEST_BLOCK * len(codes) and _stand_together(codes)
-        if in_blocks and not all(TIME.match(value) for value in values.to_pylist()):
+        few = FEWEST_BLOCKS <= n_values <= len(codes) / ROWS_OF_BLOCK
+        if not few or largest > LARGEST_BLOCK * len(codes) or not _stand_together(codes):
+            continue
+        is_time = _is_time(name, numbers[name])
+        if is_time or (text and all(map(TIME.match, values.to_pylist()))):
+            continue
+        inside = np.diff(codes) == 0
+        if not is_group_name(name) or any(_starts_again(x, inside) for x in rises.values()):
             return str(name)
     return None
+
+
+def _numbers(source: LabeledSource, table: Any, name: str) -> np.ndarray | None:
+    """Return a column of numbers or dates as numbers; None for others, and with missing values."""
+    column = table.column(name)
+    if column.null_count:
+        return None
+    if is_number(column.type):
+        return numbers_of(column).astype(np.float64)
+    if not is_date(column.type) and name not in source.dates:
+        return None
+    column = column.combine_chunks()
+    text = find_formats([{name: column}], [name]).get(name) if is_text(column.type) else None
+    if text is None and not is_date(column.type):
+        return None
+    return as_times(name, column, text.format if text else "").view(np.int64).astype(np.float64)
+
+
+def _is_time(name: str, numbers: np.ndarray | None) -> bool:
+    """Whether a column is one of times, by its name or its whole numbers."""
+    if TIME_NAME.search(name):
+        return True
+    if numbers is None or not len(numbers) or (numbers % 1.0).any():
+        return False
+    return any(low <= numbers.min() and numbers.max() <= high for low, high in TIMES)
+
+
+def _starts_again(change: np.ndarray, inside: np.ndarray) -> bool:
+    """Whether numbers rise inside blocks and fall between them; ``change`` has the steps."""
+    steps, falls = change[inside], change[~inside] < 0.0
+    return bool(
+        len(steps)
+        and np.mean(steps < 0.0) <= SELDOM
+        and np.mean(steps > 0.0) >= MOSTLY
+        and np.mean(falls) >= MOSTLY
+    )
 
 
 # --- rows ----------------------------------------------------------------------------------
