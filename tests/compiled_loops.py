@@ -26,6 +26,7 @@ LOOPS = {
     "crossview.algorithms.stacking.several_classes.learning_pass": 1,
     "crossview.algorithms.stacking.two_classes.learning_pass": 1,
     "crossview.algorithms.trees.scores.score_rows": 1,
+    "crossview.algorithms.trees.scores.score_without": 1,
     "crossview.kernels.gram.products": 1,
     "crossview.kernels.text.libffm.parse_libffm": 1,
     "crossview.kernels.text.names.hash_names": 1,

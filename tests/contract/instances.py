@@ -422,7 +422,7 @@ def calls_of_every_loop():
         X, y = make_rows(n_classes)
         learner = learn(new(name), X, y)
         learner.predict(X)
-        if is_machine(learner):
+        if is_machine(learner) or hasattr(learner, "feature_importances_"):
             learner.contributions(X)
 
     def fit(learner):

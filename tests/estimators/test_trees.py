@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
@@ -12,6 +12,8 @@ import crossview
 from crossview import (
     InputError,
     MultiView,
+    MultiViewExtraTreesClassifier,
+    MultiViewExtraTreesRegressor,
     MultiViewTreesClassifier,
     MultiViewTreesRegressor,
     ViewEncoder,
@@ -219,6 +221,45 @@ def test_a_missing_view_is_learned_and_scored():
         scores = [model.score(rows, y) for rows in (MultiView({"a": a, "b": b}), only_a)]
         assert 0.65 < scores[1] < scores[0]
         assert not model.contributions(only_a)[:, 2:].nnz
+
+
+@pytest.mark.parametrize("max_columns", [200, 3])  # of words: columns, or also components
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiViewTreesClassifier(**FEW),
+        MultiViewTreesClassifier(additive=True, **FEW),
+        MultiViewTreesRegressor(**FEW),
+        MultiViewExtraTreesClassifier(n_estimators=20, random_state=0),
+        MultiViewExtraTreesRegressor(n_estimators=20, random_state=0),
+    ],
+)
+def test_contributions_are_what_the_score_loses_without_an_entry(model, max_columns):
+    table, _, score = make_table()
+    X = ViewEncoder(VIEWS, text=["page_text"], hash_bits=12).fit_transform(table)
+    y = np.digitize(score, [0.0, 2.0]) if is_classifier(model) else score
+    model = clone(model).set_params(max_columns=max_columns).fit(X, y)
+    matrix, present = X[:40].matrix.tocsr(), np.tile([True, False], (40, 1))
+    present[5:, 1] = True
+    row, column = matrix.nonzero()
+    without = matrix[row].tolil()
+    without[np.arange(len(row)), column] = 0.0
+
+    def scores(rows, present):
+        parts = {name: rows.tocsr()[:, X.layout.block(name)] for name in VIEWS}
+        rows = MultiView(parts, present=present)
+        return (
+            model.decision_function(rows) if is_classifier(model) else model.predict(rows)[:, None]
+        )
+
+    whole = scores(matrix, present)
+    lost = whole[row] - scores(without, present[row])
+    expected = lost[np.arange(len(row)), whole.argmax(axis=1)[row]]
+    assert (np.abs(expected) > 1e-3).sum() > 40
+    some = MultiView({v: matrix[:, X.layout.block(v)] for v in VIEWS}, present=present)
+    found = model.contributions(some).toarray()
+    np.testing.assert_allclose(found[row, column], expected, atol=1e-12)
+    assert not found[:5, X.layout.block("page")].any()
 
 
 def test_wide_views_become_components_and_the_best_columns():

@@ -185,8 +185,9 @@ def cells_of_row(
         if len(some) > each and encoded is not None:
             largest, _ = _largest(encoded, view, MOST_VALUES)
             telling = dict.fromkeys(one.column for one in names.meanings(view, largest))
-            first = [one for one in [*telling, *some] if one in some]
-            some = sorted(list(dict.fromkeys(first))[:each], key=some.index)
+            place = {one: i for i, one in enumerate(some)}
+            first = dict.fromkeys(one for one in [*telling, *some] if one in place)
+            some = sorted(list(first)[:each], key=place.__getitem__)
         shown += some[:each]
     line = source.select(shown).slice(row, 1).to_pylist()[0]
     return short_values(line)

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from crossview._jit import borrowing
+from crossview.kernels.rows import ONE
 
 # λ to choose from
 PENALTIES = (10.0 ** np.arange(-5.0, 2.5, 0.5)).tolist()
@@ -35,6 +36,8 @@ FACTORS = (0.0, 0.1, 1.0 / 3.0, 3.0, 10.0)
 ROUNDS, ENOUGH = 2, 0.02
 # share of the numbers of a column that are beyond each quantile, and how far an outlier is
 AT_THE_ENDS, FAR = 0.01, 30.0
+# beyond it a square has too few digits to be taken from a sum again
+DIGITS = 1e3
 # directions of the landmarks that are shorter, by the longest, are rounding
 SMALLEST = 1e-7
 # squared distances that are shorter, by the longest, are those of equal rows
@@ -85,6 +88,39 @@ def score_rows(z, landmarks, beta, scores):
             value = math.exp(-square)
             for k in range(np.uint64(beta.shape[1])):
                 scores[i, k] += beta[j, k] * value
+
+
+class Others(NamedTuple):
+    """Other coordinates of a row, one at a time: row i has those from ptr[i] to ptr[i + 1] - 1."""
+
+    ptr: np.ndarray  # uint64 (n + 1,)
+    column: np.ndarray  # uint64 (n_others,)
+    value: np.ndarray  # float64 (n_others,)
+
+
+@borrowing
+def score_others(z, landmarks, beta, others, squares, scores):
+    """scores_e <- scores_e + sum_j β_j exp(-|z_i - z_j|²) where z_i has the coordinate e.
+
+    squares (m,): a buffer.
+    """
+    for i in range(np.uint64(len(z))):
+        for j in range(np.uint64(len(landmarks))):
+            squares[j] = 0.0
+            for c in range(np.uint64(z.shape[1])):
+                squares[j] += (z[i, c] - landmarks[j, c]) ** 2
+        for e in range(others.ptr[i], others.ptr[i + ONE]):
+            own = others.column[e]
+            is_far = abs(z[i, own]) > DIGITS
+            for j in range(np.uint64(len(landmarks))):
+                square = squares[j] - (z[i, own] - landmarks[j, own]) ** 2
+                if is_far:  # the difference has no digits left
+                    square = 0.0
+                    for c in range(np.uint64(z.shape[1])):
+                        square += 0.0 if c == own else (z[i, c] - landmarks[j, c]) ** 2
+                kernel = math.exp(-square - (others.value[e] - landmarks[j, own]) ** 2)
+                for k in range(np.uint64(beta.shape[1])):
+                    scores[e, k] += beta[j, k] * kernel
 
 
 def basis(K: np.ndarray) -> np.ndarray:

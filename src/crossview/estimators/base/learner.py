@@ -729,26 +729,3 @@ def rows_with_views(rows: Rows, present: np.ndarray) -> Rows:
     view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
     data = read_only(np.where(present[row, view], rows.data, 0.0))
     return rows._replace(data=data, present=read_only(present))
-
-
-def scores_without_entries(
-    learner: ViewLearner, rows: Rows, matters: np.ndarray, width: int
-) -> np.ndarray:
-    """Return what the scores of each entry's row lose without it; 0 for columns without effect.
-
-    matters (n_columns,): whether a column has an effect.
-    width: numbers that a row takes where it is scored.
-    """
-    row, column = entries_of(rows)
-    found = np.zeros((len(row), learner._n_scores()))
-    counts = np.flatnonzero((rows.data != 0.0) & matters[column])
-    size = max(1, NUMBERS_AT_ONCE // max(width, int(np.bincount(row).max(initial=1))))
-    for begin in range(0, len(counts), size):
-        own = counts[begin : begin + size]
-        whole = rows_at(rows, row[own])
-        data = whole.data.copy()
-        offset = own - rows.indptr[row[own]].astype(np.int64)
-        data[whole.indptr[:-1].astype(np.int64) + offset] = 0.0
-        without = whole._replace(data=read_only(data))
-        found[own] = learner._joint_scores(whole) - learner._joint_scores(without)
-    return found

@@ -17,13 +17,15 @@ from threadpoolctl import threadpool_limits
 from crossview.algorithms.kernel.ridge import (
     PENALTIES,
     Moments,
+    Others,
     basis,
     choose_widths,
+    score_others,
     score_rows,
     squared_distances,
     without_outliers,
 )
-from crossview.batch import read_only, rows_at, whole_matrix
+from crossview.batch import entries_of, read_only, rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import (
     ColumnWeights,
@@ -34,11 +36,7 @@ from crossview.estimators.base import (
     ViewLearner,
     ViewRegressor,
 )
-from crossview.estimators.base.learner import (
-    NUMBERS_AT_ONCE,
-    rows_with_views,
-    scores_without_entries,
-)
+from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
@@ -322,16 +320,37 @@ class KernelRidge(ViewLearner):
         for at in self._blocks(len(scores)):
             z = self._coordinates(rows_at(rows, at))
             score_rows(read_only(z), landmarks, beta, scores[at[0] : at[-1] + 1])
-        if self._limited:
-            np.clip(scores, *(state["b"] + state["limits"]), out=scores)
-        return scores
+        return self._limit(scores)
+
+    def _limit(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores within those of the training rows, of numbers to predict."""
+        state = self._state
+        return np.clip(scores, *(state["b"] + state["limits"])) if self._limited else scores
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
         return self._scores_alone(rows, rows_with_views)
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
-        width = max(self._state["landmarks"].shape)
-        return scores_without_entries(self, rows, self._state["importances"] > 0.0, width)
+        state = self._state
+        row, column = entries_of(rows)
+        found = np.zeros((len(row), self._n_scores()))
+        counts = (rows.data != 0.0) & (state["importances"][column] > 0.0)
+        if len(rows.present):
+            view = np.searchsorted(self._slots.ptr, column, side="right") - 1
+            counts &= rows.present[row, view]
+        scores, z = self._joint_scores(rows), self._coordinates(rows)
+        own = np.searchsorted(state["columns"], column[counts])
+        ends = np.cumsum(np.bincount(row[counts], minlength=len(z)))
+        without = np.tile(state["b"], (len(own), 1))
+        others = Others(
+            read_only(np.append(0, ends).astype(np.uint64)),
+            read_only(own.astype(np.uint64)),
+            read_only(-(state["center"] * state["factor"])[own]),
+        )
+        landmarks, beta = read_only(state["landmarks"]), read_only(state["beta"])
+        score_others(read_only(z), landmarks, beta, others, np.empty(len(landmarks)), without)
+        found[counts] = scores[row[counts]] - self._limit(without)
+        return found
 
     def _portable_scorer(self) -> ViewSum:
         state, ptr = self._state, self._slots.ptr

@@ -29,12 +29,13 @@ import scipy.sparse as sp
 from sklearn.feature_selection import f_classif, f_regression
 from sklearn.utils.extmath import randomized_svd
 
+from crossview.algorithms.trees.scores import Changes
 from crossview.algorithms.trees.target_statistics import (
     best_weight,
     category_statistics,
     ordered_statistics,
 )
-from crossview.batch import whole_matrix
+from crossview.batch import entries_of, read_only, whole_matrix
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import CodedFeature, Components, Statistics, Table
 from crossview.saving.schema import Array
@@ -193,9 +194,58 @@ def _look_up(matrix: Any, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not len(slots):
         return np.empty(0, np.intp), np.empty(0, np.intp)
     entries = sp.coo_array(matrix)
-    at = np.minimum(np.searchsorted(slots, entries.col), len(slots) - 1)
-    found = np.flatnonzero((slots[at] == entries.col) & (entries.data != 0.0))
-    return entries.row[found], at[found]
+    found, at = _find(slots, entries.col, entries.data != 0.0)
+    return entries.row[found], at
+
+
+def _find(
+    slots: np.ndarray, column: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of the entries that count have one of the columns, and its position."""
+    if not len(slots):
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    at = np.minimum(np.searchsorted(slots, column), len(slots) - 1)
+    found = np.flatnonzero((slots[at] == column) & counts)
+    return found, at[found]
+
+
+def changes_without(rows: Rows, features: Features) -> Changes:
+    """Return how the features of a row change without each of its entries."""
+    row, column = entries_of(rows)
+    ptr = rows.ptr.astype(np.int64)
+    counts = rows.data != 0.0
+    if len(rows.present):
+        counts &= rows.present[row, _view_of(column, ptr)]
+    n_codes, n_numbers, n_components, _ = features.ends
+    coded, at = _find(features.code_slots, column, counts)
+    found = [(coded, features.code_groups[at], np.nan)]
+    number, at = _find(features.columns, column, counts)
+    found.append((number, n_codes + at, 0.0))
+    slot, at = _find(features.slots, column, counts)
+    first = n_components + features.slot_groups[at] * (len(features.prior) + 1)
+    for i, value in enumerate([*features.prior, 0.0]):
+        found.append((slot, first + i, value))
+    entry = np.concatenate([own for own, _, _ in found])
+    order = np.argsort(entry, kind="stable")
+    feature = np.concatenate([one for _, one, _ in found])[order]
+    value = np.concatenate([np.full(len(own), one) for own, _, one in found])[order]
+    wide, at = _find(features.wide_columns, column, counts)
+    view = np.searchsorted(features.wide_views, _view_of(column[wide], ptr))
+    of_loadings = [rows.data[wide], at, n_numbers + view * features.loadings.shape[1]]
+    data, loading, first = np.zeros((3, len(row)))
+    for array, some in zip([data, loading, first], of_loadings, strict=True):
+        array[wide] = some
+    ends = np.append(0, np.cumsum(np.bincount(entry, minlength=len(row))))
+    return Changes(
+        ptr=rows.indptr - rows.indptr[0],
+        ends=read_only(ends.astype(np.uint64)),
+        feature=read_only(feature.astype(np.uint32)),
+        value=read_only(value),
+        data=read_only(data),
+        loading=read_only(loading.astype(np.uint32)),
+        first=read_only(first.astype(np.uint32)),
+        loadings=read_only(features.loadings),
+    )
 
 
 def column_shares(rows: Rows, features: Features, targets: Targets) -> sp.csr_array:

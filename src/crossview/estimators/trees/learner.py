@@ -12,8 +12,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from crossview.algorithms.trees.scores import Trees, score_rows
-from crossview.batch import read_only, rows_at
+from crossview.algorithms.trees.scores import (
+    Paths,
+    Trees,
+    longest_path,
+    score_rows,
+    score_without,
+)
+from crossview.batch import entries_of, read_only, rows_at
 from crossview.estimators.base import (
     ColumnWeights,
     Schema,
@@ -23,11 +29,7 @@ from crossview.estimators.base import (
     ViewLearner,
     ViewRegressor,
 )
-from crossview.estimators.base.learner import (
-    NUMBERS_AT_ONCE,
-    rows_with_views,
-    scores_without_entries,
-)
+from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
 from crossview.estimators.documentation import ParameterDoc, with_parameters
 from crossview.estimators.parameters import TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
@@ -42,6 +44,7 @@ from crossview.estimators.trees.features import (
     LearnedFeatures,
     Targets,
     Wanted,
+    changes_without,
     column_shares,
     features_of,
     portable_features,
@@ -181,10 +184,13 @@ class TreesModel(ViewLearner):
             score_rows(read_only(features_of(part, features)), trees, scores[begin : begin + size])
         return scores
 
-    def _joint_scores(self, rows: Rows) -> np.ndarray:
+    def _sums(self, rows: Rows) -> np.ndarray:
+        """Return the sums of the leaves of all trees."""
         baseline = np.tile(self._state["baseline"], (len(rows.indptr) - 1, 1))
-        sums = self._add_scores(rows, _TreesState(self._state, self).trees(), baseline)
-        return log_odds(sums) if self._gives_shares() else sums
+        return self._add_scores(rows, _TreesState(self._state, self).trees(), baseline)
+
+    def _joint_scores(self, rows: Rows) -> np.ndarray:
+        return log_odds(self._sums(rows)) if self._gives_shares() else self._sums(rows)
 
     def _portable_scorer(self) -> PortableTrees:
         own = _TreesState(self._state, self)
@@ -247,8 +253,22 @@ class TreesModel(ViewLearner):
         return ColumnWeights(None, importance=self.feature_importances_[None])
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
-        width = _TreesState(self._state, self).features().ends[-1]
-        return scores_without_entries(self, rows, self._state["importances"] > 0.0, width)
+        own, row = _TreesState(self._state, self), entries_of(rows)[0]
+        trees, features = own.trees(), own.features()
+        X = features_of(rows, features)
+        n_trees, n_features = len(trees.roots), X.shape[1]
+        most = n_trees * int(longest_path(read_only(X), trees))
+        paths = Paths(
+            *(np.empty((most, 2), dtype=np.int64), np.empty(n_features, dtype=np.int64)),
+            *(np.empty(n_trees, dtype=np.uint32), np.empty(n_trees, dtype=np.uint64)),
+            np.empty(n_features),
+        )
+        more = np.zeros((len(row), self._n_scores()))
+        score_without(X, trees, changes_without(rows, features), paths, more)
+        if not self._gives_shares():
+            return -more
+        sums = self._sums(rows)
+        return log_odds(sums)[row] - log_odds(sums[row] + more)
 
 
 @with_parameters
