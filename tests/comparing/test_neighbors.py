@@ -138,7 +138,10 @@ def test_ids_are_in_the_order_of_time_unless_another_column_starts_again_with_ea
     found = find(table, "y", always=True)
     assert (found.sorted_by, found.choice.column) == (None, "b__shop_id")
     visit = np.arange(len(table)) % 50
-    assert find(table.assign(a__visit=visit), "y", always=True).sorted_by == "b__shop_id"
+    found = find(table.assign(a__visit=visit), "y", always=True)
+    assert (found.sorted_by, found.time) == ("b__shop_id", None)
+    found = find(table.assign(a__week=visit), "y", always=True)
+    assert (found.sorted_by, found.time) == ("b__shop_id", "a__week")
     assert find(table.assign(a__visit=visit // 40), "y", always=True).sorted_by is None
 
 

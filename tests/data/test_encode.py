@@ -637,6 +637,7 @@ def test_without_prefixes_all_columns_are_one_view():
         ({"ngram_range": (2, 1)}, "ngram_range"),
         ({"ngram_range": 2}, "ngram_range"),
         ({"remember_names": -1}, "remember_names=-1"),
+        ({"sparse": True}, "sparse= is a bool; give a name or a list of names or None"),
     ],
 )
 def test_parameters_that_do_not_fit(parameters, message):

@@ -39,7 +39,7 @@ from crossview.encoding.view_columns import (
 )
 from crossview.encoding.view_scaler import ViewScaler
 from crossview.encoding.view_transformer import ViewTransformer
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, check_kind
 from crossview.portable.encoding import TableEncoder
 from crossview.readers.columnar.csv_format import check_dialect
 from crossview.readers.columnar.memory import MemorySource
@@ -298,6 +298,8 @@ class ViewEncoder(ViewTransformer):
                     f"{argument(max_users=self.max_users)} needs {argument('per')}, the column of "
                     "the users"
                 )
+        named = {kind: getattr(self, kind) for kind in (*KINDS, "ignore")}
+        check_kind("a name or a list of names or None", **named)
         check_dialect(self.dialect)
 
     def check_rows(self, X: Any) -> None:

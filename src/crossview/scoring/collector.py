@@ -218,15 +218,15 @@ def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[Stron
     apart = np.abs(found.data - total[found.indices] / n)
     size = np.bincount(found.indices, apart, minlength=found.shape[1])
     size = (size + (n - rows) * np.abs(total) / n) / n
-    kept: list[StrongColumn] = []
+    top = np.argsort(-size, kind="stable")[:MOST_COLUMNS]
     places = {
-        int(column): (view, i)
+        int(columns[i]): (view, int(i))
         for view, columns in learner.view_columns().items()
-        for i, column in enumerate(columns)
-        if size[column] > 0.0
+        for i in np.flatnonzero(np.isin(columns, top))
     }
-    for column in np.argsort(-size, kind="stable")[:MOST_COLUMNS].tolist():
-        if column in places:
+    kept: list[StrongColumn] = []
+    for column in top.tolist():
+        if column in places and size[column] > 0.0:
             view, i = places[column]
             (name,) = names.texts(view, [i])
             mean = float(total[column] / rows[column])

@@ -127,6 +127,7 @@ class SplitFinding:
     sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
     sorted_by: a column by which the rows are sorted and which is no time, so that their order is
       its own.
+    time: a column of times that start again in each of its blocks.
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
@@ -137,6 +138,7 @@ class SplitFinding:
     order_alarm: bool = False
     sorted_by_label: bool = False
     sorted_by: str | None = None
+    time: str | None = None
     date: str | None = None
     copies: int = 0
     out_of_time: list[str] | None = None
@@ -174,11 +176,12 @@ class SplitFinding:
                 "SELECT DISTINCT drops them"
             )
         if self.sorted_by is not None and (choice is None or choice.column != self.sorted_by):
+            later = argument(time=self.time) if self.time else argument(in_order=True)
             lines.append(
                 f"{self.tests[0].words}{self.rows}, but the rows are sorted by {self.sorted_by}: "
                 f"their order is that of {self.sorted_by}, and not one of time; if new rows have "
                 f"other values of it, give {argument(groups=self.sorted_by)}, and if they are "
-                f"later, {argument(in_order=True)}"
+                f"later, {later}"
             )
         if self.sorted_by_label:
             lines.append(
@@ -247,7 +250,7 @@ def _find_split(
             if found is not None:
                 finding.tests.append(found)
             if found is not None and found.matters:
-                finding.sorted_by = _sorted_by(source, rows)
+                finding.sorted_by, finding.time = _sorted_by(source, rows)
                 finding.tests[0] = replace(found, matters=finding.sorted_by is None)
     columns = group_columns(rows.X, others) if others else {}
     for column, codes in columns.items():
@@ -279,21 +282,22 @@ def _stand_together(codes: np.ndarray) -> bool:
     return bool(np.count_nonzero(np.diff(codes)) <= TOGETHER * len(np.unique(codes)))
 
 
-def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> str | None:
-    """Return a column by which the rows are sorted, unless they are in the order of a time.
+def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, str | None]:
+    """Return a column by which the rows are sorted, and times that start again with each value.
 
-    Numbers of somebody or something may be given in the order of time: they are it only where
-    another column starts again with each, as the year does in a table sorted by person.
+    There is none if the rows are in the order of a time.  Numbers of somebody or something may be
+    given in that order: they are it only where another column starts again with each, as the year
+    does in a table sorted by person.
     """
     if isinstance(rows.X, MultiView):
-        return None
+        return None, None
     names = rows.X.column_names
     numbers = {name: _numbers(source, rows.X, name) for name in names}
     rises = {name: np.diff(x) for name, x in numbers.items() if x is not None}
     for name, change in rises.items():
         in_order = change.any() and ((change >= 0.0).all() or (change <= 0.0).all())
         if in_order and (name in source.dates or _is_time(name, numbers[name])):
-            return None
+            return None, None
     for name in names:
         column = rows.X.column(name)
         text, number = is_text(column.type), "int" in str(column.type)
@@ -308,9 +312,11 @@ def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> str | None:
         if is_time or (text and all(map(TIME.match, values.to_pylist()))):
             continue
         inside = np.diff(codes) == 0
-        if not is_group_name(name) or any(_starts_again(x, inside) for x in rises.values()):
-            return str(name)
-    return None
+        again = [one for one, change in rises.items() if _starts_again(change, inside)]
+        if again or not is_group_name(name):
+            times = (one for one in again if one in source.dates or _is_time(one, numbers[one]))
+            return name, next(times, None)
+    return None, None
 
 
 def _numbers(source: LabeledSource, table: Any, name: str) -> np.ndarray | None:
