@@ -226,6 +226,19 @@ def test_rows_sorted_by_label_have_no_order_to_test():
     assert answer.warnings[0].startswith("the rows are sorted by label: ")
 
 
+def test_rows_nearly_sorted_by_label_have_none_either_without_a_time():
+    rng = np.random.default_rng(0)
+    n = 1200
+    positive = rng.random(n) < np.where(np.arange(n) < 600, 0.05, 0.85)
+    label = np.where(positive, "yes", "no")
+    table = pd.DataFrame({"a__x": rng.normal(size=n), "b__z": rng.normal(size=n), "label": label})
+    assert find(table, "label").sorted_by_label
+    timed = find(table.assign(a__time=np.arange(n)), "label")
+    assert (timed.sorted_by_label, timed.order_alarm) == (False, True)
+    table["label"] = np.where(rng.random(n) < np.linspace(0.3, 0.7, n), "yes", "no")
+    assert not find(table, "label").sorted_by_label
+
+
 def test_a_date_that_decides_nothing_is_named():
     table = make_order().sample(frac=1.0, random_state=0)
     assert find(table, "label").lines() == []

@@ -43,6 +43,8 @@ FEWEST_ROWS = 300
 DEVIATIONS_OF_LABELS, DEVIATIONS_OF_HALVES = 4.0, 5.0
 # a column with such a rank correlation with the position is the number of the row
 ROW_NUMBER = 0.98
+# the position of a row tells its class from this mean of |2 AUC - 1| over the classes on
+TELLS = 0.6
 # a test is repeated; the results of two repetitions correlate as those of folds with this share
 REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
@@ -124,7 +126,8 @@ class SplitFinding:
     """What the order of the rows and columns of groups mean for folds.
 
     order_alarm: whether the labels or the columns follow the order of the rows.
-    sorted_by_label: whether the rows are sorted by label, so that their order cannot be tested.
+    sorted_by_label: whether the rows are sorted by label, or nearly so, so that their order cannot
+      be tested.
     sorted_by: a column by which the rows are sorted and which is no time, so that their order is
       its own.
     time: a column of times that start again in each of its blocks.
@@ -240,7 +243,9 @@ def _find_split(
     rng = np.random.default_rng(seed)
     sample = _blocks(len(rows), most)
     is_constant = (rows.y == rows.y[0]).all()
-    if in_blocks and not is_constant and not _can_split(rows.y, problem):
+    if (in_blocks and not is_constant and not _can_split(rows.y, problem)) or (
+        _tells_label(rows.y, problem) and not _is_in_time(source, rows)
+    ):
         finding.sorted_by_label = True
     else:
         part = _encoded(source, rows.take(sample), problem, seed)
@@ -291,13 +296,10 @@ def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, s
     """
     if isinstance(rows.X, MultiView):
         return None, None
-    names = rows.X.column_names
-    numbers = {name: _numbers(source, rows.X, name) for name in names}
-    rises = {name: np.diff(x) for name, x in numbers.items() if x is not None}
-    for name, change in rises.items():
-        in_order = change.any() and ((change >= 0.0).all() or (change <= 0.0).all())
-        if in_order and (name in source.dates or _is_time(name, numbers[name])):
-            return None, None
+    if _is_in_time(source, rows):
+        return None, None
+    names, numbers = rows.X.column_names, _numbers(source, rows.X)
+    rises = {name: np.diff(x) for name, x in numbers.items()}
     for name in names:
         column = rows.X.column(name)
         text, number = is_text(column.type), "int" in str(column.type)
@@ -308,7 +310,7 @@ def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, s
         few = FEWEST_BLOCKS <= n_values <= len(codes) / ROWS_OF_BLOCK
         if not few or largest > LARGEST_BLOCK * len(codes) or not _stand_together(codes):
             continue
-        is_time = _is_time(name, numbers[name])
+        is_time = _is_time(name, numbers.get(name))
         if is_time or (text and all(map(TIME.match, values.to_pylist()))):
             continue
         inside = np.diff(codes) == 0
@@ -319,20 +321,35 @@ def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, s
     return None, None
 
 
-def _numbers(source: LabeledSource, table: Any, name: str) -> np.ndarray | None:
-    """Return a column of numbers or dates as numbers; None for others, and with missing values."""
-    column = table.column(name)
-    if column.null_count:
-        return None
-    if is_number(column.type):
-        return numbers_of(column).astype(np.float64)
-    if not is_date(column.type) and name not in source.dates:
-        return None
-    column = column.combine_chunks()
-    text = find_formats([{name: column}], [name]).get(name) if is_text(column.type) else None
-    if text is None and not is_date(column.type):
-        return None
-    return as_times(name, column, text.format if text else "").view(np.int64).astype(np.float64)
+def _is_in_time(source: LabeledSource, rows: LabeledBatch) -> bool:
+    """Whether the times of a column never fall, or never rise, from row to row."""
+    if isinstance(rows.X, MultiView):
+        return False
+    for name, x in _numbers(source, rows.X).items():
+        change = np.diff(x)
+        in_order = change.any() and ((change >= 0.0).all() or (change <= 0.0).all())
+        if in_order and (name in source.dates or _is_time(name, x)):
+            return True
+    return False
+
+
+def _numbers(source: LabeledSource, table: Any) -> dict[str, np.ndarray]:
+    """Return columns of numbers and dates without missing values as numbers."""
+    found = {}
+    for name in table.column_names:
+        column = table.column(name)
+        if column.null_count:
+            continue
+        if is_number(column.type):
+            found[name] = numbers_of(column).astype(np.float64)
+        elif is_date(column.type):
+            found[name] = as_times(name, column.combine_chunks()).view(np.int64).astype(np.float64)
+        elif name in source.dates:
+            column = column.combine_chunks()
+            for text in find_formats([{name: column}], [name]).values():
+                times = as_times(name, column, text.format)
+                found[name] = times.view(np.int64).astype(np.float64)
+    return found
 
 
 def _is_time(name: str, numbers: np.ndarray | None) -> bool:
@@ -577,6 +594,18 @@ def _can_split(y: np.ndarray, problem: Problem) -> bool:
         return False
     parts = np.array_split(y, REPEATS + 1)
     return all(len(np.unique(part)) > 1 for part in parts)
+
+
+def _tells_label(y: np.ndarray, problem: Problem) -> bool:
+    """Whether the position of a row tells its class, as where the rows are nearly sorted by it."""
+    if not len(problem.classes):
+        return False
+    codes = problem.encode(y)
+    rank, n, found = _ranks(np.arange(len(y))), len(y), 0.0
+    for k, own in enumerate(np.bincount(codes)):
+        if 0 < own < n:  # own / n * |2 AUC - 1|
+            found += abs(2.0 * float(rank[codes == k].sum()) / (n - own)) / n
+    return found >= TELLS
 
 
 def _halves_differ(part: Rows) -> bool:
