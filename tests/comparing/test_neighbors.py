@@ -294,6 +294,27 @@ def test_names_of_groups():
     assert not any(map(neighbors.is_group_name, others))
 
 
+def test_names_and_numbers_of_times():
+    names = ["date", "invoiceDate", "b__year", "sample.yr", "eventtime", "t", "week 3", "timeOfDay"]
+    assert all(neighbors._is_time(one, None) for one in [*names, "a__days", "dates", "year2"])
+    others = [
+        "candidate",
+        "sentiment",
+        "second",
+        "weekly_sales",
+        "holiday",
+        "state",
+        "age",
+        "daily",
+    ]
+    assert not any(neighbors._is_time(one, np.arange(5.0)) for one in others)
+    seconds = 1.7e9 + 3600.0 * np.arange(5)
+    for numbers in (seconds, seconds // 1e6 + 300.0, 20250101.0 + np.arange(5)):
+        assert neighbors._is_time("x", numbers)
+        assert not neighbors._is_time("customer_id", numbers)
+        assert not neighbors._is_time("x", numbers + 0.5)
+
+
 def test_folds_that_cannot_be_made_are_random():
     table = make_users()
     table.loc[table["user_id"] == "u3", "bought"] = "perhaps"  # a class of one user

@@ -60,13 +60,13 @@ SELDOM, MOSTLY = 0.02, 0.6
 # columns of times by their name, text by its values, and whole numbers: years, with months, with
 # days, seconds
 TIME_NAME = re.compile(
-    r"(?i)date|time|year|month|week|day|hour|minute|second|quarter|season|period|epoch"
-    r"|(^|[_\W])(yr|t|ts|step|tick|wave|round)([_\W\d]|$)"
+    r"(?i:(^|[_\W\d])(t|ts|yr|step|tick|wave|round|epoch|hour|day|period|quarter|season)s?([_\W\d]|$))"
+    r"|(?i:(?<!candi)date|time|year|month|week)s?([_\W\dA-Z]|$)"
 )
 TIME = re.compile(
     r"(?i).*\b(19|20)\d\d|\W*\d+[-/.:]\d"
-    r"|.*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
-    r"|(week|day|month|quarter|year|hour|period|wave|round|season|[wdmqyht])[\W_]*\d+$"
+    r"|.*\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
+    r"|(week|day|month|quarter|year|hour|period|wave|round|season|[wqyt])[\W_]*\d+$"
 )
 TIMES = (1900, 2100), (190_001, 210_012), (19_000_101, 21_001_231), (10**8, 10**19)
 # rows that are equal to another one are said from this share on, where some column has values of
@@ -356,7 +356,7 @@ def _is_time(name: str, numbers: np.ndarray | None) -> bool:
     """Whether a column is one of times, by its name or its whole numbers."""
     if TIME_NAME.search(name):
         return True
-    if numbers is None or not len(numbers) or (numbers % 1.0).any():
+    if numbers is None or not len(numbers) or is_group_name(name) or (numbers % 1.0).any():
         return False
     return any(low <= numbers.min() and numbers.max() <= high for low, high in TIMES)
 
