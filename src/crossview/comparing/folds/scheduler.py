@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crossview import compiling
 from crossview.algorithms.stacking.blend import Blend
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import ENSEMBLE, find_learner
@@ -32,8 +33,8 @@ from crossview.scoring.results import in_digits
 
 # without two, nothing is known of the differences between folds
 FEWEST_FOLDS = 2
-# compiling for less than this is not worth a word, nor a machine that is less busy
-MOST_SECONDS_TO_LOAD, MOST_TO_SAY = 3.0, 1.25
+# a machine that is less busy is not worth a word
+MOST_TO_SAY = 1.25
 
 
 class Resources(NamedTuple):
@@ -287,7 +288,7 @@ class FoldComparison:
     def _say_of_the_machine(self) -> None:
         """Say once that the machine compiles, and that it is busy."""
         clock = self.clock
-        if clock.compiled > MOST_SECONDS_TO_LOAD and "compiled" not in self.said:
+        if clock.compiled > compiling.SECONDS_UNTOLD and "compiled" not in self.said:
             self.said.add("compiled")
             self.observer.say(f"compiled for this machine, once, in {clock.compiled:.0f} s")
         if clock.slowness > MOST_TO_SAY and "busy" not in self.said:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crossview import __version__
-from crossview.compiling import SECONDS_UNTOLD
+from crossview import __version__, compiling
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import OneClassWarning, argument, check_kind
 from crossview.labels import Threshold
@@ -241,7 +240,7 @@ class Trained(SaysMetric, PlotMixin):
             new = self.rows - self.earlier + self.unlabeled
             effort = f"{passes}, {seconds:.1f} s, {new * self.passes / seconds:,.0f} rows/s"
         lines = [self.summary, *self.notes, f"{rows}, {effort}"]
-        if self.compiled > SECONDS_UNTOLD:
+        if self.compiled > compiling.SECONDS_UNTOLD:
             lines.append(f"compiled for this machine, once: {self.compiled:.0f} s")
         if self.skipped:
             what = "row without a label was" if self.skipped == 1 else "rows without a label were"
