@@ -52,6 +52,30 @@ def test_errors_of_rows_left_out_are_those_of_fits_without_them(data):
         assert moments.losses(phi @ moments.B, y, h)[i] == pytest.approx(loss, rel=1e-6)
 
 
+def test_errors_of_folds_are_those_of_fits_without_them(data):
+    X, y, h = data
+    K, fold = reference.gram(X, X, GAMMAS, VIEWS), np.arange(25) % 4
+    basis, left = ours.basis(K), ours.LeftOut(y, h, fold, 4)
+    assert [own.fold.tolist() for own in map(left.take, left.folds())] == [
+        [f] * len(at) for f, at in enumerate(left.folds())
+    ]
+    phi = K @ basis
+    squares = [phi[at].T @ (phi[at] * h[at, None]) for at in left.folds()]
+    targets = [phi[at].T @ (y[at] * h[at, None]) for at in left.folds()]
+    moments = ours.Moments.for_folds(np.stack(squares), np.stack(targets))
+    losses = np.zeros(len(ours.PENALTIES))
+    for at, own in zip(left.folds(), moments, strict=True):
+        rest = np.setdiff1d(np.arange(25), at)
+        for i, penalty in enumerate(ours.PENALTIES):
+            beta = reference.solve(K[np.ix_(rest, rest)], y[rest], h[rest], penalty)
+            expected = y[at] - K[np.ix_(at, rest)] @ beta
+            (found,) = own.left_out(phi[at] @ own.B, y[at], h[at], [penalty])
+            if penalty >= 1e-3:  # what is near 0 / 0
+                np.testing.assert_allclose(found, expected, atol=1e-6)
+            losses[i] += float(h[at] @ (found**2).sum(axis=1))
+    assert ours.error_of(K, slice(None), left) == pytest.approx(losses.min(), rel=1e-6)
+
+
 def test_widths_are_small_along_noise_and_large_where_the_target_changes_fast():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 5))
@@ -60,7 +84,6 @@ def test_widths_are_small_along_noise_and_large_where_the_target_changes_fast():
     found = ours.choose_widths(
         [ours.squared_distances(X[:, v], X[:150, v]) for v in views],
         slice(0, 150),
-        y - y.mean(),
-        np.ones(300),
+        ours.LeftOut(y - y.mean(), np.ones(300)),
     )
     assert found[0] > 2.0 * found[1] > 20.0 * found[2]

@@ -14,6 +14,7 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
+from crossview.estimators.base.held_out import groups_to_fit
 from crossview.estimators.targets import (
     class_codes,
     class_weights,
@@ -72,7 +73,12 @@ class PipelineLearner(ViewLearner):
         raise NotImplementedError
 
     def _fit_pipeline(
-        self, model: Pipeline, rows: Any, y: np.ndarray, weight: np.ndarray | None
+        self,
+        model: Pipeline,
+        rows: Any,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        groups: np.ndarray | None,
     ) -> None:
         name, last = model.steps[-1]
         if weight is not None and not _takes_weights(last):
@@ -116,7 +122,8 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
-        self._fit_pipeline(model, rows, codes, weight)
+        groups = groups_to_fit(X, sample_weight)
+        self._fit_pipeline(model, rows, codes, weight, groups)
         self._calibrate_by_folds(X, y, sample_weight)
 
     def _least_rows_of_a_class(self) -> int:
@@ -149,7 +156,8 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
         self._start_state()
         self._see_targets(y)
         model = self.pipeline(Shape(self.layout_.names, len(y)))
-        self._fit_pipeline(model, rows, y, _different(weight))
+        groups = groups_to_fit(X, sample_weight)
+        self._fit_pipeline(model, rows, y, _different(weight), groups)
 
     def _output(self, X: MultiView) -> np.ndarray:
         return np.asarray(self.pipeline_.predict(X), dtype=np.float64)

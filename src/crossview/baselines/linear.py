@@ -35,6 +35,7 @@ from crossview.baselines.pool import LogarithmicPool
 from crossview.batch import entries_of, read_only
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, Schema, State, StatePart, Takes
+from crossview.estimators.base.held_out import folds_to_fit
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.validation import Interval
@@ -83,11 +84,16 @@ class LinearPipeline(PipelineLearner):
     # --- learning ----------------------------------------------------------------
 
     def _fit_pipeline(
-        self, model: Pipeline, rows: Rows, y: np.ndarray, weight: np.ndarray | None
+        self,
+        model: Pipeline,
+        rows: Rows,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        groups: np.ndarray | None,
     ) -> None:
         try:
             with threadpool_limits(self._threads):
-                super()._fit_pipeline(model, rows, y, weight)
+                super()._fit_pipeline(model, rows, y, weight, groups)
         except ValueError as error:  # sums of large numbers are infinite
             raise InputError(f"scikit-learn cannot fit these numbers ({error})") from error
         self._store(self._state_of(self.pipeline_))
@@ -174,10 +180,17 @@ class LateFusion(LinearPipeline):
     """Base class of the fusions: a linear model per view, and one on their scores."""
 
     def _fit_pipeline(
-        self, model: Pipeline, rows: Rows, y: np.ndarray, weight: np.ndarray | None
+        self,
+        model: Pipeline,
+        rows: Rows,
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        groups: np.ndarray | None,
     ) -> None:
         if self._has_folds(y):
-            super()._fit_pipeline(model, rows, y, weight)
+            codes = y if hasattr(self, "classes_") else None
+            model[-1].cv = folds_to_fit(FOLDS, len(y), codes, groups, 0)
+            super()._fit_pipeline(model, rows, y, weight, groups)
             return
         X, V = views_of_rows(rows, self.layout_), self._slots.n_views
         views = [clone(one).fit(X, y, sample_weight=weight) for _, one in model[-1].estimators]

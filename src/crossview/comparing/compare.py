@@ -8,7 +8,6 @@ import time as clock
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -30,17 +29,16 @@ from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import (
     encoder_of_users,
     encoder_with_views,
-    encoder_without,
     open_labeled,
 )
-from crossview.data.row_columns import check_seed, read_groups
+from crossview.data.row_columns import check_seed
 from crossview.encoding.encode import ViewEncoder
 from crossview.encoding.view_columns import view_for
 from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
-from crossview.views import check_rows
+from crossview.views import MultiView
 
 # seconds
 DEFAULT_BUDGET = 60.0
@@ -304,18 +302,20 @@ def compare(
         raise InputError(
             f"{argument(max_users=encoder.max_users)} is for train; compare knows all users"
         )
-    for_train = {"on": on, "time": time, "weight": weight}
+    for_train = {"on": on, "time": time, "weight": weight, "groups": groups}
     for_train = {name: value for name, value in for_train.items() if value is not None}
     progressive = progressive or encoder.per is not None
+    own = X.groups if isinstance(X, MultiView) else None
+    grouped = "of X" if groups is None and own is not None else groups
     if progressive:
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
         _refuse_options_of_folds(
-            *(("cv", cv), ("repeats", repeats), ("groups", groups), ("baselines", baselines)),
+            *(("cv", cv), ("repeats", repeats), ("groups", grouped), ("baselines", baselines)),
             *(("ablate", ablate), ("budget", budget), ("n_jobs", n_jobs)),
             ("random_folds", random_folds),
         )
-    given = {"groups": groups is not None, "in_order": in_order, "time": time is not None}
+    given = {"groups": grouped is not None, "in_order": in_order, "time": time is not None}
     if random_folds and any(given.values()):
         said = next(name for name, is_given in given.items() if is_given)
         raise InputError(
@@ -332,10 +332,8 @@ def compare(
     per_row = {"groups": groups, "weight": weight, "time": time}
     given_encoder = clone(encoder)  # before its views are those of a join
     X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row)
-    check_rows(X, groups=groups)
     encoder.set_params(views=views)
-    rows = {"task": task, "unlabeled": True, "time": time, "weight": weight}
-    rows["groups"] = groups if isinstance(groups, str) else None
+    rows = {"task": task, "unlabeled": True, **per_row}
     source = open_labeled(X, y, encoder=encoder, **rows)
     scoring.check_task(source.task)
     _check_options(source.task, grid or {}, epochs, progressive)
@@ -393,14 +391,7 @@ def compare(
         Clock(run.budget, start),
     )
     column = groups if isinstance(groups, str) else None
-    if isinstance(groups, str):
-        if not source.has_columns:
-            raise InputError(
-                f"{argument(groups=groups)} names a column, and X has views; give an array"
-            )
-        groups = read_groups(source.table, groups)
-    groups = None if groups is None else np.asarray(groups)
-    protocol = Protocol(cv, repeats, groups, in_order or time is not None)
+    protocol = Protocol(cv, repeats, source.read_groups(), in_order or time is not None)
     split = GuessedSplit(source, protocol, column)
     if not (random_folds or any(given.values())):
         resources.observer.say("testing whether random folds promise too much")
@@ -409,8 +400,9 @@ def compare(
     # more threads would wait for the workers' processors, and change the last digits of sums
     with threadpool_limits(1):
         answer = compare_folds(run, split, options, resources)
-    left_out = [] if split.groups is None else [split.groups]
-    answer.given, answer.encoders = for_train, {"": encoder_without(given_encoder, left_out)}
+    if split.groups is not None:
+        for_train["groups"] = split.groups
+    answer.given, answer.encoders = for_train, {"": given_encoder}
     return answer
 
 

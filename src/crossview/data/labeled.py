@@ -25,6 +25,7 @@ from crossview.data.row_columns import (
     labels_of,
     missing_label,
     read_classes,
+    read_groups,
     read_order,
     read_targets,
     share_long,
@@ -46,7 +47,7 @@ from crossview.readers.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Sour
 from crossview.tables.arrow import pyarrow, release_unused
 from crossview.tables.columns import plain_kinds
 from crossview.tables.dates import split_format
-from crossview.views import MultiView, ViewLayout
+from crossview.views import MultiView, ViewLayout, as_groups
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,9 @@ class LabeledSource:
     All that follows from the names and types of columns is checked here, before a row is read.
 
     Labels, as weights, are an array, a column that is then in no view, or None: files of views have
-    their own.  In CSV files labels that are not numbers are text as written: yes and no, True and
-    False.  ``unlabeled`` rows, whose label is None, are an error unless they are allowed (of
-    numbers, not in files of views).  The
+    their own.  So are ``groups``, which say what rows belong together.  In CSV files labels that
+    are not numbers are text as written: yes and no, True and False.  ``unlabeled`` rows, whose
+    label is None, are an error unless they are allowed (of numbers, not in files of views).  The
     ``classes`` may be given as labels or as text; else one pass over the labels finds them.
     Views that are there are scaled if ``encoder.scale_views`` says so.  For columns alone there are
     ``ignored``, columns that are in no view, whatever the globs say; ``time``, a column in whose
@@ -144,6 +145,7 @@ class LabeledSource:
         unlabeled: bool = False,
         classes: Sequence[Any] | None = None,
         weight: Any = None,
+        groups: Any = None,
         **of_columns: Any,
     ) -> None:
         self.table = self.stream = source
@@ -159,6 +161,7 @@ class LabeledSource:
         self._y = None if isinstance(y, str) else self._in_memory(y, classes)
         self._weight = weight if isinstance(weight, str) else None
         self._weights = None if weight is None or self._weight else check_weights(weight)
+        self._groups = groups
         self.columns: dict[str, list[str]] = {}
         self.encoder: Any = None
         if self.has_columns:
@@ -213,19 +216,20 @@ class LabeledSource:
     ) -> None:
         """Find the columns of the views, their kinds, and the order of the rows."""
         table, views, per = self.table, encoder.views, encoder.per
-        in_no_view = [*ignored, *(name for name in (time, self._weight) if name is not None)]
-        others = predictors(table, self._label, views, in_no_view, per)
+        others = [name for name in (time, self._weight, self._groups) if isinstance(name, str)]
+        in_no_view = [*ignored, *others]
+        used = predictors(table, self._label, views, in_no_view, per)
         if self._weight is not None:
             check_weight_column(table, self._weight)
         date, format = split_time(encoder.date, time)
         if time is not None:
             self._order = read_order(table, time, format)
         self.table = table = table.as_written([] if self._label is None else [self._label])
-        named = [name for name in others.column_names if name != per]
-        shared = views if per is None else without_ignored(views, [per], others.column_names)
+        named = [name for name in used.column_names if name != per]
+        shared = views if per is None else without_ignored(views, [per], used.column_names)
         declared = {**encoder.get_params(), "date": date}
         found = recognized(table, named, shared, declared, recognize)
-        self._use(table, encoder.set_params(**found.added_to(declared)).fit(others))
+        self._use(table, encoder.set_params(**found.added_to(declared)).fit(used))
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:
         """Read the columns of this encoder, and those of labels and weights."""
@@ -332,6 +336,14 @@ class LabeledSource:
         """Number of rows, if nothing has to be read for it."""
         return self.table.known_rows
 
+    def read_groups(self) -> np.ndarray | None:
+        """Return the group of each row, as they are read; None: each row stands alone."""
+        if isinstance(self._groups, str):
+            found: np.ndarray | None = read_groups(self.table, self._groups)
+        else:
+            found = as_groups(self._groups, self.n_rows)
+        return found if found is None or self._order is None else found[self._order]
+
     @property
     def file(self) -> str | None:
         """The first file, where there is one."""
@@ -344,7 +356,12 @@ class LabeledSource:
 
     def hashes(self) -> dict[str, str]:
         """Return a hash of each array in memory: labels, weights, and the order by time."""
-        arrays = {"labels": self._y, "weights": self._weights, "order by time": self._order}
+        arrays: dict[str, np.ndarray | None] = {
+            "labels": self._y,
+            "weights": self._weights,
+            "order by time": self._order,
+            "groups": self.read_groups(),
+        }
         return {name: hash_of(array) for name, array in arrays.items() if array is not None}
 
     # --- parts -----------------------------------------------------------------------------
@@ -595,7 +612,11 @@ def stack_rows(parts: list[Any]) -> Any:
             for start, X in zip(starts, parts, strict=False)
             for row, columns in X.restarts or ()
         ]
-    return MultiView.from_matrix(matrix, parts[0].layout, present=present, restarts=restarts)
+    groups = None
+    if parts[0].groups is not None:
+        groups = np.concatenate([X.groups for X in parts if X.groups is not None])
+    given: dict[str, Any] = {"present": present, "restarts": restarts, "groups": groups}
+    return MultiView.from_matrix(matrix, parts[0].layout, **given)
 
 
 def _is_plain(X: Any) -> bool:

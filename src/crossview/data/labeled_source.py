@@ -32,17 +32,22 @@ def open_labeled(
     y: Any,
     *,
     encoder: ViewEncoder | None = None,
-    groups: str | None = None,
+    groups: Any = None,
     of_model: Any = None,
     **options: Any,
 ) -> LabeledSource:
     """Open rows with their labels: columns that an encoder makes views of, or views.
 
     ``y`` holds the labels or names their column (None: a file has them), ``encoder`` has learned
-    nothing, ``groups`` names a column that is in no view, and the options are those of
-    `LabeledSource`.  Rows for the encoder ``of_model`` need not have all views.
+    nothing, and the options are those of `LabeledSource`.  ``groups`` may be the name of a column,
+    which is then in no view; None: those of a MultiView.  Rows for the encoder ``of_model`` need
+    not have all views.
     """
-    check_rows(source, y=y, weight=options.get("weight"))
+    check_rows(source, y=y, weight=options.get("weight"), groups=groups)
+    if isinstance(source, MultiView) and source.groups is not None:
+        if groups is not None:
+            raise InputError(f"X has groups; leave {argument('groups')} out")
+        groups = source.groups
     encoder = encoder or ViewEncoder()
     views = encoder.views
     rows = open_source(source, views=views, hash_bits=encoder.hash_bits, dialect=encoder.dialect)
@@ -62,11 +67,15 @@ def open_labeled(
             raise InputError(
                 f"{what} has no column {options['time']!r}; {argument('time')} is for tables"
             )
+        if isinstance(groups, str):
+            raise InputError(
+                f"{argument(groups=groups)} names a column, and X has views; give an array"
+            )
         if of_model is None:
             rows.check_views()
         for_rows = ("task", "unlabeled", "classes", "weight")
         known = {key: options[key] for key in for_rows if key in options}
-        return LabeledSource(rows, y, encoder, **known)
+        return LabeledSource(rows, y, encoder, groups=groups, **known)
     if y is None:
         raise InputError(f"which column is the label? Name it: {argument(y='COLUMN')}")
     encoder.check_params()
@@ -77,9 +86,8 @@ def open_labeled(
         dialect=rows.dialect or None if encoder.dialect is None else encoder.dialect,
         **{kind: getattr(encoder, kind) or () for kind in RECOGNIZED},
     )
-    ignored = [*left_out, *([] if groups is None else [groups])]
     recognize = {"recognize": recognizes(encoder), **options}
-    return LabeledSource(rows, y, own, ignored=ignored, **recognize)
+    return LabeledSource(rows, y, own, ignored=left_out, groups=groups, **recognize)
 
 
 def encoder_with_views(encoder: Any, views: Any) -> ViewEncoder:
@@ -172,7 +180,7 @@ def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:
     if X.present is not None:
         present = X.present.copy()
     present[:, [X.layout.index(view) for view in views]] = False
-    return MultiView.from_matrix(X.matrix, X.layout, present=present)
+    return MultiView.from_matrix(X.matrix, X.layout, present=present, groups=X.groups)
 
 
 def code_texts(X: Any, encoder: Any) -> Any:

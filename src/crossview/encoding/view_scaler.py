@@ -316,6 +316,7 @@ def _with_values(X: MultiView, matrix: Any, values: np.ndarray) -> MultiView:
         feature_names=X.feature_names,
         index=X.index,
         categories=X.categories,
+        groups=X.groups,
     )
 
 

@@ -26,6 +26,7 @@ from crossview.estimators.base import (
     ViewClassifier,
     ViewRegressor,
 )
+from crossview.estimators.base.held_out import Split, folds_to_fit, groups_of
 from crossview.estimators.base.nested import (
     NestedLearners,
     named_entries,
@@ -130,8 +131,8 @@ class Ensemble(NestedLearners):
         """Return what a member says of rows with these scores, (n_samples, n_blended)."""
         raise NotImplementedError
 
-    def _folds(self, y: np.ndarray) -> Any:
-        """Return the folds by which weights are fitted; None of too few rows."""
+    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
+        """Return the folds by which weights are fitted; none of too few rows."""
         raise NotImplementedError
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
@@ -209,12 +210,12 @@ class Ensemble(NestedLearners):
         self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
     ) -> tuple[list[_Member], np.ndarray]:
         """Return the members that have a weight, and the weights."""
-        folds = self._folds(y)
-        if folds is None:
+        folds = self._folds(y, groups_of(X, slice(None)))
+        if not folds:
             n = len(entries)
             return entries, np.full(n, 1.0 / n)
         predicted = np.empty((len(entries), len(y), self._n_blended()))
-        for train, test in folds.split(y, y):
+        for train, test in folds:
             for k, one in enumerate(entries):
                 learner = self._fitted(one, X[train], y[train], weight[train])
                 self._members, self._state = [one._replace(learner=learner)], self._limits(y[train])
@@ -440,11 +441,10 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
         z = self._blend(rows)
         return z if z.shape[1] == 1 else _log_probabilities(z)
 
-    def _folds(self, y: np.ndarray) -> Any:
-        from sklearn.model_selection import StratifiedKFold  # it takes long to load
-
-        k = min(int(self.cv), int(np.unique(y, return_counts=True)[1].min()))
-        return StratifiedKFold(k, shuffle=True, random_state=0) if k > 1 else None
+    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
+        codes = np.searchsorted(self.classes_, y)
+        k = min(int(self.cv), int(np.bincount(codes).min()))
+        return folds_to_fit(k, len(y), codes, groups, 0) if k > 1 else []
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_classes(predicted, np.searchsorted(self.classes_, y), n)
@@ -518,11 +518,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         return self._blend(rows)
 
-    def _folds(self, y: np.ndarray) -> Any:
-        from sklearn.model_selection import KFold
-
+    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
         k = min(int(self.cv), len(y))
-        return KFold(k, shuffle=True, random_state=0) if k > 1 else None
+        return folds_to_fit(k, len(y), None, groups, 0) if k > 1 else []
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_numbers(predicted, y, n)

@@ -29,7 +29,7 @@ def fit_in_memory(job: Job) -> Trained:
     entry, learner, source, about = job.entry, job.learner, job.source, job.about
     task = job.task.for_model(learner)
     start, compiled = time.perf_counter(), seconds_of_compiling()
-    rows = source.load()
+    rows, groups = source.load(), source.read_groups()
     leaks = LeakCheck(source)
     leaks.sample(rows)
     rows = replace(rows, X=code_texts(rows.X, job.encoder))
@@ -42,9 +42,10 @@ def fit_in_memory(job: Job) -> Trained:
     if encoder is not None:
         encoder.fit(take_rows(data, known))
     if not entry.learns_unlabeled:
-        rows = rows.take(known)
+        rows, groups = rows.take(known), None if groups is None else groups[known]
         data, y, weight = rows.X, rows.y, rows.weight
     X = data if encoder is None else encoder.transform(data)
+    X.groups = groups
     tuned = None
     if isinstance(task, Classification) and task.tunes:
         tuned = _fit_and_tune(learner, task, X, y, weight, about["seed"])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from crossview.estimators.base.calibration import FOLDS
+from crossview.estimators.base.held_out import folds_to_fit, groups_of
 from crossview.labels import has_label, known_labels
 from crossview.scoring.problems import Classification, Problem
 from crossview.views import MultiView
@@ -28,13 +30,18 @@ def held_out_scores(
     seed: int,
     **params: Any,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
-    """Scores of rows held out by three folds, labels and weights; None if rows are too few."""
+    """Scores of rows held out by three folds, labels and weights; None if rows are too few.
+
+    Rows of one group of X are held out together.
+    """
     known, unlabeled = np.flatnonzero(has_label(y)), np.flatnonzero(~has_label(y))
     labels = known_labels(y)
     if not can_hold_out(learner, y):
         return None
     scores, of_rows, tested = [], [], []
-    for train, test in task.inner_folds(labels, seed=seed).split(labels, labels):
+    codes = np.unique(labels, return_inverse=True)[1]
+    n_folds = min(FOLDS, int(np.bincount(codes).min()))
+    for train, test in folds_to_fit(n_folds, len(codes), codes, groups_of(X, known), seed):
         part = np.concatenate([known[train], unlabeled])
         own = None if weight is None else weight[part]
         model = clone(learner).set_params(calibration="none", **params).fit(X[part], y[part], own)

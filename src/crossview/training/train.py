@@ -49,6 +49,7 @@ def train(
     in_order: bool | None = None,
     time: str | None = None,
     weight: Any = None,
+    groups: Any = None,
     seed: int = 0,
     classes: Sequence[Any] | None = None,
     init: str | os.PathLike[str] | Trained | None = None,
@@ -104,6 +105,13 @@ def train(
         a column: its values; the column is in no view.  Loss, metric, threshold and encoder count
         each row once.  Weights multiply C, and mean as many equal rows to the calibration: divide
         them by their mean if that is far from 1.
+    groups : array-like of shape (n_samples,) or str, default=None
+        Which rows belong together, such as the patient of each visit, where later rows are of new
+        ones: rows that are held out while the model is learned (to stop boosted trees, and to
+        choose probabilities, a threshold, weights of an ensemble and the penalty of a kernel) have
+        a group that is not learned.  Otherwise trees learn the patients by heart.  The name of a
+        column: its values; the column is in no view.  Online learners hold out no rows in their
+        only pass.  None: the rows stand alone, or the groups of a `MultiView`.
     seed : int, default=0
         Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
@@ -153,7 +161,7 @@ def train(
     check_kind("a whole number", epochs=epochs, seed=seed)
     check_kind("a mapping of names or None", settings=settings)
     check_kind("a name or None", task=task, time=time)
-    check_kind("a name or one value per row or None", y=y, weight=weight)
+    check_kind("a name or one value per row or None", y=y, weight=weight, groups=groups)
     check_kind("True or False or None", in_order=in_order)
     check_kind("a list of names or None", classes=classes)
     check_kind("a path or None", output=output)
@@ -165,7 +173,8 @@ def train(
         checkpoint = Checkpoint(checkpoint)
     observer = log if isinstance(log, TrainingObserver) else TrainingObserver(log=log)
     written = TrainingLog.of(observer.log)
-    per_row, label = {"weight": weight, "time": time}, label_of_model(init)
+    per_row = {"weight": weight, "time": time, "groups": groups}
+    label = label_of_model(init)
     X, y, views = open_views(X, y, on, views=encoder.views, per_row=per_row, label=label)
     encoder.set_params(views=views)
     _check_files(X, init, output, checkpoint, written)
@@ -181,7 +190,7 @@ def train(
     check_seed(seed)
     if time is not None and in_order is False:
         raise InputError(f"{argument(time=time)} is an order; leave {argument(in_order=False)} out")
-    of_rows = {"classes": classes, "time": time, "weight": weight}
+    of_rows = {"classes": classes, "time": time, "weight": weight, "groups": groups}
     with nullcontext() if checkpoint is None else alone(checkpoint.path):
         in_order = in_order if time is None else True
         if init is None:
@@ -190,6 +199,11 @@ def train(
             job = new_job(X, y, *given, in_order=in_order, **of_rows)
         else:
             start = Start.read(init)
+            if of_rows.pop("groups") is not None:
+                raise InputError(
+                    f"{argument('groups')} says which rows a new model holds out; leave it out, or "
+                    f"leave {argument('init')} out"
+                )
             own = {"model": model, "settings": settings, "classes": of_rows.pop("classes")}
             start.refuse(**own, **given_parameters(encoder), **scoring.given())
             start.refuse(task=task)

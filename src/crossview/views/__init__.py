@@ -23,7 +23,13 @@ from crossview.views.layout import (
     views_by_prefix,
     warn_of_unused,
 )
-from crossview.views.multi_view import MultiView, as_views, canonical_csr, check_indices
+from crossview.views.multi_view import (
+    MultiView,
+    as_groups,
+    as_views,
+    canonical_csr,
+    check_indices,
+)
 from crossview.views.one_row import OneRow
 
 __all__ = [
@@ -33,6 +39,7 @@ __all__ = [
     "ViewLayout",
     "about_unused",
     "align_rows",
+    "as_groups",
     "as_views",
     "canonical_csr",
     "check_indices",

@@ -31,6 +31,9 @@ class MultiView:
         missing in a row if all its columns are NaN.
     feature_names : mapping of str to sequence of str, default=None
         Names of the columns of each view that is not a data frame.
+    groups : array-like of shape (n_samples,), default=None
+        Which rows belong together, such as the patient of each visit: `fit` and `compare` never
+        learn one of them to score another.  None: each row stands alone.
 
     Attributes
     ----------
@@ -42,6 +45,8 @@ class MultiView:
         False where a view is missing in a row; None: only views that are NaN throughout.
     index : pandas.Index or None
         The index of the rows; None where no view is a frame of pandas.
+    groups : ndarray of int of shape (n_samples,) or None
+        Which rows belong together.
     categories : list of ndarray of int
         Of each column of categories that a `ViewEncoder` has encoded, the columns of the matrix
         that are its values.
@@ -62,6 +67,7 @@ class MultiView:
     # otherwise numpy would iterate over the rows in comparisons and arithmetic
     __array_ufunc__ = None
     restarts: Sequence[tuple[int, np.ndarray]] | None = None
+    groups: np.ndarray | None = None
 
     def __init__(
         self,
@@ -69,11 +75,13 @@ class MultiView:
         *,
         present: Any = None,
         feature_names: Mapping[str, Sequence[str]] | None = None,
+        groups: Any = None,
     ) -> None:
         matrix, layout, names, index = _assemble(views)
         names |= _as_names(feature_names)
         mask = _as_present(present, matrix.shape[0], layout.n_views)
         self._set(matrix, layout, mask, names, index)
+        self.groups = as_groups(groups, len(self))
 
     @classmethod
     def from_matrix(
@@ -86,6 +94,7 @@ class MultiView:
         index: Any = None,
         categories: Sequence[np.ndarray] = (),
         restarts: Sequence[tuple[int, np.ndarray]] | None = None,
+        groups: Any = None,
     ) -> MultiView:
         """Wrap a matrix whose columns are already ordered by view, without a copy.
 
@@ -107,6 +116,8 @@ class MultiView:
         restarts : sequence of (int, ndarray of int), default=None
             Rows, ascending, and the columns whose weights begin anew just before that row is
             learned.  None: rows of an encoder that drops no users.
+        groups : array-like of shape (n_samples,), default=None
+            Which rows belong together.
 
         Returns
         -------
@@ -122,6 +133,7 @@ class MultiView:
         mask = _as_present(present, matrix.shape[0], layout.n_views)
         self._set(matrix, layout, mask, names, index, categories)
         self.restarts = restarts
+        self.groups = as_groups(groups, len(self))
         return self
 
     def _set(
@@ -186,6 +198,7 @@ class MultiView:
             index=None if self.index is None else self.index[key],
             categories=self.categories,
             restarts=None if self.restarts is None else self._restarts_of(key),
+            groups=None if self.groups is None else self.groups[key],
         )
 
     def _restarts_of(self, key: Any) -> list[tuple[int, np.ndarray]]:
@@ -250,6 +263,7 @@ class MultiView:
             index=self.index,
             categories=_categories_of(self, names),
             restarts=self._restarts_in([self.layout.block(name) for name in names]),
+            groups=self.groups,
         )
 
     def __repr__(self) -> str:
@@ -366,6 +380,27 @@ def _as_present(present: Any, n_samples: int, n_views: int) -> np.ndarray | None
             f"not {mask.dtype} of shape {mask.shape}"
         )
     return mask
+
+
+def as_groups(groups: Any, n_samples: int) -> np.ndarray | None:
+    """Return the group of each row as whole numbers; None if there are none."""
+    if groups is None:
+        return None
+    array = np.asarray(groups)
+    if array.ndim != 1:
+        raise InputError(f"{argument('groups')} has {array.ndim} dimensions; give one per row")
+    if len(array) != n_samples:
+        raise InputError(f"{len(array)} groups for {n_samples} rows")
+    if array.dtype.kind in "iu":
+        return array
+    numbers: dict[Any, int] = {}
+    codes = [numbers.setdefault(value, len(numbers)) for value in array.tolist()]
+    for value in numbers:
+        if value is None or value != value:
+            raise InputError(
+                f"{argument('groups')} has no value here", row=codes.index(numbers[value])
+            )
+    return np.array(codes, dtype=np.intp)
 
 
 def _hstack(blocks: list[Any]) -> Any:

@@ -12,14 +12,15 @@ of x and the landmarks.
 
 γ and λ are those of the lowest squared error of rows that are left out one at a time, which the
 residuals e_i and the leverages ``l_i = h_i φ_i'(Φ'HΦ + λ I)^(-1) φ_i`` of one fit tell:
-``sum_i h_i (e_i / (1 - l_i))²`` (D. Allen, Technometrics 1974).
+``sum_i h_i (e_i / (1 - l_i))²`` (D. Allen, Technometrics 1974).  Rows that belong together are left
+out by folds, each of which has a fit of the sums of the others.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -130,18 +131,50 @@ def basis(K: np.ndarray) -> np.ndarray:
     return np.asarray(U[:, used] / np.sqrt(w[used]))
 
 
+class LeftOut(NamedTuple):
+    """Targets and weights of rows, and which of them are left out together."""
+
+    y: np.ndarray  # (n, K)
+    h: np.ndarray  # (n,)
+    fold: np.ndarray | None = None  # (n,): None: each row is left out alone
+    n_folds: int = 1
+
+    def take(self, at: np.ndarray) -> LeftOut:
+        """Return some of the rows."""
+        fold = None if self.fold is None else self.fold[at]
+        return LeftOut(self.y[at], self.h[at], fold, self.n_folds)
+
+    def folds(self) -> list[Any]:
+        """Return the rows of each fold; all of them, where each is left out alone."""
+        if self.fold is None:
+            return [slice(None)]
+        return [np.flatnonzero(self.fold == f) for f in range(self.n_folds)]
+
+
 class Moments(NamedTuple):
     """Φ'HΦ as its eigenvectors B and eigenvalues, and B'Φ'HY of K outputs."""
 
     values: np.ndarray  # (r,)
     B: np.ndarray  # (r, r)
     targets: np.ndarray  # (r, K)
+    learned: bool  # whether the rows that are left out are among these
 
     @classmethod
-    def of(cls, squares: np.ndarray, targets: np.ndarray) -> Moments:
+    def of(cls, squares: np.ndarray, targets: np.ndarray, learned: bool = True) -> Moments:
         """Decompose Φ'HΦ, with Φ'HY."""
         values, B = eigh(squares)
-        return cls(np.maximum(values, 0.0), B, B.T @ targets)
+        return cls(np.maximum(values, 0.0), B, B.T @ targets, learned)
+
+    @classmethod
+    def for_folds(cls, squares: np.ndarray, targets: np.ndarray) -> list[Moments]:
+        """Return what leaves out the rows of each fold: of one fold each row alone.
+
+        squares (n_folds, r, r), targets (n_folds, r, K): Φ'HΦ and Φ'HY of the rows of each.
+        """
+        if len(squares) == 1:
+            return [cls.of(squares[0], targets[0])]
+        squares, targets = squares.sum(axis=0) - squares, targets.sum(axis=0) - targets
+        return [cls.of(*own, learned=False) for own in zip(squares, targets, strict=True)]
 
     def left_out(
         self, turned: np.ndarray, y: np.ndarray, h: np.ndarray, penalties: Sequence[float]
@@ -152,7 +185,9 @@ class Moments(NamedTuple):
         y (n, K), h (n,): their targets less b, and weights.
         """
         shrunk = 1.0 / np.add.outer(self.values, penalties)
-        rest = np.maximum(1.0 - h[:, None] * ((turned * turned) @ shrunk), LEAST_REST)
+        rest = np.ones((len(y), shrunk.shape[1]))
+        if self.learned:
+            rest = np.maximum(1.0 - h[:, None] * ((turned * turned) @ shrunk), LEAST_REST)
         for own, left in zip(shrunk.T, rest.T, strict=True):
             yield (y - turned @ (own[:, None] * self.targets)) / left[:, None]
 
@@ -166,20 +201,22 @@ class Moments(NamedTuple):
         return np.asarray(self.B @ (self.targets / (self.values + penalty)[:, None]))
 
 
-def error_of(K: np.ndarray, landmarks: slice, y: np.ndarray, h: np.ndarray) -> float:
+def error_of(K: np.ndarray, landmarks: slice, data: LeftOut) -> float:
     """Return the lowest sum of squared errors of rows, each left out.
 
     K (n, m): kernel of the rows and the landmarks, which are rows themselves.
     """
     features = K @ basis(K[landmarks])
-    weighted = features * h[:, None]
-    moments = Moments.of(features.T @ weighted, weighted.T @ y)
-    return float(moments.losses(features @ moments.B, y, h).min())
+    weighted, folds = features * data.h[:, None], data.folds()
+    squares = np.stack([features[at].T @ weighted[at] for at in folds])
+    targets = np.stack([weighted[at].T @ data.y[at] for at in folds])
+    losses = np.zeros(len(PENALTIES))
+    for at, moments in zip(folds, Moments.for_folds(squares, targets), strict=True):
+        losses += moments.losses(features[at] @ moments.B, data.y[at], data.h[at])
+    return float(losses.min())
 
 
-def choose_widths(
-    distances: Sequence[np.ndarray], landmarks: slice, y: np.ndarray, h: np.ndarray
-) -> np.ndarray:
+def choose_widths(distances: Sequence[np.ndarray], landmarks: slice, data: LeftOut) -> np.ndarray:
     """Return γ of each view: first the best that all share, then better ones of single views.
 
     A view of γ = 0 has no part in the kernel.
@@ -192,7 +229,7 @@ def choose_widths(
 
     def error(gammas: np.ndarray) -> float:
         exponents = sum(gamma * own for gamma, own in zip(gammas, distances, strict=True))
-        return error_of(np.exp(-exponents), landmarks, y, h)
+        return error_of(np.exp(-exponents), landmarks, data)
 
     shared = [np.full(len(distances), unit * width) for width in WIDTHS]
     errors = [error(gammas) for gammas in shared]

@@ -355,8 +355,8 @@ def _command(answer: Comparison, row: ComparisonRow, rows: Opened, given: Mappin
     """Return the command that trains a model on all rows."""
     columns = _columns_of_user(answer, row, rows)
     source, options = columns.source, [*columns.options, *columns.reading_options]
-    if answer.groups is not None and _is_in_view(answer.groups, rows):
-        options += ["--ignore", answer.groups]
+    if answer.groups is not None:
+        options += ["--groups", answer.groups]
     of_answer, time = answer.train_options_of(row), given.get("time")
     if given.get("weight") is not None:
         options += ["--weight", given["weight"]]
@@ -384,21 +384,6 @@ def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> En
         categorical=[*(columns.categorical or []), answer.per],
         view=[*(columns.view or []), *views] or None,
     )
-
-
-def _is_in_view(name: str, rows: Opened) -> bool:
-    """Return whether `train` would put a column in a view."""
-    from crossview.encoding.view_columns import columns_of_views, without_ignored
-    from crossview.readers.source import open_table
-    from crossview.tables.columns import match_names
-
-    columns = rows.arguments
-    names = open_table(rows.table, **columns.reading).column_names
-    ignored = match_names(columns.ignored, names)
-    views = without_ignored(columns.views, ignored, names)
-    others = [one for one in names if one not in (*ignored, columns.label)]
-    groups = columns_of_views(views, others).values()
-    return any(name == one for group in groups for one, _ in group)
 
 
 def _python(answer: Comparison, row: ComparisonRow, rows: Opened, weight: str | None) -> str:

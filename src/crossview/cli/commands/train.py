@@ -41,6 +41,9 @@ settings --set NAME=VALUE: A parameter of the model, such as C=0.1 or n_factors=
 --in-order/--shuffle, --no-shuffle: Learn the rows in the order of SOURCE, as a stream, or
     shuffled: exactly up to 512 MB, more by blocks. Default: shuffled, but a query with ORDER BY
     in its order.
+--groups COLUMN: Rows with the same value here, such as a user, are never both learned and held
+    out, where rows are held out to stop trees, or for probabilities and thresholds. The column is
+    in no view.
 --seed: Of the order of the rows and of the model.
 --classes A,B,...: All labels that may occur. Without it, the label column is read once before.
 --checkpoint FILE: Keep the run in this file while it lasts: the model so far, the position in
@@ -70,6 +73,7 @@ def run(
     in_order: bool | None = None,
     time: str | None = None,
     weight: str | None = None,
+    groups: str | None = None,
     seed: int = 0,
     classes: str | None = None,
     scoring: ScoringArguments,
@@ -98,6 +102,7 @@ def run(
     # 1. check the options, and open the rows
     cluster.refuse(
         time=time,
+        groups=groups,
         epochs=None if epochs == 1 else epochs,
         init=init,
         checkpoint=checkpoint,
@@ -121,7 +126,7 @@ def run(
         own["members"] = member
     if init is None:
         task = check_models([model or "stacking"], task, scored, own)
-    in_no_view = [time, weight]
+    in_no_view = [time, weight, groups]
     with opened(source, model=init, in_no_view=in_no_view, weight=weight, learns=True) as rows:
         inputs = [*rows.inputs, *([init] if init else [])]
         page = Report.parse(report, words, inputs, [output, checkpoint, log])
@@ -163,6 +168,7 @@ def run(
         ):
             observer.history, observer.log = page is not None, written
             options |= {"epochs": epochs, "time": time, "init": rows.model, "output": file}
+            options["groups"] = groups
             trained = train(rows.table, source.label, **options, log=observer)
         # 3. say how it went
         wrote = [] if output == STANDARD else [f"wrote {output}"]

@@ -180,14 +180,13 @@ def _load(
     leaks.finish()
     X, y = code_texts(rows.X, source.encoder), rows.y
     labeled, unlabeled = run.by_label(y)
-    if protocol.groups is not None:
-        if len(protocol.groups) != len(y):
-            raise InputError(f"{len(protocol.groups)} groups for {len(y)} rows")
-        protocol = dataclasses.replace(protocol, groups=protocol.groups[labeled])
+    groups = protocol.groups
+    if groups is not None:
+        protocol = dataclasses.replace(protocol, groups=groups[labeled])
     if len(labeled) < len(y):
         y = known_labels(y[labeled])
     parts = (X, y, labeled, unlabeled, source.encoder, source.layout)
-    return Data(*parts, weight=rows.weight), protocol
+    return Data(*parts, weight=rows.weight, groups=groups), protocol
 
 
 def _answer(

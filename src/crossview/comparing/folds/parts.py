@@ -28,6 +28,7 @@ class Data:
     encoder: makes views of the columns.
     with_unlabeled: whether some learner learns from the unlabeled rows.
     weight (n_rows,): how much each row counts in learning.
+    groups (n_rows,): which rows are held out together.
     sampled (n_labeled,): rows whose scores are kept for pictures.
     blended (n_labeled,): rows whose predictions are kept for the ensemble; those of ``sampled`` are
       among them.
@@ -43,6 +44,7 @@ class Data:
     layout: ViewLayout
     with_unlabeled: bool = False
     weight: np.ndarray | None = None
+    groups: np.ndarray | None = None
     sampled: np.ndarray | None = None
     blended: np.ndarray | None = None
     splits: Sequence[FoldRows] = ()
@@ -93,6 +95,9 @@ class Data:
         if self.with_unlabeled:  # those with label first, in the order of the fold
             parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
         encoder, encoded = encode_parts(self.X, encoder, parts, self._before)
+        if self.groups is not None:
+            for part, X in zip(parts, encoded, strict=True):
+                X.groups = self.groups[part]
         self._before = encoder
         learned = encoded[2] if self.with_unlabeled else encoded[0]
         (X_train, X_test, *others), kept = drop_empty_columns(encoded, learned)
@@ -243,4 +248,5 @@ def _narrow(
     of_last = np.isin(narrow.indices, last)
     narrow.data[of_last] = np.sqrt(narrow.data[of_last])
     categories = [position[one[occurs[one]]] for one in part.categories]
-    return MultiView.from_matrix(narrow, layout, present=part.present, categories=categories)
+    kept: dict[str, Any] = {"present": part.present, "groups": part.groups}
+    return MultiView.from_matrix(narrow, layout, categories=categories, **kept)

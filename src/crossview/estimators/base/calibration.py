@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from crossview.algorithms import calibration, merging
+from crossview.estimators.base.held_out import folds_to_fit, groups_of
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import class_codes
 from crossview.labels import known_labels
@@ -107,17 +108,15 @@ def out_of_fold_scores(
 ) -> np.ndarray:
     """Return the scores of the rows ``known``, each by a learner of the other folds.
 
-    If a class has one row, there are no folds, and they are the scores of ``learner`` itself.
+    If a class has one row, there are no folds, and they are the scores of ``learner`` itself.  Rows
+    of one group are in one fold.
     """
     codes = class_codes(known_labels(y[known]), learner.classes_)
     n_folds = min(FOLDS, int(np.bincount(codes, minlength=len(learner.classes_)).min()))
     if n_folds < 2:
         return np.asarray(learner._scores_of(X, known))
     scores = np.empty((len(known), learner._n_scores()))
-    from sklearn.model_selection import StratifiedKFold  # it takes long to load
-
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=0)
-    for _, test in folds.split(codes, codes):
+    for _, test in folds_to_fit(n_folds, len(codes), codes, groups_of(X, known), 0):
         others = weight.copy()
         others[known[test]] = 0.0  # all rows stay, for kernels that are given as a matrix
         model = clone(learner)

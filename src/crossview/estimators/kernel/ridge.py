@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.kernel.ridge import (
     PENALTIES,
+    LeftOut,
     Moments,
     Others,
     basis,
@@ -36,6 +37,7 @@ from crossview.estimators.base import (
     ViewLearner,
     ViewRegressor,
 )
+from crossview.estimators.base.held_out import folds_of_groups, groups_to_fit
 from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
@@ -74,6 +76,8 @@ FARTHEST = 1e4
 # landmarks of None: the first, by what part the error has to fall for twice as many, and for a
 # further try, the most, and the most rows times their squares: 2 s of one core
 FEW_LANDMARKS, ENOUGH, MUCH, MOST_LANDMARKS, MOST_PRODUCTS = 300, 0.05, 0.08, 2000, 1e10
+# folds by which rows of groups are left out
+FOLDS = 5
 # rows whose errors choose λ and landmarks
 ROWS_OF_LOSS = 4000
 # rows and landmarks on which the widths are chosen
@@ -81,12 +85,12 @@ ROWS_OF_WIDTHS, LANDMARKS_OF_WIDTHS = 1500, 300
 
 
 class _Fit(NamedTuple):
-    """Landmarks, β, what turns kernels into B'φ, λ, and the loss of some rows left out."""
+    """Landmarks, β, what leaves rows out, λ, and the loss of some rows left out."""
 
     landmarks: np.ndarray  # (m, columns)
     beta: np.ndarray  # (m, K)
-    turn: np.ndarray  # (m, r)
-    moments: Moments
+    features: np.ndarray  # (m, r): turns kernels into φ
+    moments: list[Moments]  # of each fold
     penalty: float
     loss: float
 
@@ -125,47 +129,57 @@ class KernelRidge(ViewLearner):
 
     # --- learning ----------------------------------------------------------------
 
-    def _learn(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+    def _learn(
+        self, rows: Rows, y: np.ndarray, h: np.ndarray, groups: np.ndarray | None
+    ) -> np.ndarray:
         """Choose the widths, and fit β to rows of weight h; return scores of rows left out.
 
-        Rows that are equal count as one, with their mean target: they are left out together.
+        Rows that are equal count as one, with their mean target: they are left out together.  So
+        are, by folds, those of a group.
 
         y (n, K): the targets.
         """
         # two threads take longer than one for matrices of this size, and change the last digits
         with threadpool_limits(1, "blas"), np.errstate(over="ignore", invalid="ignore"):
             self._scale(rows, h)
-            first, alike = self._equal_rows(rows)
+            first, alike = self._equal_rows(rows, groups)
             weight = np.bincount(alike, h)
             means = [np.bincount(alike, h * own) / weight for own in y.T]
-            found = self._solve(rows_at(rows, first), np.stack(means, axis=1), weight)
+            data = LeftOut(np.stack(means, axis=1), weight)
+            if groups is not None:
+                folds, fold = folds_of_groups(FOLDS, None, groups[first], 0), np.zeros(len(first))
+                for f, (_, at) in enumerate(folds):
+                    fold[at] = f
+                data = data._replace(fold=fold, n_folds=len(folds))
+            found = self._solve(rows_at(rows, first), data)
         if not all(np.isfinite(array).all() for array in self._state.values()):
             raise InputError("numbers of X or y are too large; scale them")
         return found[alike]
 
-    def _equal_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first of each kind of row, and of which kind each row is."""
+    def _equal_rows(self, rows: Rows, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of each kind of row, in each group, and of which kind each row is."""
         first: list[int] = []
         kinds: dict[bytes, int] = {}
         alike = np.empty(len(rows.indptr) - 1, dtype=np.intp)
         for at in self._blocks(len(alike)):
             for i, z in zip(at.tolist(), self._coordinates(rows_at(rows, at)), strict=True):
-                kind = blake2b(z.tobytes(), digest_size=16).digest()
+                group = b"" if groups is None else int(groups[i]).to_bytes(8)
+                kind = blake2b(group + z.tobytes(), digest_size=16).digest()
                 alike[i] = kinds.setdefault(kind, len(kinds))
                 if alike[i] == len(first):
                     first.append(i)
         return np.array(first), alike
 
-    def _solve(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
-        state, n, h = self._state, len(y), h / h.mean()
+    def _solve(self, rows: Rows, data: LeftOut) -> np.ndarray:
+        state, n, y, h = self._state, len(data.y), data.y, data.h / data.h.mean()
         order = check_random_state(self.random_state).permutation(n)
         state["b"] = np.average(y, axis=0, weights=h)
         scale = float(np.sqrt(np.average((y - state["b"]) ** 2, axis=0, weights=h).mean())) or 1.0
         if self._limited:
             state["limits"] = limits_of(y - state["b"])
-        y = (y - state["b"]) / scale
+        data = data._replace(y=(y - state["b"]) / scale, h=h)
         some = order[:ROWS_OF_WIDTHS]
-        state["gamma"] = self._widths(rows_at(rows, some), y[some], h[some])
+        state["gamma"] = self._widths(rows_at(rows, some), data.take(some))
         state["factor"] *= np.sqrt(state["gamma"])[self._view_of_columns()]
         kept = state["factor"] > 0.0
         for name in ("columns", "center", "factor"):
@@ -173,7 +187,7 @@ class KernelRidge(ViewLearner):
         some = np.sort(order[:ROWS_OF_LOSS])
         found: _Fit | None = None
         for m in self._sizes(n):
-            larger = self._fit_landmarks(rows, y, h, np.sort(order[:m]), some)
+            larger = self._fit_landmarks(rows, data, np.sort(order[:m]), some)
             share = 0.0 if found is None else larger.loss / found.loss
             if share > 1.0 - ENOUGH:
                 break
@@ -184,10 +198,13 @@ class KernelRidge(ViewLearner):
         state["landmarks"], state["beta"] = found.landmarks, scale * found.beta
         state["importances"] = self._importances(_gaussian(found.landmarks, found.landmarks))
         errors = np.empty(y.shape)
-        for at in self._blocks(n, len(found.landmarks)):
-            turned = self._kernel(rows, at, found.landmarks) @ found.turn
-            (errors[at],) = found.moments.left_out(turned, y[at], h[at], [found.penalty])
-        return np.asarray(state["b"] + scale * (y - errors))
+        for fold, moments in zip(data.folds(), found.moments, strict=True):
+            whole, turn = np.arange(n)[fold], found.features @ moments.B
+            for block in self._blocks(len(whole), len(found.landmarks)):
+                own = data.take(at := whole[block])
+                turned = self._kernel(rows, at, found.landmarks) @ turn
+                (errors[at],) = moments.left_out(turned, own.y, own.h, [found.penalty])
+        return np.asarray(state["b"] + scale * (data.y - errors))
 
     def _sizes(self, n: int) -> list[int]:
         """Return how many landmarks to try, one after the other."""
@@ -203,28 +220,29 @@ class KernelRidge(ViewLearner):
         """Return the kernel of some rows and the landmarks."""
         return _gaussian(self._near(rows_at(rows, at)), landmarks)
 
-    def _fit_landmarks(
-        self, rows: Rows, y: np.ndarray, h: np.ndarray, at: np.ndarray, some: np.ndarray
-    ) -> _Fit:
+    def _fit_landmarks(self, rows: Rows, data: LeftOut, at: np.ndarray, some: np.ndarray) -> _Fit:
         """Fit β to rows, those in ``at`` as landmarks, λ by those in ``some``, each left out."""
         landmarks = self._near(rows_at(rows, at))
         to_features = basis(_gaussian(landmarks, landmarks))
-        r, root = to_features.shape[1], np.sqrt(h)[:, None]
-        squares, targets = np.zeros((r, r)), np.zeros((r, y.shape[1]))
-        for block in self._blocks(len(y), len(landmarks)):
-            phi = root[block] * (self._kernel(rows, block, landmarks) @ to_features)
-            squares += phi.T @ phi
-            targets += phi.T @ (root[block] * y[block])
-        moments = Moments.of(squares, targets)
-        turn = to_features @ moments.B
+        r, y, root, folds = to_features.shape[1], data.y, np.sqrt(data.h)[:, None], data.folds()
+        squares, targets = np.zeros((len(folds), r, r)), np.zeros((len(folds), r, y.shape[1]))
+        for f, fold in enumerate(folds):
+            whole = np.arange(len(y))[fold]
+            for block in (whole[one] for one in self._blocks(len(whole), len(landmarks))):
+                phi = root[block] * (self._kernel(rows, block, landmarks) @ to_features)
+                squares[f] += phi.T @ phi
+                targets[f] += phi.T @ (root[block] * y[block])
+        moments, tested = Moments.for_folds(squares, targets), data.take(some)
         losses = np.zeros(len(PENALTIES))
-        for block in self._blocks(len(some), len(landmarks)):
-            own = some[block]
-            turned = self._kernel(rows, own, landmarks) @ turn
-            losses += moments.losses(turned, y[own], h[own])
+        for fold, left in zip(tested.folds(), moments, strict=True):
+            whole, turn = some[fold], to_features @ left.B
+            for block in (whole[one] for one in self._blocks(len(whole), len(landmarks))):
+                own = data.take(block)
+                losses += left.losses(self._kernel(rows, block, landmarks) @ turn, own.y, own.h)
         penalty = PENALTIES[int(np.argmin(losses))]
-        beta = to_features @ moments.weights(penalty)
-        return _Fit(landmarks, beta, turn, moments, penalty, float(losses.min()))
+        whole_fit = moments[0] if len(folds) == 1 else Moments.of(squares.sum(0), targets.sum(0))
+        beta = to_features @ whole_fit.weights(penalty)
+        return _Fit(landmarks, beta, to_features, moments, penalty, float(losses.min()))
 
     def _scale(self, rows: Rows, h: np.ndarray) -> None:
         """Find the columns with a value, and what they are scaled by."""
@@ -264,7 +282,7 @@ class KernelRidge(ViewLearner):
         view = int(np.searchsorted(self._slots.ptr, column, side="right")) - 1
         return np.asarray(rows.present[:, view], dtype=np.float64)
 
-    def _widths(self, rows: Rows, y: np.ndarray, h: np.ndarray) -> np.ndarray:
+    def _widths(self, rows: Rows, data: LeftOut) -> np.ndarray:
         """Return γ of each view."""
         z, view = self._near(rows), self._view_of_columns()
         landmarks = slice(0, LANDMARKS_OF_WIDTHS)
@@ -272,7 +290,7 @@ class KernelRidge(ViewLearner):
             squared_distances(z[:, view == v], z[landmarks, view == v])
             for v in range(self._slots.n_views)
         ]
-        return choose_widths(distances, landmarks, y, h)
+        return choose_widths(distances, landmarks, data)
 
     def _importances(self, K: np.ndarray) -> np.ndarray:
         """Return the mean size of the slope of f along each scaled column, as shares."""
@@ -475,7 +493,7 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
         rows, y, weight = self._rows_to_fit(X, y, sample_weight)
         self._start_state()
         self._see_targets(y)
-        self._learn(rows, y[:, None], weight)
+        self._learn(rows, y[:, None], weight, groups_to_fit(X, sample_weight))
 
 
 @document_parameters(
@@ -547,7 +565,7 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
                 raise InputError("a class has the class_weight 0; leave its rows out")
         targets = 2.0 * (codes[:, None] == np.arange(len(self.classes_))) - 1.0
         targets = targets[:, 1:] if len(self.classes_) == 2 else targets
-        scores = self._learn(rows, targets, h)
+        scores = self._learn(rows, targets, h, groups_to_fit(X, sample_weight))
         if self.calibration != "none":
             self._calibrate_on(scores, labels, weight)
 

@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.model_selection import train_test_split
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET, Trees
+from crossview.estimators.base.held_out import folds_of_groups, rows_of_new_classes
 from crossview.estimators.trees.arrays import joined
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 
@@ -47,6 +48,45 @@ def trees_in(model: Any, factor: float = 1.0) -> list[FittedTree]:
     ]
 
 
+class HeldOut:
+    """The rows that each bag holds out: some of each class, or of its groups one fold.
+
+    fraction: of the rows.
+    any: whether there are enough rows to hold some out.
+    """
+
+    def __init__(
+        self, targets: Targets, fraction: float, random_state: np.random.RandomState
+    ) -> None:
+        y, self.n_classes, _, groups = targets
+        self.y, self.random_state = y, random_state
+        # the only row of a class is learned
+        self.often = np.arange(len(y))
+        if self.n_classes:
+            self.often = np.flatnonzero(np.bincount(y)[y] > 1)
+        self.size = int(np.ceil(fraction * len(y)))
+        fewest = max(self.n_classes, 1)
+        self.any = fewest <= self.size <= len(self.often) - fewest
+        self.folds: list[np.ndarray] = []
+        if self.any and groups is not None:
+            n_folds = max(2, round(len(y) / self.size))
+            classes = y if self.n_classes else None
+            folds = folds_of_groups(n_folds, classes, groups, random_state)
+            for rest, held in (folds[f] for f in random_state.permutation(len(folds))):
+                self.folds.append(np.setdiff1d(held, rows_of_new_classes(classes, rest, held)))
+
+    def draw(self, bag: int) -> np.ndarray:
+        """Return the rows that a bag holds out."""
+        if not self.any:
+            return self.often[:0]
+        if self.folds:
+            return self.folds[bag % len(self.folds)]
+        classes, given = self.y[self.often] if self.n_classes else None, self.random_state
+        return train_test_split(
+            self.often, test_size=self.size, stratify=classes, random_state=given
+        )[1]
+
+
 def fit_bags(
     learner: Any,
     learned: LearnedFeatures,
@@ -56,10 +96,7 @@ def fit_bags(
 ) -> tuple[list[FittedTree], np.ndarray]:
     """Return the trees, bag after bag, and the mean over the bags of what the scores begin with."""
     n, n_classes = len(targets.y), targets.n_classes
-    # the only row of a class is learned
-    often = np.flatnonzero(np.bincount(targets.y)[targets.y] > 1) if n_classes else np.arange(n)
-    n_held_out = int(np.ceil(learner.validation_fraction * n))
-    holds_out = max(n_classes, 1) <= n_held_out <= len(often) - max(n_classes, 1)
+    held_out = HeldOut(targets, learner.validation_fraction, random_state)
     views = learned.features.views(ptr)
     groups = [np.flatnonzero(views == view).tolist() for view in np.unique(views)]
     rows_of_leaf = max(1, min(ROWS_OF_LEAF, n // (ROWS_OF_LEAF * max(n_classes, 1))))
@@ -75,27 +112,23 @@ def fit_bags(
         max_bins=MORE_BINS if n > ROWS_OF_MORE else MAX_BINS,
         categorical_features=list(range(len(learned.features.code_views))) or None,
         interaction_cst=groups if learner.additive else None,
-        early_stopping=holds_out,
+        early_stopping=held_out.any,
         n_iter_no_change=learner.n_iter_no_change,
         random_state=random_state,
     )
     few = n_classes <= (SOME_CLASSES if n <= ROWS_OF_CLASSES else FEW_CLASSES)
     bags = BAGS if few else BAGS // 2 if n_classes <= SOME_CLASSES else 1
     n_bags = learner.n_bags or max(1, min(bags, bags * ROWS_OF_BAGS // n))
-    n_bags = n_bags if holds_out or learned.vary else 1  # they would all be the same
+    n_bags = n_bags if held_out.any or learned.vary else 1  # they would all be the same
     # weights that are all the same change nothing but the time
     weight = targets.weight if np.ptp(targets.weight) > 0.0 else None
     found: list[FittedTree] = []
     baselines = []
-    own, held, given = np.arange(n), np.arange(0), {}
-    for _ in range(n_bags):
+    for bag in range(n_bags):
         X, y = learned.draw(random_state), targets.y
-        if holds_out:
-            classes = y[often] if n_classes else None
-            _, held = train_test_split(
-                often, test_size=n_held_out, stratify=classes, random_state=random_state
-            )
-            own = np.setdiff1d(np.arange(n), held, assume_unique=True)
+        held, given = held_out.draw(bag), {}
+        own = np.setdiff1d(np.arange(n), held, assume_unique=True)
+        if held_out.any:
             given = {"X_val": X[held], "y_val": y[held]}
             given |= {} if weight is None else {"sample_weight_val": weight[held]}
         model.fit(X[own], y[own], None if weight is None else weight[own], **given)

@@ -310,11 +310,13 @@ class Targets(NamedTuple):
     y (n_rows,): codes of classes, or numbers.
     n_classes: 0: numbers.
     weight (n_rows,): weights of the rows.
+    groups (n_rows,): which rows are held out together; None: each row alone.
     """
 
     y: np.ndarray
     n_classes: int
     weight: np.ndarray
+    groups: np.ndarray | None = None
 
     def as_numbers(self) -> np.ndarray:
         """Return numbers, the second of two classes, or each class, (n_rows, n_targets)."""

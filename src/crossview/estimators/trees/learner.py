@@ -29,6 +29,7 @@ from crossview.estimators.base import (
     ViewLearner,
     ViewRegressor,
 )
+from crossview.estimators.base.held_out import groups_to_fit
 from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
 from crossview.estimators.documentation import ParameterDoc, with_parameters
 from crossview.estimators.parameters import TARGET_SCALE, VIEWS
@@ -286,7 +287,7 @@ class TreesClassifier(TreesModel, ViewClassifier):
         codes = class_codes(labels, classes)
         if self.class_weight is not None:
             weight = weight * class_weights(self.class_weight, classes, labels)[codes]
-        self._learn(X, rows, Targets(codes, len(classes), weight))
+        self._learn(X, rows, Targets(codes, len(classes), weight, groups_to_fit(X, sample_weight)))
         self._calibrate_by_folds(X, y, sample_weight)
 
 
@@ -296,5 +297,5 @@ class TreesRegressor(TreesModel, ViewRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, y, weight = self._rows_to_fit(X, y, sample_weight)
-        self._learn(X, rows, Targets(y, 0, weight))
+        self._learn(X, rows, Targets(y, 0, weight, groups_to_fit(X, sample_weight)))
         self._see_targets(y)

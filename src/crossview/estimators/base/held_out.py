@@ -1,0 +1,81 @@
+"""Rows that `fit` holds out: whole groups, where rows belong together."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from crossview.estimators.targets import row_weights
+
+Split = tuple[np.ndarray, np.ndarray]
+
+# of more groups chance has each class in proportion, and sharing them out by class takes seconds
+MOST_BY_CLASS = 2000
+
+
+def groups_to_fit(X: Any, sample_weight: Any) -> np.ndarray | None:
+    """Return the group of each row of X that has a weight other than 0, as `groups_of` does."""
+    if getattr(X, "groups", None) is None:
+        return None
+    return groups_of(X, np.flatnonzero(row_weights(sample_weight, len(X))))
+
+
+def groups_of(X: Any, at: np.ndarray | slice) -> np.ndarray | None:
+    """Return the group of each row at these positions of X, from 0; None: rows stand alone."""
+    groups = getattr(X, "groups", None)
+    if groups is None:
+        return None
+    codes = np.unique(groups[at], return_inverse=True)[1]
+    return codes if codes.max(initial=0) else None
+
+
+def folds_to_fit(
+    n_folds: int, n: int, codes: np.ndarray | None, groups: np.ndarray | None, seed: Any
+) -> list[Split]:
+    """Return the rest and the held-out rows of each fold.
+
+    codes (n,): the class of each row, of which each fold has its share; None: numbers are learned.
+    groups (n,): rows of one group are in one fold, and there are no more folds than groups; rows
+      stand alone if otherwise a class would not be learned in a fold.
+    """
+    if groups is not None:
+        folds = folds_of_groups(n_folds, codes, groups, seed)
+        if not any(len(rows_of_new_classes(codes, *fold)) for fold in folds):
+            return folds
+    # it takes long to load
+    from sklearn import model_selection
+
+    kind = model_selection.KFold if codes is None else model_selection.StratifiedKFold
+    y = np.zeros(n) if codes is None else codes
+    return _split(kind(n_folds, shuffle=True, random_state=seed), y, None)
+
+
+def folds_of_groups(
+    n_folds: int, codes: np.ndarray | None, groups: np.ndarray, seed: Any
+) -> list[Split]:
+    """Return the rest and the held-out rows of folds of whole groups; no more than groups."""
+    # it takes long to load
+    from sklearn import model_selection
+
+    n_folds = min(n_folds, int(groups.max()) + 1)
+    kind = model_selection.GroupKFold
+    if codes is not None and groups.max() < MOST_BY_CLASS:
+        kind, n_folds = model_selection.StratifiedGroupKFold, min(n_folds, np.bincount(codes).max())
+    return _split(kind(n_folds, shuffle=True, random_state=seed), codes, groups)
+
+
+def _split(splitter: Any, codes: np.ndarray | None, groups: np.ndarray | None) -> list[Split]:
+    with warnings.catch_warnings():  # of a class that is not in each fold
+        warnings.simplefilter("ignore")
+        return list(splitter.split(codes if groups is None else groups, codes, groups))
+
+
+def rows_of_new_classes(
+    codes: np.ndarray | None, rest: np.ndarray, held_out: np.ndarray
+) -> np.ndarray:
+    """Return the held-out rows of classes that no other row has."""
+    if codes is None:
+        return held_out[:0]
+    return held_out[~np.isin(codes[held_out], codes[rest])]
