@@ -70,11 +70,14 @@ def test_trees_after_the_lowest_loss_are_dropped():
     assert len(trees_in(model)) == max(best, 1) < model.n_iter_
 
 
+@pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("a", WEIGHTS[::4])
-def test_statistics_are_those_of_the_rows_before(a):
+def test_statistics_are_those_of_the_rows_before(a, grouped):
     rng = np.random.default_rng(0)
     codes, y = rng.integers(-1, 6, 60), rng.normal(size=60)
     order, ones = rng.permutation(60), np.ones(60)
+    if grouped:  # rows of a group have the same place
+        order //= 4
     found = ordered_statistics(codes, y[:, None], ones, order, a)
     np.testing.assert_allclose(found, reference.ordered_statistics(codes, y, order, a), atol=1e-12)
     # what all rows say is what a row after them would get

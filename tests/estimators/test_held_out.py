@@ -21,7 +21,7 @@ from crossview.estimators.base.held_out import folds_of_groups, folds_to_fit, gr
 from crossview.estimators.trees.boosting import HeldOut
 from crossview.estimators.trees.features import Targets
 
-N_PERSONS, VISITS = 60, 6
+N_PERSONS, VISITS = 120, 4
 
 
 def visits(seed=0, n=N_PERSONS):
@@ -35,7 +35,7 @@ def visits(seed=0, n=N_PERSONS):
 
 @pytest.fixture(scope="module")
 def data():
-    X, y, person = visits(15)
+    X, y, person = visits(18)
     grouped = MultiView({"blood": X["blood"], "urine": X["urine"]}, groups=person)
     return X, grouped, y
 
@@ -70,8 +70,8 @@ def test_new_persons_are_not_foretold_by_those_that_were_learned(data, name):
     loss = [
         log_loss(answers, CLASSIFIERS[name].fit(own, y).predict_proba(new)) for own in (X, grouped)
     ]
-    assert loss[0] > 0.8  # the rows of known persons say that they are all known
-    assert loss[1] < 0.8  # nothing is known: the loss of a guess is 0.693
+    assert loss[0] > 0.75  # the rows of known persons say that they are all known
+    assert loss[1] < 0.72  # nothing is known: the loss of a guess is 0.693
 
 
 @pytest.mark.parametrize("name", REGRESSORS)
@@ -82,7 +82,7 @@ def test_numbers_of_new_persons_are_not_foretold_either(data, name):
         mean_squared_error(answers, REGRESSORS[name].fit(own, y).predict(new))
         for own in (X, grouped)
     ]
-    assert errors[1] < min(0.29, errors[0])  # that of the mean is 0.25
+    assert errors[1] < min(0.27, errors[0] - 0.03)  # that of the mean is 0.25
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -100,6 +100,24 @@ def test_rows_of_weight_0_are_no_part_of_a_group(data, name):
     weighted = CLASSIFIERS[name].fit(grouped, y, kept.astype(float)).predict_proba(grouped)
     without = CLASSIFIERS[name].fit(grouped[kept], y[kept]).predict_proba(grouped)
     np.testing.assert_array_equal(weighted, without)
+
+
+def test_a_category_tells_nothing_of_the_other_rows_of_a_group():
+    """A doctor of few patients says how they are, by their own visits alone."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(150), 6)
+    y = rng.integers(0, 2, 150)[person]
+    doctor, noise = rng.integers(0, 200, 150)[person], rng.normal(size=(900, 1))
+    matrix = np.hstack([np.eye(200)[doctor], noise])
+    layout = MultiView({"all": matrix}).layout
+    loss = []
+    for groups in (None, person):
+        X = MultiView.from_matrix(matrix, layout, categories=[np.arange(200)], groups=groups)
+        model = MultiViewTreesClassifier(random_state=0).fit(X, y)
+        new = MultiView({"all": matrix[rng.permutation(900)]})
+        loss.append(log_loss(y, model.predict_proba(new)))
+    assert loss[0] > 1.0
+    assert loss[1] < 0.72
 
 
 def test_late_fusion_weighs_views_by_new_persons():

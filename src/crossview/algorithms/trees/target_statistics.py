@@ -37,8 +37,9 @@ def ordered_statistics(
 
     ``codes`` are the categories from 0, and -1 where it is missing, which has the mean of all rows.
     ``targets`` (n_rows, n_targets) are numbers, or 0 and 1 for each class, of two classes for the
-    second alone. ``order`` is the position of each row in the random order, a the weight of the
-    prior. The result has the shape (n_rows, n_targets + 1), and the weights are its last column.
+    second alone. ``order`` is the position of each row in the random order, the same for rows of
+    one group, none of which tells of another; a is the weight of the prior. The result has the
+    shape (n_rows, n_targets + 1), and the weights are its last column.
     """
     there, before, prior = _sums_before(codes, targets, weight, order)
     found = np.tile(np.append(prior, 0.0), (len(codes), 1))
@@ -70,8 +71,11 @@ def _sums_before(
     there = there[np.lexsort((order[there], codes[there]))]
     sums = _with_weights(targets, weight)[there]
     before = np.cumsum(sums, axis=0) - sums
-    first = np.searchsorted(codes[there], codes[there])  # the first row of the same category
-    return there, before - before[first], weight @ targets / weight.sum()
+    codes, order = codes[there], order[there]
+    first = np.searchsorted(codes, codes)  # the first row of the same category
+    begins = np.append(True, (np.diff(codes) != 0) | (np.diff(order) != 0))[: len(there)]
+    group = np.flatnonzero(begins)[np.cumsum(begins) - 1]  # the first row of its group in it
+    return there, before[group] - before[first], weight @ targets / weight.sum()
 
 
 def _shrunk(sums: np.ndarray, prior: np.ndarray, a: float) -> np.ndarray:

@@ -318,6 +318,12 @@ class Targets(NamedTuple):
     weight: np.ndarray
     groups: np.ndarray | None = None
 
+    def draw_order(self, random_state: np.random.RandomState) -> np.ndarray:
+        """Return a random position of each row, the same for rows of one group."""
+        if self.groups is None:
+            return random_state.permutation(len(self.y))
+        return random_state.permutation(int(self.groups.max()) + 1)[self.groups]
+
     def as_numbers(self) -> np.ndarray:
         """Return numbers, the second of two classes, or each class, (n_rows, n_targets)."""
         if self.n_classes > 2:
@@ -359,7 +365,7 @@ class LearnedFeatures:
         wide_columns, loadings = _components(matrix, wide, wanted.n_components, random_state)
         code_slots, code_groups, codes = _numbered(coded)
         slots, slot_groups, positions = _numbered(others)
-        order = random_state.permutation(matrix.shape[0])
+        order = targets.draw_order(random_state)
         row, at = _look_up(matrix, slots)
         statistics = np.zeros((len(slots), self._numbers.shape[1] + 1))
         self._columns = []
@@ -396,7 +402,7 @@ class LearnedFeatures:
 
     def draw(self, random_state: np.random.RandomState) -> np.ndarray:
         """Return the features of the rows, with target statistics in a random order."""
-        order = random_state.permutation(len(self._X))
+        order = self._targets.draw_order(random_state)
         for group, (codes, a) in enumerate(self._columns):
             has = np.flatnonzero(codes >= 0)
             each = ordered_statistics(codes, self._numbers, self._targets.weight, order, a)[has]
