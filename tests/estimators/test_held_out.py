@@ -66,7 +66,7 @@ REGRESSORS = {
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_new_persons_are_not_foretold_by_those_that_were_learned(data, name):
     X, grouped, y = data
-    new, answers, _ = visits(105)
+    new, answers, _ = visits(108)
     loss = [
         log_loss(answers, CLASSIFIERS[name].fit(own, y).predict_proba(new)) for own in (X, grouped)
     ]
@@ -77,7 +77,7 @@ def test_new_persons_are_not_foretold_by_those_that_were_learned(data, name):
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_numbers_of_new_persons_are_not_foretold_either(data, name):
     X, grouped, y = data
-    new, answers, _ = visits(105)
+    new, answers, _ = visits(108)
     errors = [
         mean_squared_error(answers, REGRESSORS[name].fit(own, y).predict(new))
         for own in (X, grouped)
