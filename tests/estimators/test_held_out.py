@@ -36,8 +36,7 @@ def visits(seed=0, n=N_PERSONS):
 @pytest.fixture(scope="module")
 def data():
     X, y, person = visits(18)
-    grouped = MultiView({"blood": X["blood"], "urine": X["urine"]}, groups=person)
-    return X, grouped, y
+    return X, X.with_groups(person), y
 
 
 CLASSIFIERS = {
@@ -88,10 +87,10 @@ def test_numbers_of_new_persons_are_not_foretold_either(data, name):
 
 
 @pytest.mark.parametrize("name", ["trees", "kernel"])
-def test_a_group_for_each_row_or_one_for_all_is_none(data, name):
+def test_one_group_of_all_rows_is_none(data, name):
     X, _, y = data
-    one = MultiView({"blood": X["blood"], "urine": X["urine"]}, groups=np.zeros(len(y), dtype=int))
     p = CLASSIFIERS[name].fit(X, y).predict_proba(X)
+    one = X.with_groups(np.zeros(len(y)))
     np.testing.assert_array_equal(CLASSIFIERS[name].fit(one, y).predict_proba(X), p)
 
 
@@ -114,8 +113,8 @@ def test_a_category_tells_nothing_of_the_other_rows_of_a_group():
     layout = MultiView({"all": matrix}).layout
     loss = []
     for groups in (None, person):
-        X = MultiView.from_matrix(matrix, layout, categories=[np.arange(200)], groups=groups)
-        model = MultiViewTreesClassifier(random_state=0).fit(X, y)
+        X = MultiView.from_matrix(matrix, layout, categories=[np.arange(200)])
+        model = MultiViewTreesClassifier(random_state=0).fit(X.with_groups(groups), y)
         new = MultiView({"all": matrix[rng.permutation(900)]})
         loss.append(log_loss(y, model.predict_proba(new)))
     assert loss[0] > 1.0
@@ -132,7 +131,7 @@ def test_late_fusion_weighs_views_by_new_persons():
     for model, target in ((LateFusionClassifier(C=10.0), y), (LateFusionRegressor(), 1.0 * y)):
         shares = []
         for groups in (None, person):
-            X = MultiView({"known": known, "weak": weak}, groups=groups)
+            X = MultiView({"known": known, "weak": weak}).with_groups(groups)
             scores = model.fit(X, target).view_scores(X).std(axis=0)
             shares.append(scores[0] / scores.sum())
         assert shares[0] > 0.6
@@ -187,10 +186,11 @@ def test_bags_of_trees_hold_out_other_groups_and_learn_every_class():
 
 
 def test_a_container_keeps_its_groups():
-    X = MultiView({"a": np.eye(4), "b": np.ones((4, 1))}, groups=["x", "x", None, "y"][:2] * 2)
-    assert X.groups.tolist() == [0, 0, 0, 0]
-    X = MultiView({"a": np.eye(4), "b": np.ones((4, 1))}, groups=["x", "z", "x", "y"])
+    plain = MultiView({"a": np.eye(4), "b": np.ones((4, 1))})
+    X = plain.with_groups(["x", "z", "x", "y"])
+    assert plain.groups is plain.with_groups(None).groups is None
     assert X.groups.tolist() == [0, 1, 0, 2]
+    assert X.matrix is plain.matrix
     assert X[[3, 1]].groups.tolist() == [2, 1]
     assert X[1:].select(["b"]).groups.tolist() == [1, 0, 2]
     assert groups_of(X, np.array([0, 2])) is None  # one group is none
@@ -202,4 +202,4 @@ def test_a_container_keeps_its_groups():
         ([0.5, 1.0, 2.0, np.nan], "row 3: groups= has no value here"),
     ):
         with pytest.raises(ValueError, match=message):
-            MultiView({"a": np.eye(4)}, groups=wrong)
+            plain.with_groups(wrong)

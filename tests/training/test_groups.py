@@ -31,8 +31,8 @@ def visits():
 
 def by_hand(rows, groups):
     X = ViewEncoder(VIEWS, ignore=["b__patient", "day"]).fit_transform(rows.drop(columns="answer"))
-    X.groups = np.asarray(groups)
-    return MultiViewTreesClassifier(random_state=0, **TREES).fit(X, rows["answer"].to_numpy(str)), X
+    model = MultiViewTreesClassifier(random_state=0, **TREES)
+    return model.fit(X.with_groups(groups), rows["answer"].to_numpy(str)), X
 
 
 @pytest.mark.parametrize("time", [None, "day"])
@@ -60,13 +60,14 @@ def test_groups_of_a_container_are_those_of_its_rows(visits):
     rows = visits[visits["answer"].notna()]
     X = MultiView({"blood": rows[["b__x", "b__y"]], "urine": rows[["u__x", "u__y"]]})
     codes, y = pd.factorize(rows["b__patient"])[0], rows["answer"].to_numpy(str)
-    own = MultiView.from_matrix(X.matrix, X.layout, groups=codes)
+    own = X.with_groups(codes)
     given = {"model": "trees", "settings": TREES}
     named, held = train(X, y, groups=codes, **given), train(own, y, **given)
     assert (named.threshold, named.fitted.predict_proba(X).tolist()) == (
         held.threshold,
         held.fitted.predict_proba(X).tolist(),
     )
+    assert X.groups is None
     with pytest.raises(InputError, match="X has groups; leave groups= out"):
         train(own, y, groups=codes, **given)
     folds = {"models": ["arow"], "cv": 3, "grid": {"r": [1.0]}, "curve": False}

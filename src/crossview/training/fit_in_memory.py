@@ -45,7 +45,7 @@ def fit_in_memory(job: Job) -> Trained:
         rows, groups = rows.take(known), None if groups is None else groups[known]
         data, y, weight = rows.X, rows.y, rows.weight
     X = data if encoder is None else encoder.transform(data)
-    X.groups = groups
+    X = X if groups is None else X.with_groups(groups)
     tuned = None
     if isinstance(task, Classification) and task.tunes:
         tuned = _fit_and_tune(learner, task, X, y, weight, about["seed"])

@@ -318,7 +318,7 @@ def _tune_after_passes(run: Passes, epochs: int) -> np.ndarray | None:
     known = np.flatnonzero(has_label(rows.y))
     rows = rows.take(known)
     X = rows.X if run.encoder is None else run.encoder.transform(rows.X)
-    X.groups = None if groups is None else groups[known]
+    X = X if groups is None else X.with_groups(groups[known])
     passes = run.entry.passes(epochs)
     given = (run.learner, run.task, X, rows.y, rows.weight)
     scored = held_out_scores(*given, run.about["seed"], **passes)

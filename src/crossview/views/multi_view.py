@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,9 +32,6 @@ class MultiView:
         missing in a row if all its columns are NaN.
     feature_names : mapping of str to sequence of str, default=None
         Names of the columns of each view that is not a data frame.
-    groups : array-like of shape (n_samples,), default=None
-        Which rows belong together, such as the patient of each visit: `fit` and `compare` never
-        learn one of them to score another.  None: each row stands alone.
 
     Attributes
     ----------
@@ -46,7 +44,7 @@ class MultiView:
     index : pandas.Index or None
         The index of the rows; None where no view is a frame of pandas.
     groups : ndarray of int of shape (n_samples,) or None
-        Which rows belong together.
+        Which rows belong together, as `with_groups` says.
     categories : list of ndarray of int
         Of each column of categories that a `ViewEncoder` has encoded, the columns of the matrix
         that are its values.
@@ -75,13 +73,11 @@ class MultiView:
         *,
         present: Any = None,
         feature_names: Mapping[str, Sequence[str]] | None = None,
-        groups: Any = None,
     ) -> None:
         matrix, layout, names, index = _assemble(views)
         names |= _as_names(feature_names)
         mask = _as_present(present, matrix.shape[0], layout.n_views)
         self._set(matrix, layout, mask, names, index)
-        self.groups = as_groups(groups, len(self))
 
     @classmethod
     def from_matrix(
@@ -94,7 +90,7 @@ class MultiView:
         index: Any = None,
         categories: Sequence[np.ndarray] = (),
         restarts: Sequence[tuple[int, np.ndarray]] | None = None,
-        groups: Any = None,
+        groups: np.ndarray | None = None,
     ) -> MultiView:
         """Wrap a matrix whose columns are already ordered by view, without a copy.
 
@@ -116,8 +112,8 @@ class MultiView:
         restarts : sequence of (int, ndarray of int), default=None
             Rows, ascending, and the columns whose weights begin anew just before that row is
             learned.  None: rows of an encoder that drops no users.
-        groups : array-like of shape (n_samples,), default=None
-            Which rows belong together.
+        groups : ndarray of int of shape (n_samples,), default=None
+            Which rows belong together, as `with_groups` makes them.
 
         Returns
         -------
@@ -132,8 +128,7 @@ class MultiView:
         names = _as_names(feature_names)
         mask = _as_present(present, matrix.shape[0], layout.n_views)
         self._set(matrix, layout, mask, names, index, categories)
-        self.restarts = restarts
-        self.groups = as_groups(groups, len(self))
+        self.restarts, self.groups = restarts, groups
         return self
 
     def _set(
@@ -265,6 +260,36 @@ class MultiView:
             restarts=self._restarts_in([self.layout.block(name) for name in names]),
             groups=self.groups,
         )
+
+    def with_groups(self, groups: Any) -> MultiView:
+        """Return the same rows, some of which belong together.
+
+        Parameters
+        ----------
+        groups : array-like of shape (n_samples,) or None
+            The group of each row, such as the patient of each visit: `fit` and `compare` never
+            learn one of them to score another.  None: each row stands alone.
+
+        Returns
+        -------
+        MultiView
+            The rows, sharing memory with these.
+
+        Raises
+        ------
+        InputError
+            There is not one group of each row, or one is missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from crossview import MultiView
+        >>> MultiView({"page": np.eye(3)}).with_groups(["x", "y", "x"]).groups
+        array([0, 1, 0])
+        """
+        own = copy.copy(self)
+        own.groups = as_groups(groups, len(self))
+        return own
 
     def __repr__(self) -> str:
         widths = dict(zip(self.layout.names, self.layout.widths, strict=True))

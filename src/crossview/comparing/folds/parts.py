@@ -96,8 +96,8 @@ class Data:
             parts.append(np.concatenate([self.labeled[rows.train], self.unlabeled]))
         encoder, encoded = encode_parts(self.X, encoder, parts, self._before)
         if self.groups is not None:
-            for part, X in zip(parts, encoded, strict=True):
-                X.groups = self.groups[part]
+            own = [self.groups[part] for part in parts]
+            encoded = [X.with_groups(one) for X, one in zip(encoded, own, strict=True)]
         self._before = encoder
         learned = encoded[2] if self.with_unlabeled else encoded[0]
         (X_train, X_test, *others), kept = drop_empty_columns(encoded, learned)
