@@ -185,6 +185,14 @@ def test_bags_of_trees_hold_out_other_groups_and_learn_every_class():
         assert set(codes[rest]) == {0, 1, 2}
 
 
+def test_trees_of_groups_that_are_classes_hold_nothing_out():
+    codes = np.repeat([0, 1, 2], 20)
+    held = HeldOut(Targets(codes, 3, np.ones(60), codes), 0.1, np.random.RandomState(0))
+    assert (held.any, held.folds, len(held.draw(0))) == (False, [], 0)
+    X = MultiView({"all": np.random.default_rng(0).normal(size=(60, 2))}).with_groups(codes)
+    assert MultiViewTreesClassifier(max_iter=3, random_state=0).fit(X, codes).n_iter_ == 3
+
+
 def test_a_container_keeps_its_groups():
     plain = MultiView({"a": np.eye(4), "b": np.ones((4, 1))})
     X = plain.with_groups(["x", "z", "x", "y"])

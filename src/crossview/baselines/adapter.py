@@ -40,6 +40,14 @@ class Shape(NamedTuple):
     n_classes: int = 0
 
 
+class Learned(NamedTuple):
+    """Codes of classes or numbers to learn, their weights, and which rows are held out together."""
+
+    y: np.ndarray
+    weight: np.ndarray | None
+    groups: np.ndarray | None
+
+
 class WeightedPipeline(Pipeline):
     """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to the last step.
 
@@ -72,21 +80,15 @@ class PipelineLearner(ViewLearner):
     def _pipeline(self, data: Shape) -> Pipeline:
         raise NotImplementedError
 
-    def _fit_pipeline(
-        self,
-        model: Pipeline,
-        rows: Any,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        groups: np.ndarray | None,
-    ) -> None:
+    def _fit_pipeline(self, model: Pipeline, rows: Any, given: Learned) -> None:
+        y, weight, _ = given
         name, last = model.steps[-1]
         if weight is not None and not _takes_weights(last):
             raise InputError(f"{type(last).__name__} takes no weights")
-        given = {} if weight is None else {f"{name}__sample_weight": weight}
+        weights = {} if weight is None else {f"{name}__sample_weight": weight}
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore")
-            self.pipeline_ = model.fit(views_of_rows(rows, self.layout_), y, **given)
+            self.pipeline_ = model.fit(views_of_rows(rows, self.layout_), y, **weights)
 
     def _joint_scores(self, rows: Any) -> np.ndarray:
         n, parts = len(rows.indptr) - 1, []
@@ -122,8 +124,7 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
-        groups = groups_to_fit(X, sample_weight)
-        self._fit_pipeline(model, rows, codes, weight, groups)
+        self._fit_pipeline(model, rows, Learned(codes, weight, groups_to_fit(X, sample_weight)))
         self._calibrate_by_folds(X, y, sample_weight)
 
     def _least_rows_of_a_class(self) -> int:
@@ -156,8 +157,8 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
         self._start_state()
         self._see_targets(y)
         model = self.pipeline(Shape(self.layout_.names, len(y)))
-        groups = groups_to_fit(X, sample_weight)
-        self._fit_pipeline(model, rows, y, _different(weight), groups)
+        own = Learned(y, _different(weight), groups_to_fit(X, sample_weight))
+        self._fit_pipeline(model, rows, own)
 
     def _output(self, X: MultiView) -> np.ndarray:
         return np.asarray(self.pipeline_.predict(X), dtype=np.float64)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crossview.baselines.adapter import (
+    Learned,
     PipelineClassifier,
     PipelineLearner,
     PipelineRegressor,
@@ -83,17 +84,10 @@ class LinearPipeline(PipelineLearner):
 
     # --- learning ----------------------------------------------------------------
 
-    def _fit_pipeline(
-        self,
-        model: Pipeline,
-        rows: Rows,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        groups: np.ndarray | None,
-    ) -> None:
+    def _fit_pipeline(self, model: Pipeline, rows: Rows, given: Learned) -> None:
         try:
             with threadpool_limits(self._threads):
-                super()._fit_pipeline(model, rows, y, weight, groups)
+                super()._fit_pipeline(model, rows, given)
         except ValueError as error:  # sums of large numbers are infinite
             raise InputError(f"scikit-learn cannot fit these numbers ({error})") from error
         self._store(self._state_of(self.pipeline_))
@@ -179,18 +173,12 @@ def linear_state(matrix: ViewMatrix, model: Any, layout: ViewLayout) -> State:
 class LateFusion(LinearPipeline):
     """Base class of the fusions: a linear model per view, and one on their scores."""
 
-    def _fit_pipeline(
-        self,
-        model: Pipeline,
-        rows: Rows,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        groups: np.ndarray | None,
-    ) -> None:
+    def _fit_pipeline(self, model: Pipeline, rows: Rows, given: Learned) -> None:
+        y, weight, groups = given
         if self._has_folds(y):
             codes = y if hasattr(self, "classes_") else None
             model[-1].cv = folds_to_fit(FOLDS, len(y), codes, groups, 0)
-            super()._fit_pipeline(model, rows, y, weight, groups)
+            super()._fit_pipeline(model, rows, given)
             return
         X, V = views_of_rows(rows, self.layout_), self._slots.n_views
         views = [clone(one).fit(X, y, sample_weight=weight) for _, one in model[-1].estimators]

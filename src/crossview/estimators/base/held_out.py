@@ -69,7 +69,8 @@ def folds_of_groups(
 def _split(splitter: Any, codes: np.ndarray | None, groups: np.ndarray | None) -> list[Split]:
     with warnings.catch_warnings():  # of a class that is not in each fold
         warnings.simplefilter("ignore")
-        return list(splitter.split(codes if groups is None else groups, codes, groups))
+        folds = splitter.split(codes if groups is None else groups, codes, groups)
+        return [(rest, held_out) for rest, held_out in folds if len(held_out)]
 
 
 def rows_of_new_classes(

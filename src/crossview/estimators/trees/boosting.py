@@ -73,7 +73,9 @@ class HeldOut:
             classes = y if self.n_classes else None
             folds = folds_of_groups(n_folds, classes, groups, random_state)
             for rest, held in (folds[f] for f in random_state.permutation(len(folds))):
-                self.folds.append(np.setdiff1d(held, rows_of_new_classes(classes, rest, held)))
+                if len(known := np.setdiff1d(held, rows_of_new_classes(classes, rest, held))):
+                    self.folds.append(known)
+            self.any = bool(self.folds)
 
     def draw(self, bag: int) -> np.ndarray:
         """Return the rows that a bag holds out."""
