@@ -107,6 +107,9 @@ def test_groups_that_cannot_be_are_refused(visits, tmp_path):
         more = {} if "init" in given else {"views": VIEWS, "model": "trees"}
         with pytest.raises(InputError, match=message):
             train(visits, "answer", **more, **given)
+    for option in ("groups", "time", "weight"):
+        with pytest.raises(InputError, match=f"'answer': is the label, so it is not .* {option}="):
+            train(visits, "answer", views=VIEWS, model="trees", **{option: "answer"})
     lost = visits.assign(b__patient=visits["b__patient"].where(visits.index != 7))
     with pytest.raises(InputError, match="row 7, column 'b__patient': the group is missing"):
         train(lost, "answer", views=VIEWS, model="trees", groups="b__patient")

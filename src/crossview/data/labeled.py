@@ -216,8 +216,13 @@ class LabeledSource:
     ) -> None:
         """Find the columns of the views, their kinds, and the order of the rows."""
         table, views, per = self.table, encoder.views, encoder.per
-        others = [name for name in (time, self._weight, self._groups) if isinstance(name, str)]
-        in_no_view = [*ignored, *others]
+        given = {"time": time, "weight": self._weight, "groups": self._groups}
+        named = {option: name for option, name in given.items() if isinstance(name, str)}
+        for option, name in named.items():
+            if name == self._label:
+                what = "is the label, so it is not the column of"
+                raise InputError(f"{what} {argument(option)}", column=name)
+        in_no_view = [*ignored, *named.values()]
         used = predictors(table, self._label, views, in_no_view, per)
         if self._weight is not None:
             check_weight_column(table, self._weight)
@@ -225,10 +230,10 @@ class LabeledSource:
         if time is not None:
             self._order = read_order(table, time, format)
         self.table = table = table.as_written([] if self._label is None else [self._label])
-        named = [name for name in used.column_names if name != per]
+        names = [name for name in used.column_names if name != per]
         shared = views if per is None else without_ignored(views, [per], used.column_names)
         declared = {**encoder.get_params(), "date": date}
-        found = recognized(table, named, shared, declared, recognize)
+        found = recognized(table, names, shared, declared, recognize)
         self._use(table, encoder.set_params(**found.added_to(declared)).fit(used))
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:
