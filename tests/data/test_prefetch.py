@@ -59,11 +59,13 @@ def test_a_caller_who_stops_closes_what_is_behind():
         finally:
             closed.set()
 
+    before = threading.enumerate()
     stream = prefetch(endless())
     assert next(stream) == 1
+    assert len(new := [t for t in threading.enumerate() if t not in before]) == 1
     stream.close()
     assert closed.is_set()
-    assert not [t for t in threading.enumerate() if t.name.startswith("crossview-prefetch")]
+    assert not new[0].is_alive()
 
 
 def test_a_caller_who_stops_ends_what_is_under_way_however_deep():
