@@ -96,6 +96,14 @@ def test_a_threshold_after_several_passes_is_of_held_out_groups(visits, monkeypa
     assert seen[1] is None
 
 
+def test_a_class_of_one_group_is_said(visits):
+    rare = visits.assign(answer=visits["answer"].where(visits["b__patient"] != "p7", "rare"))
+    given = {"views": VIEWS, "model": "trees", "settings": TREES}
+    (line,) = train(rare, "answer", groups="b__patient", **given).warnings
+    assert line.startswith("class 'rare' has rows of one group alone: it is learned always")
+    assert train(visits, "answer", groups="b__patient", **given).warnings == []
+
+
 def test_groups_that_cannot_be_are_refused(visits, tmp_path):
     first = train(visits, "answer", views=VIEWS, model="arow", output=tmp_path / "m.st")
     for given, message in (

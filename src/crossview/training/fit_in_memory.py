@@ -18,7 +18,13 @@ from crossview.labels import has_label
 from crossview.readers.source import take_rows
 from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
-from crossview.training.held_out import can_hold_out, held_out_scores, threshold_of, tune
+from crossview.training.held_out import (
+    can_hold_out,
+    held_out_scores,
+    notes_of_groups,
+    threshold_of,
+    tune,
+)
 from crossview.training.job import Job, target_notes
 from crossview.training.last_rows import LastRows, diagnose
 from crossview.views import MultiView
@@ -75,7 +81,11 @@ def fit_in_memory(job: Job) -> Trained:
         **threshold_of(learner, task),
         **last.about(entry, learner, len(X), once=False),
         row_sketch=RowSketch().with_rows(hash_rows(data, encoder)).to_json(),
-        warnings=[*leaks.finish(), *target_notes(job, leaks.labels)],
+        warnings=[
+            *leaks.finish(),
+            *target_notes(job, leaks.labels),
+            *notes_of_groups(task, groups, y),
+        ],
         diagnostics=diagnose(source, task, learner, encoder, last, about["name"]),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from crossview.errors import argument
 from crossview.estimators.base.calibration import FOLDS
 from crossview.estimators.base.held_out import folds_to_fit, groups_of
 from crossview.labels import has_label, known_labels
@@ -50,6 +51,21 @@ def held_out_scores(
         tested.append(known[test])
     weights = None if weight is None else weight[np.concatenate(tested)]
     return np.concatenate(scores), np.concatenate(of_rows), weights
+
+
+def notes_of_groups(task: Problem, groups: np.ndarray | None, y: np.ndarray) -> list[str]:
+    """Return a line for a class of one group, which would not be learned where that is held out."""
+    if groups is None or not isinstance(task, Classification):
+        return []
+    known = has_label(y)
+    codes = np.unique(np.column_stack([task.encode(known_labels(y[known])), groups[known]]), axis=0)
+    alone = np.flatnonzero(np.bincount(codes[:, 0]) == 1)
+    if not len(alone):
+        return []
+    return [
+        f"class {task.classes.tolist()[alone[0]]!r} has rows of one group alone: it is learned "
+        f"always, and folds hold rows out one by one, as without {argument('groups')}"
+    ]
 
 
 def tune(

@@ -111,8 +111,9 @@ def train(
         choose probabilities, a threshold, weights of an ensemble and the penalty of a kernel) have
         a group that is not learned.  Otherwise trees learn the patients by heart.  The name of a
         column: its values; the column is in no view.  Online learners hold out no rows in their
-        only pass, and the passes of machines end by rows that stand alone: by groups they ended
-        too early.  None: the rows stand alone, or the groups of a `MultiView`.
+        only pass, and the passes of machines and steps of Pegasos and KeCo are chosen by rows that
+        stand alone: by groups machines stopped too early.  None: the rows stand alone, or the
+        groups of a `MultiView`.
     seed : int, default=0
         Seed of the order of the rows and of the random numbers of the model.
     classes : sequence, default=None
