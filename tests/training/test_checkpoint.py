@@ -293,12 +293,12 @@ def test_labels_weights_and_times_in_memory_are_compared(tmp_path):
     with pytest.raises(Killed):
         train(X, labels, **given, weight=ones, time="when", **kept, log=Killer(100))
     other = X.set_column(X.num_columns - 1, "when", pa.array(range(X.num_rows)[::-1]))
-    for rows, of_rows, weight, named in (
-        (X, labels[::-1], ones, "labels"),
-        (X, labels, ones * 2, "weights"),
-        (other, labels, ones, "order by time"),
+    for rows, of_rows, weight, message in (
+        (X, labels[::-1], ones, "of another run: the hash of the labels: "),
+        (X, labels, ones * 2, "of another run: the hash of the weights: "),
+        (other, labels, ones, "are not those that the run of"),
     ):
-        with pytest.raises(InputError, match=f"of another run: the hash of the {named}: "):
+        with pytest.raises(InputError, match=message):
             train(rows, of_rows, **given, weight=weight, time="when", **kept)
     train(X, labels, **given, weight=ones, time="when", **kept)
 

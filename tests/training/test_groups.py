@@ -8,6 +8,7 @@ import pytest
 
 from crossview import InputError, MultiView, MultiViewTreesClassifier, ViewEncoder, compare, train
 from crossview.cli import main
+from crossview.data.labeled_source import open_labeled
 from crossview.training import passes
 
 VIEWS = {"blood": "b__*", "urine": "u__*"}
@@ -104,11 +105,26 @@ def test_a_class_of_one_group_is_said(visits):
     assert train(visits, "answer", groups="b__patient", **given).warnings == []
 
 
+def test_groups_and_times_are_read_with_the_rows_of_a_query(visits, tmp_path):
+    visits.reset_index().to_parquet(tmp_path / "visits.parquet")
+    query = f"SELECT * FROM '{tmp_path / 'visits.parquet'}' ORDER BY random()"  # another each time
+    encoder = ViewEncoder({"all": ["index"]})
+    for time in (None, "day"):
+        source = open_labeled(
+            query, "answer", encoder=encoder, groups="b__patient", time=time, unlabeled=True
+        )
+        rows = source.load()
+        places = rows.X["index"].to_numpy()
+        patients = pd.factorize(visits["b__patient"][places])[0]
+        assert len(set(zip(rows.groups, patients, strict=True))) == 50
+        assert (time is None) == (np.diff(visits["day"][places]) < 0).any()
+
+
 def test_groups_that_cannot_be_are_refused(visits, tmp_path):
     first = train(visits, "answer", views=VIEWS, model="arow", output=tmp_path / "m.st")
     for given, message in (
         ({"groups": "patient"}, "did you mean 'b__patient'"),
-        ({"groups": np.arange(9)}, "9 groups for 200 rows"),
+        ({"groups": np.arange(9)}, "9 groups for a table of 200 rows"),
         ({"groups": 3}, "groups= is an int; give a name or one value per row or None"),
         ({"groups": "b__patient", "init": first}, "which rows a new model holds out"),
     ):

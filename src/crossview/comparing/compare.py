@@ -391,7 +391,7 @@ def compare(
         Clock(run.budget, start),
     )
     column = groups if isinstance(groups, str) else None
-    protocol = Protocol(cv, repeats, source.read_groups(), in_order or time is not None)
+    protocol = Protocol(cv, repeats, in_order=in_order or time is not None)
     split = GuessedSplit(source, protocol, column)
     if not (random_folds or any(given.values())):
         resources.observer.say("testing whether random folds promise too much")

@@ -12,7 +12,6 @@ from crossview.comparing.folds.splits import Protocol, split_rows
 from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
-from crossview.data.row_columns import read_groups
 from crossview.errors import InputError
 from crossview.scoring.neighbors import find_split
 
@@ -68,17 +67,15 @@ def _split(
     """The folds by a column of groups or in order, and the rows without that column."""
     if groups is None:
         return GuessedSplit(source, replace(protocol, in_order=in_order))
-    narrow = source.without_column(groups)
-    assert narrow is not None
-    codes = read_groups(source.table, groups)
-    return GuessedSplit(narrow, replace(protocol, groups=codes), groups)
+    return GuessedSplit(source.grouped_by(groups), protocol, groups)
 
 
 def _check(run: Run, found: GuessedSplit) -> None:
     """Raise an error if there are no such folds of these rows."""
-    y = np.concatenate([batch.y for batch in found.source.read()])
+    rows, protocol = list(found.source.read()), found.protocol
+    y = np.concatenate([batch.y for batch in rows])
     labeled, _ = run.by_label(y)
-    protocol = found.protocol
-    if protocol.groups is not None:
-        protocol = replace(protocol, groups=protocol.groups[labeled])
+    if found.groups is not None:
+        groups = np.concatenate([batch.groups for batch in rows if batch.groups is not None])
+        protocol = replace(protocol, groups=groups[labeled])
     split_rows(run, y[labeled], protocol)

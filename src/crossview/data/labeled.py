@@ -18,15 +18,17 @@ from crossview.data.row_columns import (
     Classes,
     as_type,
     check_classes,
+    check_group_column,
     check_label_type,
     check_labels,
+    check_time_column,
     check_weight_column,
     check_weights,
+    groups_of,
     labels_of,
     missing_label,
+    order_of,
     read_classes,
-    read_groups,
-    read_order,
     read_targets,
     share_long,
     targets_of,
@@ -52,9 +54,10 @@ from crossview.views import MultiView, ViewLayout, as_groups
 
 @dataclass(frozen=True)
 class LabeledBatch:
-    """Rows, a table or a MultiView, with their labels, weights, and where each was read.
+    """Rows, a table or a MultiView, with their labels, weights, groups, and where each was read.
 
-    Missing labels are None; weights are None where all rows count the same.
+    Missing labels are None; weights are None where all rows count the same, and groups, which are
+    whole numbers, where each row stands alone.
     """
 
     X: Any
@@ -62,6 +65,7 @@ class LabeledBatch:
     file: np.ndarray  # the file of each row, or None
     row: np.ndarray  # its row there, from 0
     weight: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -69,8 +73,8 @@ class LabeledBatch:
     @property
     def nbytes(self) -> int:
         """Their size in memory."""
-        own = self.y.nbytes + self.file.nbytes + self.row.nbytes
-        return _size(self.X) + own + (0 if self.weight is None else self.weight.nbytes)
+        arrays = (self.y, self.file, self.row, self.weight, self.groups)
+        return _size(self.X) + sum(array.nbytes for array in arrays if array is not None)
 
     def location(self, row: int) -> tuple[str | None, int]:
         """Return the file of a row, and its row there."""
@@ -78,8 +82,9 @@ class LabeledBatch:
 
     def take(self, rows: np.ndarray | slice) -> Self:
         """Return some of the rows, in this order."""
-        X, weight = take_rows(self.X, rows), None if self.weight is None else self.weight[rows]
-        return type(self)(X, self.y[rows], self.file[rows], self.row[rows], weight)
+        some = (None if array is None else array[rows] for array in (self.weight, self.groups))
+        X = take_rows(self.X, rows)
+        return type(self)(X, self.y[rows], self.file[rows], self.row[rows], *some)
 
     def packed(self) -> Self:
         """Return the same rows, with one dictionary for each column that has dictionaries.
@@ -99,11 +104,13 @@ class LabeledBatch:
         """Return the rows of all parts."""
         if len(parts) == 1:
             return parts[0]
-        names = ["y", "file", "row", *([] if parts[0].weight is None else ["weight"])]
-        return cls(
-            stack_rows([part.X for part in parts]),
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in names),
-        )
+        names = ("y", "file", "row", "weight", "groups")
+        arrays = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in names
+            if getattr(parts[0], name) is not None
+        }
+        return cls(stack_rows([part.X for part in parts]), **arrays)
 
 
 class LabeledSource:
@@ -132,7 +139,8 @@ class LabeledSource:
     rows_read: RowsRead | None = None
     some_unlabeled = False
     _shuffled: Shuffled[LabeledBatch] | None = None
-    _order: np.ndarray | None = None
+    _time: str | None = None
+    _format = ""  # of times that are text
     _view: str | None = None
 
     def __init__(
@@ -161,7 +169,8 @@ class LabeledSource:
         self._y = None if isinstance(y, str) else self._in_memory(y, classes)
         self._weight = weight if isinstance(weight, str) else None
         self._weights = None if weight is None or self._weight else check_weights(weight)
-        self._groups = groups
+        self._group = groups if isinstance(groups, str) else None
+        self._groups = None if groups is None or self._group else as_groups(groups)
         self.columns: dict[str, list[str]] = {}
         self.encoder: Any = None
         if self.has_columns:
@@ -216,8 +225,8 @@ class LabeledSource:
     ) -> None:
         """Find the columns of the views, their kinds, and the order of the rows."""
         table, views, per = self.table, encoder.views, encoder.per
-        given = {"time": time, "weight": self._weight, "groups": self._groups}
-        named = {option: name for option, name in given.items() if isinstance(name, str)}
+        given = {"time": time, "weight": self._weight, "groups": self._group}
+        named = {option: name for option, name in given.items() if name is not None}
         for option, name in named.items():
             if name == self._label:
                 what = "is the label, so it is not the column of"
@@ -226,9 +235,11 @@ class LabeledSource:
         used = predictors(table, self._label, views, in_no_view, per)
         if self._weight is not None:
             check_weight_column(table, self._weight)
+        if self._group is not None:
+            check_group_column(table, self._group)
         date, format = split_time(encoder.date, time)
         if time is not None:
-            self._order = read_order(table, time, format)
+            self._time, self._format = time, check_time_column(table, time, format)
         self.table = table = table.as_written([] if self._label is None else [self._label])
         names = [name for name in used.column_names if name != per]
         shared = views if per is None else without_ignored(views, [per], used.column_names)
@@ -237,7 +248,7 @@ class LabeledSource:
         self._use(table, encoder.set_params(**found.added_to(declared)).fit(used))
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:
-        """Read the columns of this encoder, and those of labels and weights."""
+        """Read the columns of this encoder, and those of labels and the like."""
         self.columns = encoder.view_columns()
         # names instead of globs, which could match the label
         declared = encoder.declared_columns()
@@ -262,8 +273,9 @@ class LabeledSource:
 
     @property
     def other_columns(self) -> list[str]:
-        """The columns of labels and weights, where they are columns."""
-        return [name for name in (self._label, self._weight) if name is not None]
+        """The columns of labels, weights, groups and times, where they are columns."""
+        names = (self._label, self._weight, self._group, self._time)
+        return [name for name in names if name is not None]
 
     def _find_classes(self, given: Sequence[Any] | None) -> Classes:
         """The classes, and the rows of each, unless they are given."""
@@ -341,14 +353,6 @@ class LabeledSource:
         """Number of rows, if nothing has to be read for it."""
         return self.table.known_rows
 
-    def read_groups(self) -> np.ndarray | None:
-        """Return the group of each row, as they are read; None: each row stands alone."""
-        if isinstance(self._groups, str):
-            found: np.ndarray | None = read_groups(self.table, self._groups)
-        else:
-            found = as_groups(self._groups, self.n_rows)
-        return found if found is None or self._order is None else found[self._order]
-
     @property
     def file(self) -> str | None:
         """The first file, where there is one."""
@@ -360,12 +364,11 @@ class LabeledSource:
         return self.table.n_blocks
 
     def hashes(self) -> dict[str, str]:
-        """Return a hash of each array in memory: labels, weights, and the order by time."""
+        """Return a hash of each array in memory: labels, weights and groups."""
         arrays: dict[str, np.ndarray | None] = {
             "labels": self._y,
             "weights": self._weights,
-            "order by time": self._order,
-            "groups": self.read_groups(),
+            "groups": self._groups,
         }
         return {name: hash_of(array) for name, array in arrays.items() if array is not None}
 
@@ -408,6 +411,16 @@ class LabeledSource:
         self._use(self.stream, encoder.fit(self.stream.select(mine).without_rows()))
         return self
 
+    def grouped_by(self, column: str) -> Self:
+        """Return the same rows in groups by a column, which is then in no view."""
+        narrow = self.without_column(column)
+        assert narrow is not None
+        grouped = copy.copy(narrow)
+        grouped._group = column
+        others = [name for name in narrow.stream.column_names if name != column]
+        grouped.stream = self.table.select([*others, column])
+        return grouped
+
     def with_columns(self, names: Sequence[str]) -> Self:
         """Return the same rows with these columns besides, which the encoder passes over."""
         more = copy.copy(self)
@@ -442,29 +455,43 @@ class LabeledSource:
 
     def read(self, rng: np.random.Generator | None = None) -> Iterator[LabeledBatch]:
         """Return the rows in their order; with random numbers, blocks of them in random order."""
-        if self._order is None:
+        if self._time is None:
             return self._read(rng)
-        return take_in_order(self._read(None), self._order, self.in_memory, self.batch_rows)
+        return take_in_order(self._read(None), self._by_time, self.in_memory, self.batch_rows)
+
+    def _by_time(self, rows: LabeledBatch) -> tuple[LabeledBatch, np.ndarray]:
+        """Return rows without their times, and their positions in the order of time."""
+        assert self._time is not None
+        order = order_of(rows, self._time, self._format)
+        return replace(rows, X=rows.X.drop_columns([self._time])), order
 
     def _read(self, rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
         """Yield the rows in the order of the source, or blocks of them in random order."""
-        arrays = {"labels": self._y, "weights": self._weights}
+        arrays = {"labels": self._y, "weights": self._weights, "groups": self._groups}
         lengths = {what: len(array) for what, array in arrays.items() if array is not None}
-        done = 0
+        done, numbers = 0, dict[Any, int]()
         for batch in self.batches(None if lengths else rng):  # arrays have an order
             start, done = done, done + len(batch)
             if any(n < done for n in lengths.values()):
                 break
             if len(batch):
-                yield self._with_labels(batch, slice(start, done))
+                yield self._with_labels(batch, slice(start, done), numbers)
         for what, n in lengths.items():
             if n != done:
                 of_what = "a table of " if self.has_columns else ""
                 raise InputError(f"{n} {what} for {of_what}{done} rows or more")
 
-    def _with_labels(self, batch: Batch, rows: slice) -> LabeledBatch:
-        """A batch with its labels and weights; a bad value is named by file and row."""
+    def _with_labels(self, batch: Batch, rows: slice, numbers: dict[Any, int]) -> LabeledBatch:
+        """A batch with its labels and the like; a bad value is named by file and row.
+
+        ``numbers`` are those of the groups of the batches before.
+        """
         X, weight = batch.X, batch.weight if self.weighted else None
+        groups = None if self._groups is None else self._groups[rows]
+        if self._group is not None:
+            groups = groups_of(batch, self._group, numbers)
+        if self._time is not None:
+            batch.check_complete(self._time, "the time is missing")
         with with_row_location(batch):
             if not self.has_columns:  # before rows move, name the row of a NaN
                 make_rows(X.matrix, X.layout, X.present)
@@ -478,12 +505,12 @@ class LabeledSource:
         if not self.has_columns:
             X = X if self._view is None else X.select([self._view])
         else:
-            X = X.drop_columns(self.other_columns)
+            X = X.drop_columns([name for name in self.other_columns if name != self._time])
             pack = self._shuffled is not None
             X = _compact(X, self.encoder.text) if pack else pyarrow().Table.from_batches([X])
         places = np.arange(batch.first_row, batch.first_row + len(batch))
         file = np.broadcast_to(np.array(batch.file, dtype=object), len(batch))
-        return LabeledBatch(X, y, file, places, weight)
+        return LabeledBatch(X, y, file, places, weight, groups)
 
     def _labels(self, batch: Batch, rows: slice) -> np.ndarray:
         if self._label is not None:

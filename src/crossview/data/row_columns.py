@@ -332,41 +332,33 @@ def value_type(kind: Any) -> Any:
 USUAL_WEIGHTS = (0.1, 10.0)
 
 
-def read_groups(table: Source, name: str) -> np.ndarray:
-    """Return a column that has a value in each row as numbers, the same for the same value."""
+def check_group_column(table: Source, name: str) -> None:
+    """Raise an error if there is no such column, or if its values are no groups."""
     from pyarrow import types
 
     if types.is_nested(kind := _type_of(table, name)):
         raise InputError(f"holds {kind}, and groups are text, numbers or dates", column=name)
-    return np.asarray(_column(table, name, "group").combine_chunks().dictionary_encode().indices)
 
 
-def read_order(table: Source, name: str, format: str = "") -> np.ndarray:
-    """Return the positions of the rows in the order of a column; equal times keep their order.
+def groups_of(batch: Batch, name: str, numbers: dict[Any, int]) -> np.ndarray:
+    """Return the groups of a batch from their column as whole numbers.
 
-    The column holds timestamps, dates, numbers, or text that is dates, and a value in each row.
-    Without a format, the values of text say how it writes dates.
+    ``numbers`` are those of the groups before, to which new ones are added.
     """
-    import pyarrow.compute as pc
-
-    format = _check_time_column(table, name, format)
-    if format:
-        times = [_times_of(batch, name, format) for batch in table.select([name])]
-        return np.argsort(np.concatenate(times), kind="stable") if times else np.empty(0, np.intp)
-    return np.asarray(pc.sort_indices(_column(table, name, "time")), dtype=np.intp)  # stable
-
-
-def _times_of(batch: Batch, name: str, format: str) -> np.ndarray:
-    """The times of a column of text; a bad one is named by file and row."""
-    with with_row_location(batch):
-        times = as_times(name, batch.X.column(name), format)
-        if np.isnat(times).any():
-            raise InputError("the time is missing", row=int(np.isnat(times).argmax()), column=name)
-    return times
+    batch.check_complete(name, "the group is missing")
+    column = batch.X.column(name)
+    column = column.cast(value_type(column.type)).dictionary_encode()
+    values = column.dictionary.to_pylist()
+    own = [numbers.setdefault(value, len(numbers)) for value in values]
+    return np.array(own, dtype=np.int64)[numbers_of(column.indices)]
 
 
-def _check_time_column(table: Source, name: str, format: str = "") -> str:
-    """Raise an error if there is no such column, or if it holds no times; return its format."""
+def check_time_column(table: Source, name: str, format: str = "") -> str:
+    """Raise an error if there is no such column, or if it holds no times; return its format.
+
+    The column holds timestamps, dates, numbers, or text that is dates.  Without a format, the
+    values of text say how it writes dates.
+    """
     from pyarrow import types
 
     kind = _type_of(table, name)
@@ -382,6 +374,24 @@ def _check_time_column(table: Source, name: str, format: str = "") -> str:
             column=name,
         )
     return ""
+
+
+def order_of(rows: Any, name: str, format: str) -> np.ndarray:
+    """Return the positions of rows in the order of a column of times; equal ones keep theirs.
+
+    A missing or bad time is named by file and row.
+    """
+    import pyarrow.compute as pc
+
+    column = rows.X.column(name)
+    column = column.cast(value_type(column.type))
+    if not format:
+        return np.asarray(pc.sort_indices(column), dtype=np.intp)  # stable
+    with with_row_location(rows):
+        times = as_times(name, getattr(column, "combine_chunks", lambda: column)(), format)
+        if np.isnat(times).any():
+            raise InputError("the time is missing", row=int(np.isnat(times).argmax()), column=name)
+    return np.argsort(times, kind="stable")
 
 
 def format_of_times(table: Source, name: str, *, given: bool = True) -> str:
@@ -464,7 +474,7 @@ class RowColumns:
         self.time, self.weight, self._format = time, weight, ""
         self._total, self._n_rows = 0.0, 0
         if time is not None:
-            self._format = _check_time_column(table, time, format)
+            self._format = check_time_column(table, time, format)
         if weight is not None:
             check_weight_column(table, weight)
 
@@ -474,7 +484,7 @@ class RowColumns:
             if self.time is not None:
                 batch.check_complete(self.time, "the time is missing")
                 if self._format:
-                    _times_of(batch, self.time, self._format)
+                    order_of(batch, self.time, self._format)
             if self.weight is not None:
                 self._total += float(weights_of(batch, self.weight).sum())
             self._n_rows += len(batch)
@@ -485,18 +495,6 @@ class RowColumns:
         if self.weight is None or not self._n_rows:
             return []
         return about_weights(self.weight, self._total / self._n_rows)
-
-
-def _column(table: Source, name: str, what: str) -> pa.ChunkedArray:
-    """A column without dictionaries; a missing value is named by file and row."""
-    import pyarrow as pa
-
-    kind = _type_of(table, name)
-    pieces = []
-    for batch in table.select([name]):
-        batch.check_complete(name, f"the {what} is missing")
-        pieces.append(batch.X.column(0).cast(kind))
-    return pa.chunked_array(pieces, type=kind)
 
 
 def _type_of(table: Source, name: str) -> pa.DataType:

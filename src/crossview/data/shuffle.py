@@ -128,9 +128,15 @@ class _Buffer(Generic[Batch]):
 
 
 def take_in_order(
-    batches: Iterator[Batch], order: np.ndarray, in_memory: bool, batch_rows: int
+    batches: Iterator[Batch],
+    sort: Callable[[Batch], tuple[Batch, np.ndarray]],
+    in_memory: bool,
+    batch_rows: int,
 ) -> Iterator[Batch]:
-    """Yield all rows by their positions in ``order``; an error if they do not fit in memory."""
+    """Yield all rows in order; an error if they do not fit in memory.
+
+    ``sort`` returns the rows to yield, and their positions in order.
+    """
     buffer = _Buffer(batches, np.inf if in_memory else MAX_BYTES)
     if not buffer.exhausted:
         raise InputError(
@@ -140,6 +146,7 @@ def take_in_order(
     if buffer.batches:
         rows = type(buffer.batches[0]).join(buffer.batches).packed()
         del buffer
+        rows, order = sort(rows)
         for start in range(0, len(order), batch_rows):
             yield rows.take(order[start : start + batch_rows])
 

@@ -35,21 +35,21 @@ def fit_in_memory(job: Job) -> Trained:
     entry, learner, source, about = job.entry, job.learner, job.source, job.about
     task = job.task.for_model(learner)
     start, compiled = time.perf_counter(), seconds_of_compiling()
-    rows, groups = source.load(), source.read_groups()
+    rows = source.load()
     leaks = LeakCheck(source)
     leaks.sample(rows)
     rows = replace(rows, X=code_texts(rows.X, job.encoder))
-    data, y, weight = rows.X, rows.y, rows.weight
+    y = rows.y
     known = np.flatnonzero(has_label(y))
     n_missing = len(y) - len(known)
     if not len(known):
         raise InputError("no row has a label to learn from", file=source.file)
     encoder = job.encoder
     if encoder is not None:
-        encoder.fit(take_rows(data, known))
+        encoder.fit(take_rows(rows.X, known))
     if not entry.learns_unlabeled:
-        rows, groups = rows.take(known), None if groups is None else groups[known]
-        data, y, weight = rows.X, rows.y, rows.weight
+        rows = rows.take(known)
+    data, y, weight, groups = rows.X, rows.y, rows.weight, rows.groups
     X = data if encoder is None else encoder.transform(data)
     X = X if groups is None else X.with_groups(groups)
     tuned = None

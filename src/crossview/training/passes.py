@@ -314,11 +314,10 @@ def _tune_after_passes(run: Passes, epochs: int) -> np.ndarray | None:
     """
     if not (isinstance(run.task, Classification) and run.task.tunes and run.order.in_memory):
         return None
-    rows, groups = run.source.load(), run.source.read_groups()
-    known = np.flatnonzero(has_label(rows.y))
-    rows = rows.take(known)
+    rows = run.source.load()
+    rows = rows.take(np.flatnonzero(has_label(rows.y)))
     X = rows.X if run.encoder is None else run.encoder.transform(rows.X)
-    X = X if groups is None else X.with_groups(groups[known])
+    X = X if rows.groups is None else X.with_groups(rows.groups)
     passes = run.entry.passes(epochs)
     given = (run.learner, run.task, X, rows.y, rows.weight)
     scored = held_out_scores(*given, run.about["seed"], **passes)

@@ -291,6 +291,7 @@ def _run_of(job: Job, order: list[Any]) -> dict[str, Any]:
         "the classes": [str(label) for label in source.classes.tolist()],
         "the metric": [task.metric, str(task.positive_label), str(task.threshold)],
         "the number of rows": source.n_rows,
+        "the columns of labels and the like": source.other_columns,
         "the model to go on from": None if start is None else checksum(start.counts, {}),
         **{f"the hash of the {name}": found for name, found in source.hashes().items()},
     }

@@ -288,7 +288,7 @@ class MultiView:
         array([0, 1, 0])
         """
         own = copy.copy(self)
-        own.groups = as_groups(groups, len(self))
+        own.groups = None if groups is None else as_groups(groups, len(self))
         return own
 
     def __repr__(self) -> str:
@@ -407,14 +407,12 @@ def _as_present(present: Any, n_samples: int, n_views: int) -> np.ndarray | None
     return mask
 
 
-def as_groups(groups: Any, n_samples: int) -> np.ndarray | None:
-    """Return the group of each row as whole numbers; None if there are none."""
-    if groups is None:
-        return None
+def as_groups(groups: Any, n_samples: int | None = None) -> np.ndarray:
+    """Return the group of each row as whole numbers."""
     array = np.asarray(groups)
     if array.ndim != 1:
         raise InputError(f"{argument('groups')} has {array.ndim} dimensions; give one per row")
-    if len(array) != n_samples:
+    if n_samples is not None and len(array) != n_samples:
         raise InputError(f"{len(array)} groups for {n_samples} rows")
     if array.dtype.kind in "iu":
         return array

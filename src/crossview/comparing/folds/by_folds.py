@@ -180,7 +180,7 @@ def _load(
     leaks.finish()
     X, y = code_texts(rows.X, source.encoder), rows.y
     labeled, unlabeled = run.by_label(y)
-    groups = protocol.groups
+    groups = rows.groups
     if groups is not None:
         protocol = dataclasses.replace(protocol, groups=groups[labeled])
     if len(labeled) < len(y):
