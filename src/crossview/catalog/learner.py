@@ -34,8 +34,10 @@ class Learner:
     fixed: parameters that define the entry.
     grid: parameters to tune, and their candidate values.
     refined: parameters to try from the best setting of the grid on, one after the other: each value
-      as long as it is better than the one before.  ``epochs`` is the number of passes, and ``bins``
-      that of quantile bins of each number; both are no parameters of the estimator.
+      as long as it is better than the one before.  Where there are tuples of values, to both sides
+      of the default, the next one is tried if the first value of the one before is no better.
+      ``epochs`` is the number of passes, and ``bins`` that of quantile bins of each number; both
+      are no parameters of the estimator.
     settable: parameters that ``--set`` accepts, besides those of the grid.
     tuning_params: less precise, faster parameters during tuning.
     fitted_together: parameters whose values its ``fit_path`` fits together, in less time.
@@ -172,6 +174,13 @@ class Learner:
         if not self.stops_early:
             return {"n_epochs": n or 1}
         return {} if n is None else {"n_epochs": n, "early_stopping": False}
+
+    def sides(self, name: str, grid: Mapping[str, Sequence[Any]]) -> list[Sequence[Any]]:
+        """Return the values of a parameter of ``refined``, or of the grid, for each side."""
+        values = grid.get(name, self.refined[name])
+        if values and isinstance(values[0], tuple):
+            return list(values)
+        return [values] if values else []
 
     def is_streamed(self, setting: Mapping[str, Any]) -> bool:
         """Return whether it learns a stream with this setting."""

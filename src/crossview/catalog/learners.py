@@ -306,7 +306,7 @@ def _trees(task: str) -> Iterator[Learner]:
         "boosted trees, on all columns or with a score per view",
         task,
         fixed={"additive": False},
-        refined={"max_leaf_nodes": (5,), "max_features": (1.0,)},
+        refined={"max_leaf_nodes": ((5,), (31, 63)), "max_features": (1.0,)},
         settable=(*TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
         streams=False,
         effort=5,

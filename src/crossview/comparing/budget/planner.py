@@ -99,14 +99,12 @@ class Planner:
 
     def _cost(self, learner: Learner, fold: Fold) -> Cost:
         once = learner.stops_early or not learner.streams
-        refined = {
-            name: self.run.grid.get(name, values)
-            for name, values in learner.refined.items()
-            if can_refine(self.run, learner, fold, name)
-        }
         # more passes are tried if the first ones gained
         passes = [
-            values[0] if name == "epochs" else 1 for name, values in refined.items() if values
+            side[0] if name == "epochs" else 1
+            for name in learner.refined
+            if can_refine(self.run, learner, fold, name)
+            for side in learner.sides(name, self.run.grid)
         ]
         return Cost(
             guess_seconds(learner, fold, len(self.run.problem.classes)),

@@ -134,6 +134,7 @@ class Tuner:
         self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
         self.diverged: DivergedError | None = None
+        self._order, self._of_a_pass = 0, 0.0
         # the rows of the inner splits, kept for the settings of the same share and encoding
         self._taken: dict[tuple[int, float, bool], tuple[Any, np.ndarray, Any, Any]] = {}
 
@@ -188,23 +189,32 @@ class Tuner:
         The values of a parameter are tried as long as each is better than the one before, by more
         than chance brings about, and as there is time: what is refined costs more.
         """
-        order, of_a_pass = chosen.order, 0.0
-        for name, values in self.learner.refined.items() if self.tuning.refined else ():
-            for value in self.run.grid.get(name, values):
-                setting = {**chosen.setting, name: value}
-                start, passes = seconds_of_work(), setting.get("epochs", 1)
-                if (
-                    start + of_a_pass * passes > self.deadline
-                    or not can_refine(self.run, self.learner, self.fold, name)
-                    or (name == "bins" and self.fold.binned is None)
-                ):
+        self._order, self._of_a_pass = chosen.order, 0.0
+        for name in self.learner.refined if self.tuning.refined else ():
+            if not can_refine(self.run, self.learner, self.fold, name) or (
+                name == "bins" and self.fold.binned is None
+            ):
+                continue
+            before = chosen
+            for side in self.learner.sides(name, self.run.grid):
+                chosen = self._refine(chosen, name, side)
+                if chosen is not before:
                     break
-                order += 1
-                other = self.evaluate([(order, setting)], self.inner, self.tuning.share)[0]
-                of_a_pass = (seconds_of_work() - start) / passes
-                if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
-                    break
-                chosen = other
+        return chosen
+
+    def _refine(self, chosen: Chosen, name: str, values: Sequence[Any]) -> Chosen:
+        """Return the setting with the last value of a parameter that gains."""
+        for value in values:
+            setting = {**chosen.setting, name: value}
+            start, passes = seconds_of_work(), setting.get("epochs", 1)
+            if start + self._of_a_pass * passes > self.deadline:
+                break
+            self._order += 1
+            other = self.evaluate([(self._order, setting)], self.inner, self.tuning.share)[0]
+            self._of_a_pass = (seconds_of_work() - start) / passes
+            if not other.value > chosen.value + LEAST_GAIN * self._unit(chosen.value):
+                break
+            chosen = other
         return chosen
 
     def settle(self, chosen: Chosen) -> Chosen:

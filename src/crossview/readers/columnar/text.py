@@ -270,7 +270,8 @@ class CsvSource(_TextSource):
                 if "CR" in ends and len(ends) > 1:
                     hint = (
                         "; carriage returns (CR) without quotes end lines in this file: a text "
-                        "with one needs quotes, or a space in its place"
+                        "with one needs quotes (in pandas to_csv(quoting=1)), or a space in its "
+                        "place"
                     )
             column = {inner: name for name, inner in self._inner.items()}.get(error.column or "")
             raise InputError(
