@@ -67,8 +67,9 @@ def ratings() -> data.Rows:
     """100,000 ratings in the order of time, with the columns of users and films."""
     found = data.fetch("movielens_100k")
     frame = found.data.to_pandas()
-    order = np.argsort(frame.pop("time").to_numpy(), kind="stable")
-    return data.Rows(frame.iloc[order].reset_index(drop=True), (found.target >= 4)[order])
+    order = np.argsort(frame["time"].to_numpy(), kind="stable")
+    frame = frame.iloc[order].reset_index(drop=True)
+    return data.Rows(frame, (found.target >= 4)[order], {"ignore": ["time"]})
 
 
 def sentences(found: SplitFinding) -> str:

@@ -185,6 +185,25 @@ def make_change(n=600):
     return pd.DataFrame({"x": x, "y": np.where((x > 0) == (np.arange(n) < n // 2), "yes", "no")})
 
 
+def test_an_order_without_times_is_one_of_time_only_where_numbers_wander():
+    table, rng = make_order(), np.random.default_rng(0)
+    places = np.repeat(rng.permutation(150), 10)  # ten rows of each mixture
+    mixtures = rng.normal(size=(150, 2))[places]
+    strength = np.sin(3.0 * mixtures[:, 0]) + mixtures[:, 1] + rng.normal(size=150)[places]
+    runs = pd.DataFrame({"a__x": mixtures[:, 0], "a__z": mixtures[:, 1]})
+    runs["label"] = strength + 0.1 * rng.normal(size=1500)
+    found = find(runs, "label", task="regression")
+    assert (found.order_alarm, found.choice, found.timeless) == (True, None, True)
+    (line,) = found.lines()
+    assert line.startswith("row order: random folds say ")
+    assert "but no column has their times: folds are random" in line
+    timed = runs.assign(a__time=np.arange(1500) // 3)
+    assert find(timed, "label", task="regression").choice.column is None
+    kept = table.assign(day=np.arange(1500) // 3)  # in no view, and no groups
+    found = find(kept, "label", {"a": "a__*", "b": "b__*"})
+    assert [one.column for one in found.tests] == [None]
+
+
 @pytest.mark.filterwarnings("ignore:all 400 rows")
 def test_folds_in_order_are_learned_in_their_order_as_train_does():
     table, models = make_change(), ["pa:concatenated", "linear", "arow", "logistic-regression"]

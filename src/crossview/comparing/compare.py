@@ -139,8 +139,9 @@ def compare(
     random_folds : bool, default=False
         Whether folds are random in any case.  False: without ``groups``, ``in_order`` and ``time``
         it is tested whether rows near in the order, or with the same value in a column, are alike,
-        so that random folds promise more than new rows will give; then folds are in order, or by
-        that column (`Comparison.groups`), and `Comparison.warnings` says so.  See the notes.
+        so that random folds promise more than new rows will give; then folds are in order, if it is
+        one of time, or by that column (`Comparison.groups`), and `Comparison.warnings` says so.
+        See the notes.
     time : str, default=None
         A column of timestamps, dates or numbers: the rows are put in its order, and then taken in
         order, as by ``in_order``.  Rows of the same time keep their order.  The column is in no

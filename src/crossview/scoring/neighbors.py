@@ -57,6 +57,10 @@ TOGETHER = 1.1
 FEWEST_BLOCKS, ROWS_OF_BLOCK, LARGEST_BLOCK = 3, 2, 0.6
 # a column starts again in each block where it seldom falls inside, mostly rises, and falls between
 SELDOM, MOSTLY = 0.02, 0.6
+# without a column of times the rows are in the order of one where numbers wander: the rank
+# correlation of a column with the row before is so high, and that with the position is not; and
+# where fewer rows of each column with many values have the value of the row before
+WANDERS, SORTED, IN_RUNS, MOST_OF_WANDERING = 0.9, 0.9, 0.3, 200
 # columns of times by their name, text by its values, and whole numbers: years, with months, with
 # days, seconds
 TIME_NAME = re.compile(
@@ -131,6 +135,7 @@ class SplitFinding:
     sorted_by: a column by which the rows are sorted and which is no time, so that their order is
       its own.
     time: a column of times that start again in each of its blocks.
+    timeless: whether the order matters, but nothing says that it is one of time.
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
@@ -142,6 +147,7 @@ class SplitFinding:
     sorted_by_label: bool = False
     sorted_by: str | None = None
     time: str | None = None
+    timeless: bool = False
     date: str | None = None
     copies: int = 0
     out_of_time: list[str] | None = None
@@ -185,6 +191,12 @@ class SplitFinding:
                 f"their order is that of {self.sorted_by}, and not one of time; if new rows have "
                 f"other values of it, give {argument(groups=self.sorted_by)}, and if they are "
                 f"later, {later}"
+            )
+        if self.timeless and (choice is None or choice.column is not None):
+            lines.append(
+                f"{self.tests[0].words}{self.rows}, but no column has their times: folds are "
+                f"random, as the order may be that of places, groups or values; if new rows are "
+                f"later ones, give {argument(in_order=True)}"
             )
         if self.sorted_by_label:
             lines.append(
@@ -255,9 +267,15 @@ def _find_split(
             if found is not None:
                 finding.tests.append(found)
             if found is not None and found.matters:
-                finding.sorted_by, finding.time = _sorted_by(source, rows)
-                finding.tests[0] = replace(found, matters=finding.sorted_by is None)
-    columns = group_columns(rows.X, others) if others else {}
+                in_time = _is_in_time(source, rows)
+                if not in_time:
+                    finding.sorted_by, finding.time = _sorted_by(source, rows)
+                    named = finding.sorted_by is not None or finding.time is not None
+                    finding.timeless = not (named or _wanders(rows))
+                matters = finding.sorted_by is None and not finding.timeless
+                finding.tests[0] = replace(found, matters=matters)
+    names = [one for one in others if is_group_name(one) or not TIME_NAME.search(one)]
+    columns = group_columns(rows.X, names) if names else {}
     for column, codes in columns.items():
         if time.monotonic() > deadline:
             finding.out_of_time = [*(finding.out_of_time or []), column]
@@ -290,13 +308,11 @@ def _stand_together(codes: np.ndarray) -> bool:
 def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, str | None]:
     """Return a column by which the rows are sorted, and times that start again with each value.
 
-    There is none if the rows are in the order of a time.  Numbers of somebody or something may be
-    given in that order: they are it only where another column starts again with each, as the year
-    does in a table sorted by person.
+    Numbers of somebody or something may be given in the order of time: they are it only where
+    another column starts again with each, as the year does in a table sorted by person.  Times by
+    which the rows are sorted are returned alone.
     """
     if isinstance(rows.X, MultiView):
-        return None, None
-    if _is_in_time(source, rows):
         return None, None
     names, numbers = rows.X.column_names, _numbers(source, rows.X)
     rises = {name: np.diff(x) for name, x in numbers.items()}
@@ -312,7 +328,7 @@ def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, s
             continue
         is_time = _is_time(name, numbers.get(name))
         if is_time or (text and all(map(TIME.match, values.to_pylist()))):
-            continue
+            return None, name
         inside = np.diff(codes) == 0
         again = [one for one, change in rises.items() if _starts_again(change, inside)]
         if again or not is_group_name(name):
@@ -329,6 +345,32 @@ def _is_in_time(source: LabeledSource, rows: LabeledBatch) -> bool:
         change = np.diff(x)
         in_order = change.any() and ((change >= 0.0).all() or (change <= 0.0).all())
         if in_order and (name in source.dates or _is_time(name, x)):
+            return True
+    return False
+
+
+def _wanders(rows: LabeledBatch) -> bool:
+    """Whether numbers wander from row to row, and are not sorted, nor in runs of the same value."""
+    columns = [rows.y] if rows.y.dtype.kind == "f" else []
+    if isinstance(rows.X, MultiView):
+        matrix = rows.X.matrix
+        columns += [] if hasattr(matrix, "indptr") else list(matrix.T[:MOST_OF_WANDERING])
+    else:
+        names = [name for name in rows.X.column_names if not is_group_name(name)]
+        for name in names[:MOST_OF_WANDERING]:
+            column = rows.X.column(name)
+            codes = _coded(column.drop_null())[0] if column.null_count else _coded(column)[0]
+            counts = np.bincount(codes) if len(codes) else np.zeros(0)
+            if len(counts) >= FEWEST_VALUES and counts.max() <= LARGEST_VALUE * len(codes):
+                if np.mean(np.diff(codes) == 0) >= IN_RUNS:
+                    return False
+                if is_number(column.type) and not column.null_count:
+                    columns.append(numbers_of(column).astype(np.float64))
+    place = np.arange(len(rows))
+    for x in columns:
+        ranks = rankdata(x)
+        is_sorted = np.ptp(ranks) == 0.0 or abs(np.corrcoef(ranks, place)[0, 1]) >= SORTED
+        if not is_sorted and np.corrcoef(ranks[1:], ranks[:-1])[0, 1] >= WANDERS:
             return True
     return False
 
