@@ -69,7 +69,8 @@ def ratings() -> data.Rows:
     frame = found.data.to_pandas()
     order = np.argsort(frame["time"].to_numpy(), kind="stable")
     frame = frame.iloc[order].reset_index(drop=True)
-    return data.Rows(frame, (found.target >= 4)[order], {"ignore": ["time"]})
+    views = {"user": "user__*", "item": "item__*"}  # the time is in none
+    return data.Rows(frame, (found.target >= 4)[order], {"views": views})
 
 
 def sentences(found: SplitFinding) -> str:
