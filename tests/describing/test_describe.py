@@ -123,6 +123,7 @@ def test_more_values_than_are_counted(monkeypatch):
     [
         (["1,5", "2,75", "3,1", "4,0"] * 100, "look like numbers with a decimal comma: decimal="),
         (["1.5", "2", "NA", "4"] * 100, "75 % look like numbers, the others are 'NA' (25 %): null"),
+        ([*["1", "2", "3"] * 133, ">3"], "others are '>3' (0.2 %): all are categories; to learn"),
         (
             ["448.600", "1.250.000", "0", "950"] * 100,
             "look like numbers, and some are written as '1",

@@ -672,6 +672,8 @@ class _Pass(TableSummary):
             (value, count), *rest = others
             some = f"{value!r} ({percent(count, present)})" + (", ..." if rest else "")
             words += f", the others are {some}"
+            if any(map(str.isdigit, value)):  # such as >3, which is not missing
+                return f"{words}: all are categories; to learn numbers, write these as numbers"
             fixes.append(argument(null=value))
         return f"{words}: {' '.join(fixes or [argument(numeric=summary.name)])}"
 
