@@ -523,24 +523,6 @@ def test_only_the_named_models_are_compared(answer):
         assert alone.recommended is alone.best
 
 
-def test_trees_are_tried_with_fewer_leaves_and_else_with_more():
-    rng = np.random.default_rng(0)
-    places = rng.uniform(size=(3000, 4))
-    X = MultiView({"a": places[:, :1], "b": places[:, 1:]})
-    cells = 3.0 * rng.normal(size=(10, 10))
-    chosen = []
-    for target in (
-        cells[tuple((10 * places[:, :2]).astype(int).T)],
-        np.sin(3.0 * places).sum(axis=1),
-    ):
-        y = target + 0.3 * rng.normal(size=len(X))
-        given = {"task": "regression", "models": ["trees"], "curve": False}
-        answer = thorough(X, y, cv=2, **given)
-        chosen.append({one.get("max_leaf_nodes") for one in answer.row("trees").chosen})
-    assert chosen[0] <= {31, 63}
-    assert chosen[1] == {5}
-
-
 def test_further_parameters_are_tried_from_the_best_setting_on(monkeypatch):
     """Averaging, then more passes, each as long as it gains 0.002 on what was best before."""
     X, y = make_noisy(150)

@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 import crossview
+from comparisons import thorough
 from crossview import (
     InputError,
     MultiView,
@@ -319,3 +320,19 @@ def test_the_values_of_a_column_are_known_where_rows_and_views_are_taken():
     both = [MultiViewTreesClassifier(**FEW).fit(rows, label[::2]) for rows in (X, narrow)]
     scores = [m.decision_function(rows) for m, rows in zip(both, (X, narrow), strict=True)]
     np.testing.assert_array_equal(*scores)
+
+
+def test_compare_tries_fewer_leaves_and_else_more():
+    rng = np.random.default_rng(0)
+    places = rng.uniform(size=(3000, 6))
+    of_cells = 3.0 * rng.normal(size=(10, 10))[tuple((10 * places[:, :2]).astype(int).T)]
+    of_sum = np.sin(3.0 * places).sum(axis=1)
+    chosen = []
+    for target, n in ((of_cells, 3000), (of_sum, 1500)):
+        X = MultiView({"a": places[:n, :1], "b": places[:n, 1:]})
+        y = target[:n] + 0.3 * rng.normal(size=n)
+        given = {"task": "regression", "models": ["trees"], "curve": False}
+        answer = thorough(X, y, cv=2, **given)
+        chosen.append({one.get("max_leaf_nodes") for one in answer.row("trees").chosen})
+    assert chosen[0] <= {31, 63}
+    assert chosen[1] == {5}
