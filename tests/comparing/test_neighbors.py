@@ -196,7 +196,7 @@ def test_an_order_without_times_is_one_of_time_only_where_numbers_wander():
     assert (found.order_alarm, found.choice, found.timeless) == (True, None, True)
     (line,) = found.lines()
     assert line.startswith("row order: random folds say ")
-    assert "but no column has their times: folds are random" in line
+    assert "but no column has times in that order: it may be that of places" in line
     timed = runs.assign(a__time=np.arange(1500) // 3)
     assert find(timed, "label", task="regression").choice.column is None
     kept = table.assign(day=np.arange(1500) // 3)  # in no view, and no groups

@@ -194,9 +194,9 @@ class SplitFinding:
             )
         if self.timeless and (choice is None or choice.column is not None):
             lines.append(
-                f"{self.tests[0].words}{self.rows}, but no column has their times: folds are "
-                f"random, as the order may be that of places, groups or values; if new rows are "
-                f"later ones, give {argument(in_order=True)}"
+                f"{self.tests[0].words}{self.rows}, but no column has times in that order: it may "
+                f"be that of places, groups or values, and decides no folds; if new rows are later "
+                f"ones, give {argument(in_order=True)}"
             )
         if self.sorted_by_label:
             lines.append(
