@@ -345,6 +345,12 @@ def test_after_a_first_fold_that_took_all_the_time_there_is_a_fifth_of_it():
     planner.replan(1, {})
     assert set(planner.plan.tuning) == set(run.names)
     assert 0 < planner.plan.seconds <= 0.2 * 0.75 * 2 * 60.0
+    # what comes in after all, because time seemed to be left, has none of it
+    others = planner.go_on(run)
+    others.replan(1, {})
+    assert set(others.plan.tuning) == {
+        min(run.names, key=lambda name: others.costs[name].fold(others.costs[name].levels[-1]))
+    }
 
 
 def test_a_setting_is_chosen_by_a_hundred_rows_at_least():

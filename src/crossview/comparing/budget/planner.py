@@ -73,6 +73,8 @@ class Planner:
         self.failed = Failures()
         # what tasks have taken by then, in the first fold, ends it
         self.most_of_first = MOST_OF_FIRST_FOLD * n_workers * clock.budget
+        # however long the first fold took, the answer is not that of a single model
+        self.least = LEAST_OF_LATER * EFFICIENCY * n_workers * clock.budget
         self._begin()
 
     def _begin(self) -> None:
@@ -82,7 +84,7 @@ class Planner:
     def go_on(self, run: Run) -> Planner:
         """Return the planner of another comparison of the same folds, of learners that it knows."""
         other = copy.copy(self)
-        other.run, other.most_of_first = run, math.inf
+        other.run, other.most_of_first, other.least = run, math.inf, 0.0
         other.costs = {name: self.costs[name] for name in run.names}
         other._begin()
         return other
@@ -245,11 +247,9 @@ class Planner:
             return
         costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
         costs = dict(sorted(costs.items(), key=lambda one: is_outdone(one[0], costs, self.inner)))
-        # however long the first fold took, the answer is not that of a single model
-        least = LEAST_OF_LATER * EFFICIENCY * self.n_workers * self.clock.budget
         # what was kept after the first fold is not given up because the rest of the time is less
         most = MOST_OF_ONE if finished < 2 else 1.0
-        plan = make_plan(costs, left, max(least, self._seconds_left(left - 1)), begun, most)
+        plan = make_plan(costs, left, max(self.least, self._seconds_left(left - 1)), begun, most)
         self._note_what_is_left_out(plan, finished, left)
         plan.dropped |= self.plan.dropped
         self.plan = plan
