@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import json
 import math
 
 import numpy as np
@@ -318,7 +319,7 @@ def test_names_of_months_are_read_by_the_query_that_is_named(format, tmp_path):
     days = [day.strftime(format) for day in DAYS[:60].tolist()]
     pd.DataFrame({"the day": days, "x": NOISE[:60]}).to_csv(path, index=False)
     (line,) = describe(path).warnings
-    assert f"dates with names of months, as in {format}: read them by a query, SELECT" in line
+    assert f"dates with names of months, as in {format}: read it by a query, SELECT" in line
     query = line[line.index("SELECT") :].replace("...", f"'{path}'")
     assert describe(query).columns[0].minimum == str(DAYS[:60].min())
     words = ["May 3 people", "June", "march of 12 men"] * 20
@@ -332,6 +333,8 @@ def test_names_of_months_are_read_by_the_query_that_is_named(format, tmp_path):
         ("28/04/2025 10:00:00", "%d/%m/%Y"),
         ("2025/04/28 10:00:00", "%Y/%m/%d"),
         ("28.04.2025 10:00", "%d.%m.%Y"),
+        ("28/04/25 10:00:00", "%d/%m/%y"),
+        ("28-04-25 10:00", "%d-%m-%y"),
         ("2025-04-28 10:00:00", None),
         ("2025-04-28T12:00:00+02:00", None),
     ],
@@ -348,6 +351,25 @@ def test_times_of_csv_and_json(tmp_path, text, format):
             assert found["a__t"].format == format
         values = next(iter(stream)).X.column("a__t")
         assert as_times("a__t", values, format or "")[0] == expected
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_years_of_two_digits_are_dates_or_text_in_each_file(tmp_path, suffix):
+    """DuckDB takes 25/03/24 for the 24th of March in the year 25."""
+    values = {"day": "25/03/24", "iso": "2024-03-25", "code": "9/11/9", "none": "0001-01-01"}
+    for k, name in enumerate(("0", "1")):
+        row = values if k else dict.fromkeys(values)
+        path = tmp_path / f"{name}.{suffix}"
+        if suffix == "csv":
+            path.write_text(f"{','.join(row)}\n{','.join(one or '' for one in row.values())}\n")
+        else:
+            path.write_text(json.dumps(row) + "\n")
+    stream = open_table(f"{tmp_path}/*.{suffix}")
+    rows = [row for batch in stream for row in batch.X.to_pylist()]
+    assert {name: str(value) for name, value in rows[1].items()} == values
+    dates = stream.find_dates(list(values))
+    assert (dates["day"].format, dates["none"].format) == ("%d/%m/%y", "%Y-%m-%d")
+    assert "code" not in dates
 
 
 def test_a_column_that_is_dates_at_first_only(tmp_path):

@@ -48,6 +48,18 @@ def test_a_model_reads_the_next_export_as_the_first(first, tmp_path):
     assert (goes_on.rows, goes_on.encoder.dialect) == (90, DIALECT)
 
 
+def test_blanks_around_names_are_not_of_them(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a, b,c ,"  d ",\te\n1, 2, x, 4,5\n6, 7, y, 9,10\n')
+    found = open_table(path)
+    assert found.schema.names == ["a", "b", "c", "d", "e"]
+    rows = [row for batch in found for row in batch.X.to_pylist()]
+    assert [row["b"] for row in rows] == [2, 7]
+    path.write_text("a, a\n1,2\n")
+    with pytest.raises(InputError, match="two columns are called 'a'"):
+        open_table(path)
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "utf-8-sig", "utf-16"])
 def test_a_first_line_for_excel_says_the_delimiter_and_names_no_column(encoding, tmp_path):
     rows = "\r\n1;groß, alt;5\r\n2;klein, neu;6\r\n"

@@ -1,5 +1,6 @@
 """Tables that hold something unusual: it works, or one line says what is wrong."""
 
+import json
 import tracemalloc
 import uuid
 from pathlib import Path
@@ -207,6 +208,19 @@ def test_times_of_day_in_text_are_text(suffix, tmp_path):
     (batch,) = open_table(tmp_path / f"t.{suffix}")
     assert batch.X.column("at").to_pylist() == times
     train(tmp_path / f"t.{suffix}", "l", model="arow")
+
+
+def test_text_beside_numbers_is_text_without_its_quotes(tmp_path):
+    """DuckDB has a type of its own for such values of JSON, and predict reads them as text."""
+    rows = [{"c": c, "y": "ab"[c in ("u", 3)]} for c in ["u", 3, "v", 4, True] * 20]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (batch,) = open_table(path)
+    assert batch.X.column("c").to_pylist()[:5] == ["u", "3", "v", "4", "true"]
+    trained = train(path, "y", model="linear")
+    predicted = trained.fitted.predict(pd.DataFrame({"c": ["u", "3", "v"]}))
+    assert predicted.tolist() == ["b", "b", "a"]
+    assert trained.fitted.predict_proba_one({"c": "u"})["b"] > 0.5
 
 
 @pytest.mark.parametrize("name", ["*", "^a.*$"])

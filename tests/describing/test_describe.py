@@ -7,7 +7,9 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 from rich.console import Console
 
 from crossview import InputError, ViewEncoder, describe, open_table, train
@@ -121,8 +123,14 @@ def test_more_values_than_are_counted(monkeypatch):
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (["1,5", "2,75", "3,1", "4,0"] * 100, "look like numbers with a decimal comma: decimal="),
-        (["1.5", "2", "NA", "4"] * 100, "75 % look like numbers, the others are 'NA' (25 %): null"),
+        (
+            ["1,5", "2,75", "3,1", "4,0"] * 100,
+            "look like numbers with a decimal comma: give numbers, and null for the others",
+        ),
+        (
+            ["1.5", "2", "NA", "4"] * 100,
+            "75 % look like numbers, the others are 'NA' (25 %): give n",
+        ),
         ([*["1", "2", "3"] * 133, ">3"], "others are '>3' (0.2 %): all are categories; to learn"),
         (
             ["448.600", "1.250.000", "0", "950"] * 100,
@@ -134,7 +142,7 @@ def test_more_values_than_are_counted(monkeypatch):
         ),
         (
             ["4,486", "1,250", "12", "950"] * 100,
-            "or with one that separates thousands: decimal=',' reads '4,486' as 4.486; for 4486, w",
+            "or with one that separates thousands: write '4,486' as 4486 or as 4.486",
         ),
         (["121.700,50", "7,5", "0", "950"] * 100, "some are written as '121.700,50'"),
         (["5 km", "1911 km", "12km", "12"] * 100, "75 % are numbers with a unit"),
@@ -157,7 +165,7 @@ def test_more_values_than_are_counted(monkeypatch):
         ),
         (
             [*(f"{i % 28 + 1}.{i % 12 + 1}.2024" for i in range(N - 30)), *["offen"] * 30],
-            "most are dates: 99 % as in %d.%m.%Y, the others 'offen' or the like: null='offen'",
+            "most are dates: 99 % as in %d.%m.%Y, the others 'offen' or the like: give null",
         ),
         ([7] * N, "constant: '7' in every row"),
         ([None] * N, "has no value in any row"),
@@ -220,11 +228,40 @@ def test_a_label_without_a_value_has_no_class():
 def test_labels_that_are_numbers_but_for_a_word_are_named(task):
     y = pa.array([*map(str, range(N - 2)), "n/a", "n/a"])
     table = pa.table({"a__x": RNG.normal(size=N), "y": y})
-    expected = "y: text, but 99.5 % look like numbers, the others are 'n/a' (0.5 %): null='n/a'"
+    expected = "y: text, but 99.5 % look like numbers, the others are 'n/a' (0.5 %): "
+    expected += "give numbers, and null for the others"
     assert describe(table, "y", task=task).warnings == [expected]
     assert describe_head(open_table(table), "y", task=task).warnings == [expected]
     table = table.set_column(1, "y", pa.array([f"{i % 3}" for i in range(N)]))
     assert describe(table, "y").warnings == []  # the names of classes
+
+
+def test_what_makes_numbers_of_text_is_what_the_source_can(tmp_path):
+    """Options are about CSV files; of others a query gives the numbers, as it is said to do."""
+    values = [*map(str, range(300)), "n/a"]
+    table = pa.table({"a__x": values, "y": ["a", "b"] * 150 + ["a"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    csv.write_csv(table, tmp_path / "t.csv")
+    [line] = describe(tmp_path / "t.csv", "y").warnings
+    assert line.endswith("the others are 'n/a' (0.3 %): null='n/a'")
+    [line] = describe(tmp_path / "t.parquet", "y").warnings
+    _, _, query = line.partition("read it by a query, ")
+    query = query.replace("...", f"'{tmp_path}/t.parquet'")
+    answer = describe(query, "y")
+    assert answer.warnings == []
+    assert column(answer, "a__x").missing == 1
+    assert column(answer, "a__x").kind == "numeric"
+
+
+def test_the_head_of_a_table_says_nothing_of_later_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = (f"{i % 7 if i < 12_000 else 'n/a'},{'ab'[i % 2]}" for i in range(12_100))
+    path.write_text("\n".join(["a__x,y", *rows]))
+    [line] = describe_head(open_table(path), "y").warnings
+    assert line.startswith("a__x: text, but all of the first 10,000 rows look like numbers: ")
+    assert line.endswith("; crossview describe reads all rows")
+    [line] = describe(path, "y").warnings
+    assert line.endswith("99.2 % look like numbers, the others are 'n/a' (0.8 %): null='n/a'")
 
 
 def test_an_identifier_by_its_name_unless_it_is_declared():

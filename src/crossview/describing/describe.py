@@ -41,6 +41,7 @@ from crossview.encoding.view_columns import (
     without_ignored,
 )
 from crossview.errors import InputError, argument, check_kind
+from crossview.readers.duck import identifier, literal
 from crossview.readers.source import Batch, Source, open_source
 from crossview.tables.columns import LARGEST, about_unusable, match_names
 from crossview.tables.dates import DateFormat, covering_formats, find_formats, month_format
@@ -66,6 +67,8 @@ N_EXAMPLES = 3
 LONGEST_EXAMPLE = 30
 # how the warning of text that looks like numbers begins, and what may be done
 LIKE_NUMBERS = "text, but"
+# formats of which options say what is missing, and the decimal point; of joined tables each its own
+HAVE_OPTIONS = "csv", ""
 WRITE = "which is read as none; write them without separators of thousands, signs and units"
 # words of sentences of which too few differ to be read as text, and how many do
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
@@ -310,12 +313,15 @@ def describe_columns(
     time: str | None = None,
     weight: str | None = None,
     alone: bool = True,
+    head_of: Source | None = None,
+    more: bool = False,
 ) -> Description:
     """Return what a table holds, by names of columns; it loads no encoder unless ``alone``.
 
     ``kinds`` has the columns whose kind is declared, as for `plan_columns`; the columns (names or
     globs) of ``ignore`` are in no view.  ``recognize`` are kinds that the values of strings may
-    say; ``alone``: nothing else says which columns are not used, and how `compare` splits the rows.
+    say; ``alone``: nothing else says which columns are not used, and how `compare` splits the rows;
+    ``head_of``: the source of which the rows are the first ones, of ``more``.
     """
     check_rows(X, y=y)
     table = open_source(X, views=views)
@@ -363,7 +369,8 @@ def describe_columns(
             view_of[name] = f"{view_of[name]}, {view}" if name in view_of else view
     one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"), formats)
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
-    one_pass.is_guess = is_guess
+    one_pass.is_guess, one_pass.format = is_guess, (head_of or table).format
+    one_pass.of_rows = "" if not more else f" of the first {ROWS_OF_HEAD:,} rows"
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
     if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
@@ -429,6 +436,8 @@ class _Pass(TableSummary):
         self.of_groups: str | None = None
         # whether the labels alone say that they are classes, or numbers
         self.is_guess = False
+        # of the source, and of which rows the values are
+        self.format, self.of_rows = "", ""
 
     def read(self, batches: Iterable[Batch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
@@ -604,15 +613,12 @@ class _Pass(TableSummary):
         Dates in one format, and nothing else, are recognized, but for two digits of the year that
         leave the order open.
         """
-        from crossview.readers.duck import identifier
-
         n = len(summary.values)
         if n and (format := month_format(summary.values)) is not None:
             name = identifier(summary.name)
             return (
-                f"a category, but its values are dates with names of months, as in {format}: read "
-                f"them by a query, SELECT * REPLACE (strptime({name}, '{format}') AS {name}) "
-                "FROM ..."
+                f"a category, but its values are dates with names of months, as in {format}: "
+                + _query(summary.name, f"strptime({name}, '{format}')")
             )
         formats = covering_formats(summary.values)
         found = {one: int(fits.sum()) for one, fits in formats.items()}
@@ -634,7 +640,18 @@ class _Pass(TableSummary):
         (fits,) = formats.values()
         most = int(np.argmax(np.where(fits, -1, summary.counts(self.target))))
         value = summary.values[most].as_py()
-        return f"{words}, the others {value!r} or the like: {argument(null=value)}"
+        return f"{words}, the others {value!r} or the like: {self._null(summary.name, value)}"
+
+    def _null(self, name: str, value: str, kind: str = "") -> str:
+        """What makes a value a missing one."""
+        if self.format in HAVE_OPTIONS:
+            return argument(null=value)
+        sql = f"nullif({identifier(name)}, {literal(value)}{kind})"
+        return self._instead(name, sql, "give null in its place")
+
+    def _instead(self, name: str, sql: str, words: str) -> str:
+        """How other values come into a column: by a query, or in words for a table in memory."""
+        return words if self.format == "memory" else _query(name, sql)
 
     def _like_numbers(self, summary: ValueSummary, present: int) -> str | None:
         """Return the warning about text that looks like numbers."""
@@ -651,20 +668,24 @@ class _Pass(TableSummary):
                 if n and numbers + n >= many
                 else None
             )
-        words = f"{LIKE_NUMBERS} {percent(numbers, present)} look like numbers"
+        words = f"{LIKE_NUMBERS} {percent(numbers, present)}{self.of_rows} look like numbers"
         if (amount := summary.first_like(AMOUNT)) is not None:
             return (
                 f"{words}, and some are written as {shortened(amount, LONGEST_EXAMPLE)!r}, {WRITE}"
             )
-        fixes = []
+        fixes, written = [], identifier(summary.name)
         if like.decimal_comma:
             words += " with a decimal comma"
+            written = f"replace({written}, ',', '.')"
             if like.grouped == like.decimal_comma:
                 value = str(summary.first_like(GROUPED))
+                point, whole = value.replace(",", "."), value.replace(",", "")
+                words += ", or with one that separates thousands"
+                if self.format not in HAVE_OPTIONS:
+                    return f"{words}: write {value!r} as {whole} or as {point}"
                 return (
-                    f"{words}, or with one that separates thousands: {argument(decimal=',')} reads "
-                    f"{value!r} as {value.replace(',', '.')}; for {value.replace(',', '')}, write "
-                    "them without it"
+                    f"{words}: {argument(decimal=',')} reads {value!r} as {point}; for {whole}, "
+                    "write them without it"
                 )
             fixes.append(argument(decimal=","))
         others = self._no_numbers(summary)
@@ -675,7 +696,11 @@ class _Pass(TableSummary):
             if any(map(str.isdigit, value)):  # such as >3, which is not missing
                 return f"{words}: all are categories; to learn numbers, write these as numbers"
             fixes.append(argument(null=value))
-        return f"{words}: {' '.join(fixes or [argument(numeric=summary.name)])}"
+        if fixes and self.format not in HAVE_OPTIONS:
+            sql, how = f"try_cast({written} AS DOUBLE)", "give numbers, and null for the others"
+            return f"{words}: {self._instead(summary.name, sql, how)}"
+        more = "; crossview describe reads all rows" if self.of_rows else ""
+        return f"{words}: {' '.join(fixes or [argument(numeric=summary.name)])}{more}"
 
     def _no_numbers(self, summary: ValueSummary) -> list[tuple[str, int]]:
         """The frequent values that are no numbers."""
@@ -689,7 +714,7 @@ class _Pass(TableSummary):
         if self.moments.n_nan[c]:
             yield (
                 f"{NOT_FINITE} in {_rows(self.moments.n_nan[c])}, which is no missing value: "
-                f"{argument(null='nan')}"
+                f"{self._null(one.name, 'nan', '::DOUBLE')}"
             )
         if self.moments.n_too_large[c]:
             yield (
@@ -749,7 +774,8 @@ def describe_head(
     batch = next(batches, None)
     head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
     rows = pa.Table.from_batches(head, schema=table.schema)
-    answer = describe_columns(rows, y, **options, alone=False)
+    more = batch is not None and (len(batch) > len(rows) or next(batches, None) is not None)
+    answer = describe_columns(rows, y, **options, alone=False, head_of=table, more=more)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings[:] = [words for words in one.warnings if words.startswith(LIKE_NUMBERS)]
@@ -759,7 +785,7 @@ def describe_head(
             mean = float(weights_of(batch, weight).mean())
             answer.about_table.extend(about_weights(weight, mean))
     unsaid: tuple[str, ...] = (NOT_FINITE, TOO_LARGE)
-    if batch is not None and (len(batch) > len(rows) or next(batches, None) is not None):
+    if more:
         unsaid += (NO_VALUE, ONE_VALUE)  # later rows may have others
     for one in answer.columns:
         one.warnings[:] = [
@@ -768,6 +794,11 @@ def describe_head(
             if not (words.startswith(unsaid) or (KNOWN_LATER in words and not leaks))
         ]
     return answer
+
+
+def _query(name: str, value: str) -> str:
+    """How a query gives other values of a column."""
+    return f"read it by a query, SELECT * REPLACE ({value} AS {identifier(name)}) FROM ..."
 
 
 def _some(names: list[str], most: int = 3) -> str:

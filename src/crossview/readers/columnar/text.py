@@ -57,6 +57,10 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 26
 
 
+# a date before it has a year of two digits
+FIRST_YEAR = 1000
+
+
 class _TextSource:
     """Files of one text format; a format says how DuckDB reads it."""
 
@@ -91,16 +95,32 @@ class _TextSource:
                 self._find_bad_row(duck)
                 raise InputError(self._words_of_misread(), file=where)
             # "NULL": no value in any row; float64 would make one of two numbers of 20 digits
-            # and a time of day without its day is no date: it is a category, as from other sources
-            words = '"NULL"|\\b(HUGEINT|BIGNUM)\\b|^TIME$'
+            # a time of day without its day is no date: it is a category, as from other sources; and
+            # JSON, of strings beside numbers, would have the strings in their quotes
+            words = '"NULL"|\\b(HUGEINT|BIGNUM|JSON)\\b|^TIME$'
             kinds = [re.sub(words, "VARCHAR", kind) for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
+            self._types |= dict.fromkeys(self._of_short_years(duck), "VARCHAR")
             if self.words_for_booleans:
                 self._booleans = frozenset(
                     name for name, kind in self._types.items() if kind == "BOOLEAN"
                 )
                 self._types |= dict.fromkeys(self._booleans, "VARCHAR")
             self.schema = schema_of(duck, self._types)
+
+    def _of_short_years(self, duck: Any) -> set[str]:
+        """The columns of dates with years of two digits, of which DuckDB may take the day for one.
+
+        As text they are read by the formats of `tables.dates`, or named.
+        """
+        times = [name for name, kind in self._types.items() if kind in ("DATE", *TIMES)]
+        first = [f"min(year({identifier(name)}))" for name in times]
+        found: set[str] = set()
+        for file in self.files if times else ():
+            (years,) = self._rows(duck, file, times).aggregate(", ".join(first)).fetchall()
+            some = zip(times, years, strict=True)
+            found.update(name for name, year in some if year is not None and year < FIRST_YEAR)
+        return found
 
     @property
     def blocks(self) -> list[str]:
@@ -368,7 +388,7 @@ class CsvSource(_TextSource):
 
     def _names(self, columns: list[tuple[str, str]]) -> list[str]:
         if self._format.header and not self._inner:
-            return super()._names(columns)
+            return [name.strip() for name in super()._names(columns)]
         return self._header
 
     def _words_of_misread(self) -> str:
@@ -454,6 +474,7 @@ def _header(
                 f"{argument(header=False)}",
                 file=file,
             )
+    fields = [name.strip() for name in fields]
     check_unique(fields, file)
     return fields, delimiter, decimal, thousands
 
