@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crossview import GuessWarning, InputError, MultiView, compare, describe, train
+from crossview import GuessWarning, InputError, MultiView, compare, describe, evaluate, train
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -42,6 +42,23 @@ def test_labels_say_whether_they_are_classes_or_numbers(case, recwarn):
     assert describe(table, "y").columns[-1].relation is None
     X = MultiView({"v": np.column_stack([table["x"], table["z"]])})
     assert train(X, y, model="linear").task == task
+
+
+@pytest.mark.filterwarnings("ignore::crossview.GuessWarning")
+@pytest.mark.filterwarnings("ignore::crossview.errors.LearnedRowsWarning")
+@pytest.mark.parametrize(("low", "task"), [(0.0, "classification"), (0.5, "regression")])
+def test_decimals_of_a_query_are_numbers(low, task):
+    """DuckDB has a type of its own for 1.0, whose labels were no classes, nor numbers."""
+    y = np.where(np.arange(N) % 2, 1.0, low)
+    frame = pa.table({"x": RNG.normal(size=N) + 3 * y, "y": y})
+    table = frame.set_column(1, "y", frame["y"].cast(pa.decimal128(3, 2)))
+    trained, expected = (train(one, "y", model="linear") for one in (table, frame))
+    assert trained.task == task
+    assert [*trained.classes] == [*expected.classes]
+    rows = frame.select(["x"])
+    np.testing.assert_array_equal(trained.fitted.predict(rows), expected.fitted.predict(rows))
+    assert evaluate(trained, table).n_rows == N
+    assert train(table, "y", init=trained).rows == 2 * N
 
 
 def test_the_task_that_is_given_is_taken_without_a_word(recwarn):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def _warn(words: str, other: str) -> None:
 
 
 def _is_number(label: Any) -> bool:
-    return isinstance(label, int | float | np.number) and not isinstance(label, bool | np.bool_)
+    return isinstance(label, int | float | Decimal | np.number) and not isinstance(label, bool | np.bool_)
 
 
 def _first_labels(source: Source, y: Any) -> Iterable[Any]:

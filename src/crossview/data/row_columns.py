@@ -248,7 +248,7 @@ def check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndar
 
 
 def check_label_type(kind: Any, label: str) -> Any:
-    """Return the type of the values of a column, if they can be classes."""
+    """Return the type as which the values of a column are classes, if they can be some."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -256,14 +256,14 @@ def check_label_type(kind: Any, label: str) -> Any:
     extension = isinstance(kind, pa.BaseExtensionType)  # such as UUID
     if extension or types.is_nested(kind) or types.is_float16(kind) or types.is_binary(kind):
         raise InputError(f"holds {kind}; labels are text, whole numbers or booleans", column=label)
-    return kind
+    return pa.float64() if types.is_decimal(kind) else kind  # 1.0 in a query is a decimal
 
 
 def labels_of(column: Any, label: str, classes: np.ndarray, unlabeled: bool) -> np.ndarray:
     """Return the labels of an Arrow column as members of ``classes``, or None where allowed."""
     import pyarrow.compute as pc
 
-    kind = value_type(column.type)
+    kind = check_label_type(column.type, label)
     if column.type != kind:
         column = column.cast(kind)
     codes = pc.index_in(column, labels_as(classes.tolist(), kind), skip_nulls=True)

@@ -400,6 +400,8 @@ class Source:
                 values = values.filter(pc.invert(missing))
             if str(values.type) == "string_view":
                 values = values.cast("large_string")
+            if str(values.type).startswith("decimal"):
+                values = values.cast("float64")
             found.update({n["values"]: n["counts"] for n in pc.value_counts(values).to_pylist()})
         return dict(sorted(found.items(), key=lambda one: (one[0] is None, one[0])))
 
