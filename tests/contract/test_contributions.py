@@ -24,10 +24,8 @@ def test_a_contribution_is_what_the_score_loses_without_the_column(any_learner, 
     X, y = table
     model = learn(any_learner, X, y)
     if has_kernel(model) and model.kernel != "linear":
-        for method in (model.column_weights, lambda: model.contributions(X)):
-            with pytest.raises(InputError, match="has no weight per column, but"):
-                method()
-        return
+        with pytest.raises(InputError, match="has no weight per column, but"):
+            model.column_weights()
     X = np.where(X[:8] == 0.0, 0.5, X[:8])
     score = predicted_score(model, X)
     found = model.contributions(X)

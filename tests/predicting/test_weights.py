@@ -171,7 +171,6 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
         (["inspect", "m.st", "--weights", "w.txt"], "write to a name that ends in .csv"),
         (["inspect", "m.st", "--weights", "no/w.csv"], "there is no folder"),
         (["inspect", "k.st", "--weights", "x.csv"], "has no weight per column, but support rows"),
-        (["predict", "k.st", "t.parquet", "--explain", "1"], "support rows"),
         (["predict", "m.st", "t.parquet", "--explain", "0"], "--explain 0; give a number from 1"),
         (["predict", "m.st", "t.parquet", "--explain", "-2"], "--explain -2; give a number from 1"),
     ):
@@ -179,3 +178,6 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
         assert (status, out, len(err)) == (2, [], 1), (argv, err)
         assert message in err[0]
     assert not (tmp_path / "x.csv").exists()
+    status, out, _ = run(capsys, "predict", "k.st", "t.parquet", "--explain", "1")
+    assert status == 0
+    assert out[0].endswith('"explain_1_column","explain_1_contribution"')

@@ -56,7 +56,8 @@ def _warn(words: str, other: str) -> None:
 
 
 def _is_number(label: Any) -> bool:
-    return isinstance(label, int | float | Decimal | np.number) and not isinstance(label, bool | np.bool_)
+    is_number = isinstance(label, int | float | Decimal | np.number)
+    return is_number and not isinstance(label, bool | np.bool_)
 
 
 def _first_labels(source: Source, y: Any) -> Iterable[Any]:

@@ -211,12 +211,12 @@ class Predictions:
         if threshold != "trained":
             fitted.decide_by(threshold, positive)
         self._learner, self._classes = fitted.learner, fitted.classes
-        if explain is not None:
-            if not (isinstance(explain, int) and 1 <= explain <= MOST_EXPLAINED):
-                raise InputError(
-                    f"{argument(explain=explain)}; give a number from 1 to {MOST_EXPLAINED}"
-                )
-            self._learner.check_weights()
+        if explain is not None and not (
+            isinstance(explain, int) and 1 <= explain <= MOST_EXPLAINED
+        ):
+            raise InputError(
+                f"{argument(explain=explain)}; give a number from 1 to {MOST_EXPLAINED}"
+            )
         self._n_explained = explain or 0
         self._keep = list(keep)
         self._source = fitted.open(X, keep, missing_columns=missing_columns)

@@ -208,6 +208,7 @@ def strong_columns(learner: Any, names: ColumnNames, X: MultiView) -> list[Stron
     spaced, because rows are often sorted.  A learner without weights of columns has none.
     """
     try:
+        learner.check_weights()
         some = np.linspace(0, len(X) - 1, min(len(X), MOST_CONTRIBUTING)).astype(np.intp)
         found = learner.contributions(X[some])
     except InputError:

@@ -680,8 +680,9 @@ class ViewLearner(BaseEstimator):
         The contribution of a column is what the score loses without the column, while all others
         and the number of views stay.  Where the score is a sum over columns, this is the weight
         times the value, and the contributions and the intercepts add up to the score.  Where
-        columns interact, a product of two columns counts for both.  A stack combines the scores
-        of its experts without the column.
+        columns interact, a product of two columns counts for both.  With a kernel that is not
+        linear each row is scored again without each of its entries, which takes long of many.  A
+        stack combines the scores of its experts without the column.
 
         Parameters
         ----------
@@ -694,13 +695,8 @@ class ViewLearner(BaseEstimator):
             To the score of `decision_function`, with more than two classes to that of the
             predicted class; of a regressor to the prediction.
 
-        Raises
-        ------
-        InputError
-            The learner has no weights of columns: its kernel is not linear.
         """
         check_is_fitted(self, "_state")
-        self.check_weights()
         rows = self._read(X, reset=False)
         row, column = entries_of(rows)
         values, at = np.empty(len(row)), 0

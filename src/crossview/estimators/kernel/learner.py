@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.algorithms.kernel.quota import Stream
 from crossview.algorithms.kernel.scores import mean_scores
 from crossview.algorithms.kernel.step import Examples, Settings
-from crossview.batch import entries_of, read_only, rows_at
+from crossview.batch import blocks_of, entries_of, read_only, rows_at
 from crossview.errors import InputError, UnlabeledRowsWarning, argument, argument_spelling
 from crossview.estimators.base import Columns, ColumnWeights, State, StatePart, Takes, ViewLearner
 from crossview.estimators.base.single_rows import check_learned
@@ -37,6 +37,9 @@ from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import ViewSum
 from crossview.views import MultiView, ViewLayout
+
+# of the rows of which each is scored again without each of its entries
+ENTRIES_AT_ONCE = 1 << 20
 
 
 @with_parameters
@@ -299,6 +302,9 @@ class KernelLearner(ViewLearner):
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         row, column = entries_of(rows)
+        if self.kernel != "linear":
+            parts = [self._joint_scores(part) for part in _without_each_entry(rows, row)]
+            return self._joint_scores(rows)[row] - np.concatenate(parts)
         n_views = len(rows.ptr) - 1
         present = rows.present.sum(axis=1)[row] if len(rows.present) else n_views
         scale = np.repeat(self._scales(), self._slots.widths)[column] * present
@@ -392,6 +398,17 @@ def _gammas(learner: KernelLearner, gamma: Any, rows: Rows) -> np.ndarray:
     names = learner.layout_.names
     has_gamma = KernelFunction.of(learner).has_gamma
     return view_gammas(gamma, rows, names) if has_gamma else np.ones(len(names))
+
+
+def _without_each_entry(rows: Rows, row: np.ndarray) -> Iterator[Rows]:
+    """Yield the rows again for each of their entries, which is 0 there; ``row`` has theirs."""
+    place, lo = np.arange(len(row)) - rows.indptr.astype(np.int64)[row], 0
+    for again in blocks_of(rows, row, ENTRIES_AT_ONCE):
+        part = rows_at(rows, again)
+        data = part.data.copy()
+        data[part.indptr[:-1].astype(np.int64) + place[lo : lo + len(again)]] = 0.0
+        yield part._replace(data=read_only(data))
+        lo += len(again)
 
 
 def _view_lams(lam: Any, names: Sequence[str]) -> np.ndarray:

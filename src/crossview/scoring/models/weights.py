@@ -159,8 +159,11 @@ class WeightTable:
         nested = getattr(learner, "experts_", None) or getattr(learner, "members_", None)
         if nested is not None:
             self._learners = [(name, one) for name, one, _ in nested]
-        for _, one in self._learners:
-            one.check_weights()
+        for name, one in self._learners:
+            try:
+                one.check_weights()
+            except InputError as error:
+                raise InputError(error.message if name is None else f"{name}: {error}") from None
         self._names = ColumnNames.of_model(learner, encoder)
         classes = learner.classes_.tolist() if hasattr(learner, "classes_") else []
         self._classes = classes if len(classes) > 2 else []
