@@ -236,6 +236,15 @@ def test_labels_that_are_numbers_but_for_a_word_are_named(task):
     assert describe(table, "y").warnings == []  # the names of classes
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])
+def test_whole_numbers_that_no_float_tells_apart_are_named(kind):
+    ids = pa.array([1234567890123456000 + i % 30 for i in range(N)], kind)
+    table = pa.table({"a__account": ids, "a__x": RNG.normal(size=N), "y": Y})
+    [line] = describe(table, "y").warnings
+    assert line.endswith("rounded: are they categories? categorical='a__account'")
+    assert describe(table, "y", encoder=ViewEncoder(categorical=["a__account"])).warnings == []
+
+
 def test_what_makes_numbers_of_text_is_what_the_source_can(tmp_path):
     """Options are about CSV files; of others a query gives the numbers, as it is said to do."""
     values = [*map(str, range(300)), "n/a"]

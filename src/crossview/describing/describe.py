@@ -69,6 +69,8 @@ LONGEST_EXAMPLE = 30
 LIKE_NUMBERS = "text, but"
 # formats of which options say what is missing, and the decimal point; of joined tables each its own
 HAVE_OPTIONS = "csv", ""
+# whole numbers beyond it have no float of their own
+LARGEST_WHOLE = 2.0**53
 WRITE = "which is read as none; write them without separators of thousands, signs and units"
 # words of sentences of which too few differ to be read as text, and how many do
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
@@ -532,6 +534,12 @@ class _Pass(TableSummary):
             yield f"{percent(one.missing, n_rows)} of the rows have no value"
         if leak is not None:
             yield explain_leak(leak, one.name)
+        elif self._is_rounded(one):
+            yield (
+                "has whole numbers above 2^53, which as numbers are rounded: are they categories? "
+                f"{argument(categorical=one.name)}"
+            )
+            return
         elif one.distinct == 1:
             where = "every row that has a value" if one.missing else "every row"
             yield f"{ONE_VALUE}: {one.examples[0]!r} in {where}"
@@ -541,6 +549,14 @@ class _Pass(TableSummary):
             yield from self._about_values(one, self.values[one.name], present)
         elif one.kind == "numeric":
             yield from self._about_numbers(one, present)
+
+    def _is_rounded(self, one: ColumnDescription) -> bool:
+        """Whether whole numbers are larger than those that a float tells apart."""
+        from pyarrow.types import is_integer
+
+        limits = (one.minimum, one.maximum)
+        large = any(isinstance(x, float) and abs(x) > LARGEST_WHOLE for x in limits)
+        return large and one.name in self.numbers and is_integer(self.types[one.name])
 
     def _about_label(self, one: ColumnDescription, n_rows: int) -> Iterator[str]:
         if self.target.n_missing:
