@@ -215,8 +215,9 @@ def test_text_beside_numbers_is_text_without_its_quotes(tmp_path):
     rows = [{"c": c, "y": "ab"[c in ("u", 3)]} for c in ["u", 3, "v", 4, True] * 20]
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (batch,) = open_table(path)
-    assert batch.X.column("c").to_pylist()[:5] == ["u", "3", "v", "4", "true"]
+    for source in (path, f"FROM '{path}'"):
+        (batch,) = open_table(source)
+        assert batch.X.column("c").to_pylist()[:5] == ["u", "3", "v", "4", "true"]
     trained = train(path, "y", model="linear")
     predicted = trained.fitted.predict(pd.DataFrame({"c": ["u", "3", "v"]}))
     assert predicted.tolist() == ["b", "b", "a"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from crossview.readers.duck import (
     check_select,
@@ -31,11 +32,19 @@ class QuerySource:
         with connection() as duck, one_line(None):
             load_remote(duck, self._query)
             check_select(duck, self._query)
-            relation = duck.sql(self._query)
+            relation = self._relation(duck)
             check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
             self.ordered = has_order(duck, self._query)
             self.reads = read_names(duck, self._query)
+
+    def _relation(self, duck: Any) -> Any:
+        """The rows, in which text of JSON has no quotes."""
+        relation = duck.sql(self._query)
+        columns = zip(relation.columns, map(str, relation.types), strict=True)
+        texts = [identifier(name) for name, kind in columns if kind == "JSON"]
+        plain = ", ".join(f"{name} ->> '$' AS {name}" for name in texts)
+        return relation.project(f"* REPLACE ({plain})") if texts else relation
 
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows with these columns."""
@@ -43,7 +52,7 @@ class QuerySource:
         row = 0
         with connection() as duck, one_line(None):
             load_remote(duck, self._query)
-            relation = duck.sql(self._query).project(chosen)
+            relation = self._relation(duck).project(chosen)
             for data in read_batches(duck, relation, batch_rows):
                 yield Batch(data, None, row)
                 row += data.num_rows
