@@ -100,7 +100,7 @@ class _TextSource:
             words = '"NULL"|\\b(HUGEINT|BIGNUM|JSON)\\b|^TIME$'
             kinds = [re.sub(words, "VARCHAR", kind) for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
-            self._types |= dict.fromkeys(self._of_short_years(duck), "VARCHAR")
+            self._types |= dict.fromkeys(self._no_dates(duck), "VARCHAR")
             if self.words_for_booleans:
                 self._booleans = frozenset(
                     name for name, kind in self._types.items() if kind == "BOOLEAN"
@@ -108,18 +108,19 @@ class _TextSource:
                 self._types |= dict.fromkeys(self._booleans, "VARCHAR")
             self.schema = schema_of(duck, self._types)
 
-    def _of_short_years(self, duck: Any) -> set[str]:
-        """The columns of dates with years of two digits, of which DuckDB may take the day for one.
+    def _no_dates(self, duck: Any) -> set[str]:
+        """The columns of what DuckDB takes for dates: years of two digits, and infinity.
 
-        As text they are read by the formats of `tables.dates`, or named.
+        It may take the day for such a year.  As text they are read by the formats of
+        `tables.dates`, or named.
         """
         times = [name for name, kind in self._types.items() if kind in ("DATE", *TIMES)]
-        first = [f"min(year({identifier(name)}))" for name in times]
+        columns = map(identifier, times)
+        wrong = [f"bool_or(year({one}) < {FIRST_YEAR} OR isinf({one}))" for one in columns]
         found: set[str] = set()
         for file in self.files if times else ():
-            (years,) = self._rows(duck, file, times).aggregate(", ".join(first)).fetchall()
-            some = zip(times, years, strict=True)
-            found.update(name for name, year in some if year is not None and year < FIRST_YEAR)
+            (some,) = self._rows(duck, file, times).aggregate(", ".join(wrong)).fetchall()
+            found.update(name for name, is_wrong in zip(times, some, strict=True) if is_wrong)
         return found
 
     @property
