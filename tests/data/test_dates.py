@@ -353,6 +353,25 @@ def test_times_of_csv_and_json(tmp_path, text, format):
         assert as_times("a__t", values, format or "")[0] == expected
 
 
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMPTZ"])
+def test_infinity_is_no_date(kind):
+    query = f"SELECT unnest(['2024-01-01', 'infinity']::{kind}[]) AS day, unnest([1, 2]) AS y"
+    with pytest.raises(InputError, match="row 1, column 'day': has a date after the year 9999"):
+        train(query, "y", model="linear")
+
+
+@pytest.mark.parametrize("use", [train, describe, compare])
+def test_what_is_no_date_is_named_by_its_row_of_the_file(use, tmp_path):
+    """The rows are shuffled, and summaries read a few of them at a time."""
+    for k in range(2):
+        rows = [f"2024-01-{i % 28 + 1:02},{i % 2}" for i in range(700)]
+        rows[640] = "later,1" if k else rows[640]
+        (tmp_path / f"{k}.csv").write_text("\n".join(["day,y", *rows]))
+    with pytest.raises(InputError, match="'later' is no date") as caught:
+        use(f"{tmp_path}/*.csv", "y", encoder=ViewEncoder(date=["day"]))
+    assert (caught.value.file, caught.value.row) == (f"{tmp_path}/1.csv", 640)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_years_of_two_digits_are_dates_or_text_in_each_file(tmp_path, suffix):
     """DuckDB takes 25/03/24 for the 24th of March in the year 25."""

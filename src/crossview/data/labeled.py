@@ -588,11 +588,13 @@ class LabeledSource:
         """
         batches = prefetch(self._shuffled or regroup(self.read(), self.batch_rows, first))
         for number, batch in enumerate(batches):
-            for look in (self.check, see if number >= done else see_done):
+            # first, as it names the row of a bad value
+            X = self.encode(batch, encoder, learn) if number >= done else None
+            for look in (self.check, see if X is not None else see_done):
                 if look is not None:
                     look(batch)
-            if number >= done:
-                yield self.encode(batch, encoder, learn), batch.y, batch.weight
+            if X is not None:
+                yield X, batch.y, batch.weight
 
 
 def _compact(data: Any, text: Sequence[str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from crossview.data.row_columns import (
     check_weight_column,
     value_type,
     weights_of,
+    with_row_location,
 )
 from crossview.data.summaries.columns import (
     AMOUNT,
@@ -448,13 +449,12 @@ class _Pass(TableSummary):
         n_rows = 0
         for batch in batches:
             n = len(batch)
-            if self.label is not None:
-                self.add(batch.X, batch.X.column(self.label))
-            else:
-                own = None if labels is None else labels[n_rows : n_rows + n]
-                if own is not None and len(own) < n:
-                    raise InputError(f"{len(own) + n_rows} labels for more than {n_rows} rows")
-                self.add(batch.X, None if own is None else pa.array(own.tolist()))
+            own = None if labels is None else labels[n_rows : n_rows + n]
+            if own is not None and len(own) < n:
+                raise InputError(f"{len(own) + n_rows} labels for more than {n_rows} rows")
+            column = None if own is None else pa.array(own.tolist())
+            with with_row_location(batch):
+                self.add(batch.X, column if self.label is None else batch.X.column(self.label))
             n_rows += n
         return n_rows
 
@@ -791,7 +791,8 @@ def describe_head(
     head = [] if batch is None else [batch.X.slice(0, ROWS_OF_HEAD)]
     rows = pa.Table.from_batches(head, schema=table.schema)
     more = batch is not None and (len(batch) > len(rows) or next(batches, None) is not None)
-    answer = describe_columns(rows, y, **options, alone=False, head_of=table, more=more)
+    with nullcontext() if batch is None else with_row_location(batch):
+        answer = describe_columns(rows, y, **options, alone=False, head_of=table, more=more)
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings[:] = [words for words in one.warnings if words.startswith(LIKE_NUMBERS)]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ISO = "%Y-%m-%d"
+# of the year 9999, since 1970
+LAST_SECOND = 253_402_300_799
 # tried on text, in this order; of two that fit, the first one is taken
 FORMATS = (ISO, "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y")
 # those with two digits of the year: the same values may be versions or scores
@@ -201,7 +203,12 @@ def as_times(name: str, array: pa.Array, format: str = "") -> np.ndarray:
             f"as 20250412 give the format: {argument(date=f'{name}=%Y%m%d')}",
             column=name,
         )
-    stamps = array.cast(pa.timestamp("us", tz=getattr(array.type, "tz", None)), safe=False)
+    zone = getattr(array.type, "tz", None)
+    seconds = codes_of(array.cast(pa.timestamp("s", zone), safe=False).cast(pa.int64()), 0)
+    if (far := np.abs(seconds) > LAST_SECOND).any():  # infinity is the last day of its type
+        words = "has a date after the year 9999, such as infinity; write null in its place"
+        raise InputError(words, row=int(far.argmax()), column=name)
+    stamps = array.cast(pa.timestamp("us", zone), safe=False)
     times = codes_of(stamps.cast(pa.int64()), 0).astype("M8[us]")
     return np.where(numbers_of(array.is_null()), np.datetime64("NaT"), times)
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from crossview.data.row_columns import with_row_location
 from crossview.data.summaries.columns import MissingSummary, NumberSummary, Target, ValueSummary
+from crossview.readers.source import Batch
 from crossview.tables.arrow import floats, is_number
 from crossview.tables.columns import kind_of
 from crossview.tables.dates import DAY, as_times
@@ -66,7 +68,9 @@ class TableSummary:
         for start in range(0, data.num_rows, step):
             if labels is not None:
                 self.target.read(labels.slice(start, step))
-            self._add(data.slice(start, step))
+            part = Batch(data.slice(start, step), None, start)
+            with with_row_location(part):
+                self._add(part.X)
         self.n_rows += data.num_rows
 
     def _add(self, data: Any) -> None:
