@@ -976,8 +976,13 @@ class ViewEncoder(ViewTransformer):
                 views[column.view].append(specification(column))
         return views
 
-    def declared_columns(self) -> dict[str, list[str]]:
+    def declared_columns(self, *, whole: bool = False) -> dict[str, list[str]]:
         """Return the columns whose kind is declared, with globs expanded.
+
+        Parameters
+        ----------
+        whole : bool, default=False
+            Whether to return all columns, those too whose kind the types of the table said.
 
         Returns
         -------
@@ -990,7 +995,7 @@ class ViewEncoder(ViewTransformer):
                 dict.fromkeys(
                     f"{c.name}={c.format}" if kind == "date" and c.format else c.name
                     for c in self._rows.plan.columns
-                    if c.declared and c.kind == kind
+                    if (whole or c.declared) and c.kind == kind
                 )
             )
             for kind in KINDS
