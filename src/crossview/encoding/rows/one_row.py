@@ -90,6 +90,17 @@ def _items(x: Any) -> Iterable[tuple[Any, Any]]:
     return x.items()
 
 
+def check_cell(column: Column, value: Any) -> None:
+    """Raise an error if a cell is none of its column; None is missing."""
+    if column.is_number:
+        if type(value) not in (int, float) or not abs(value) <= LARGEST:  # which is quick
+            numbers_of_cells(column, [value])
+    elif column.kind != "date":
+        _string(column, value)
+    elif not _is_missing(value):
+        _numbers_of_date(column, value)
+
+
 class _Hashed:
     """A column that is hashed: the slots of its terms, of which the last ones are kept.
 
@@ -202,7 +213,7 @@ class SingleRows:
         for place, name in enumerate(self._names):
             column, values = columns[name], [row[place] for row in cells]
             if column.is_number:
-                found[name] = pa.array(_numbers_of(column, values), from_pandas=True)
+                found[name] = pa.array(numbers_of_cells(column, values), from_pandas=True)
                 continue
             if column.kind == "date":
                 strings = [None if _is_missing(value) else value for value in values]
@@ -425,7 +436,7 @@ def _as_array(column: Column, value: Any) -> Any:
         raise InputError(what, column=column.name) from None
 
 
-def _numbers_of(column: Column, values: Sequence[Any]) -> np.ndarray:
+def numbers_of_cells(column: Column, values: Sequence[Any]) -> np.ndarray:
     """Return cells of a column as numbers, NaN where they are missing."""
     if not {*map(type, values)} <= PLAIN_NUMBERS:
         values = [None if _is_missing(value) else _number(column, value) for value in values]
