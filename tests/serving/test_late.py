@@ -233,6 +233,22 @@ def test_commands_read_a_model_that_began_with_nothing(task, tmp_path, capsys):
     assert "is a damaged model file" in err[0]
 
 
+@pytest.mark.parametrize("path", ["learn", "label"])
+def test_a_boolean_in_quotes_is_told_to_leave_them_out(path, tmp_path):
+    with serving(tmp_path, Beginning("y")) as server:
+        sent = [{"row": {"n": {"a": t}}, "label": t % 2 == 1} for t in range(20)]
+        for labels in (sent[:2], sent[2:]):  # before there are classes, and then
+            server.post("/learn", labels)
+            server.learned()
+            found = server.post("/predict", {"row": sent[0]["row"]})["id"]
+            wrong = {"learn": {"row": {}}, "label": {"id": found}}[path] | {"label": "true"}
+            said = server.post(f"/{path}", wrong, 422)["error"]
+            assert said == (
+                "'true' is of another kind than the labels before, such as false: give true or "
+                "false, without quotes"
+            )
+
+
 @pytest.mark.parametrize("classes", [[0, 1], [False, True], [0.0, 1.0]], ids=str)
 def test_a_label_of_another_type_is_the_class_that_it_equals(classes, tmp_path):
     """It was scored as a class whose probability is 0."""

@@ -751,6 +751,8 @@ def _check_kind(label: Any, other: Any) -> None:
     """Raise an error for a label of another kind than those before, of which ``other`` is one."""
     if other is not None and isinstance(label, str) != isinstance(other, str):
         kind = "text in quotes" if isinstance(other, str) else "a number"
+        if isinstance(other, bool):
+            kind = "true or false, without quotes"
         raise InputError(
             f"{as_sent(label)} is of another kind than the labels before, such as "
             f"{msgspec.json.encode(other).decode():.60}: give {kind}"
