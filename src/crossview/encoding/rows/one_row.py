@@ -28,7 +28,15 @@ from crossview.errors import (
     some_names,
     type_of,
 )
-from crossview.tables.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
+from crossview.tables.columns import (
+    BOOLEAN,
+    LARGEST,
+    MOST_KEPT,
+    TRUTH,
+    Column,
+    as_codes,
+    as_numbers,
+)
 from crossview.tables.dates import ISO, as_times, date_numbers
 from crossview.tables.text import characters_of, shape_numbers, word_analyzer
 from crossview.views import OneRow
@@ -397,10 +405,17 @@ class SingleRows:
 
 def _string(column: Column, value: Any) -> str | None:
     """Return a cell as the string that a table has of it; None where it is missing."""
+    is_truth = column.format == BOOLEAN
     if type(value) is str:
-        return value
+        return TRUTH.get(value.lower(), value) if is_truth else value
     if _is_missing(value):
         return None
+    if is_truth:
+        found = TRUTH.get(str(value).lower())
+        if found is None:
+            words = f"{value!r:.60} is neither true nor false: give one without quotes, or null"
+            raise InputError(words, column=column.name)
+        return found
     is_category = column.declared and column.kind != "text"
     if type(value) is int and is_category and -LARGEST_INT <= value < LARGEST_INT:
         return str(value)
