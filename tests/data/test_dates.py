@@ -12,6 +12,7 @@ import pytest
 
 from command_line import run
 from crossview import (
+    Checkpoint,
     InputError,
     ViewEncoder,
     compare,
@@ -222,6 +223,30 @@ def test_a_model_reads_dates_as_it_learned_them(tmp_path):
     assert more.encoder.column_kinds() == trained.encoder.column_kinds()
     alone = train(TABLE, "y", model="view:a")
     assert alone.encoder.declared_columns()["date"] == ["a__day=%d.%m.%Y"]
+
+
+def test_training_goes_on_with_dates_that_were_typed_and_are_text(tmp_path):
+    """As rows of JSON, such as the log of a server, have them; a category is not made of them."""
+    table = pa.table({"day": pa.array(DAYS.tolist()), "a__x": NOISE, "y": LABEL})
+    text = table.set_column(0, "day", pa.array([f"{day}" for day in DAYS]))
+    rows = "\n".join(map(json.dumps, text.to_pylist()))
+    (tmp_path / "rows.jsonl").write_text(rows + "\n")
+    given = {"views": {"a": ["day", "a__x"]}, "model": "pa:squared", "in_order": True}
+    first = train(table, "y", **given)
+    expected = train(table, init=first, in_order=True)
+    for source in (text, str(tmp_path / "rows.jsonl")):
+        more = train(source, init=first, in_order=True)
+        np.testing.assert_array_equal(more.learner.coef_, expected.learner.coef_)
+        assert more.encoder.column_kinds() == first.encoder.column_kinds()
+    kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
+    resumed = train(text, init=first, in_order=True, output=tmp_path / "more.st", **kept)
+    np.testing.assert_array_equal(resumed.learner.coef_, expected.learner.coef_)
+    wrong = text.set_column(0, "day", pa.array(["soon", *[None] * (N - 1)]))
+    with pytest.raises(InputError, match="row 0, column 'day': 'soon' is no"):
+        train(wrong, init=first, in_order=True)
+    words = table.set_column(1, "a__x", pa.array(map(str, NOISE)))
+    with pytest.raises(InputError, match="'a__x': is numeric in this encoder, but holds string"):
+        train(words, init=first, in_order=True)
 
 
 def test_dates_are_learned_from():

@@ -368,6 +368,50 @@ def test_every_type_of_number_is_the_same_number(array):
     same(unscaled().fit_transform(pa.table({"v__a": array, "v__b": [1, 2, 3]})), plain)
 
 
+@pytest.mark.parametrize("declared", [{}, {"categorical": ["v__b"]}], ids=str)
+def test_booleans_may_be_written_in_other_ways_later(declared):
+    """They were categories that no row had, without a word, or refused."""
+    values = [True, None, False, True]
+    rows = pa.table({"v__b": values, "v__x": [1.0, 2.0, 3.0, 4.0]})
+    encoder = ViewEncoder(hash_bits=BITS, **declared).fit(rows)
+    restored = clone(encoder)
+    restored.set_header(json.loads(json.dumps(encoder.get_header())))
+    restored.set_state(encoder.get_state())
+    expected = encoder.transform(rows).matrix.toarray()
+    words = {True: "true", False: "false"}
+    ways = [
+        [None if b is None else kind(b) for b in values]
+        for kind in (int, float, str, words.get, lambda b: str(b).upper(), lambda b: str(int(b)))
+    ]
+    for cells in [values, *ways]:
+        column = pa.array(cells)
+        for array in (column, column.dictionary_encode(), pa.chunked_array([column])):
+            table = rows.set_column(0, "v__b", array)
+            for own in (encoder, restored):
+                np.testing.assert_array_equal(own.transform(table).matrix.toarray(), expected)
+        single = rows.set_column(0, "v__b", column).to_pylist()
+        found = [encoder.transform_one(row).as_views().matrix.toarray()[0] for row in single]
+        np.testing.assert_array_equal(found, expected)
+        together = encoder.transform(encoder.table_of(single))
+        np.testing.assert_array_equal(together.matrix.toarray(), expected)
+        hashes = encoder.hash_rows(rows.set_column(0, "v__b", column))
+        np.testing.assert_array_equal(hashes, encoder.hash_rows(rows))
+    mixed = rows.set_column(0, "v__b", pa.array(["True", None, "0", "true"]))
+    np.testing.assert_array_equal(encoder.transform(mixed).matrix.toarray(), expected)
+    for wrong in (7, 0.5):
+        with pytest.raises(InputError, match=f"row 2, column 'v__b': {wrong} is neither true nor"):
+            encoder.transform(rows.set_column(0, "v__b", pa.array([1, None, wrong, 0])))
+        with pytest.raises(InputError, match=f"{wrong} is neither true nor false: give one"):
+            encoder.transform_one({"v__b": wrong})
+    # text that is neither is a category that no row had
+    other = encoder.transform(pa.table({"v__b": ["maybe"], "v__x": [1.0]}))
+    assert other.matrix.nnz == 2
+    made_up = encoder.get_header()
+    made_up["columns"][0][-1] = "words"
+    with pytest.raises(InputError, match="which is of no kind"):
+        restored.set_header(made_up)
+
+
 def test_numbers_in_strings_and_booleans_when_said_so():
     table = pa.table(
         {

@@ -148,6 +148,7 @@ ODD = [
     ({"msg": 5}, "no text"),
     ({"since": "soon"}, "no date"),
     ({"since": "2024-02-30"}, "no date"),
+    ({"vip": 7}, "neither true nor false"),
     ({"user": 3}, "is a view"),
 ]
 SAME = [
@@ -157,6 +158,7 @@ SAME = [
     {"user": {"age": 31.5, "city": "Oslo"}, "text": {"msg": "free prize"}},
     {"age": 31, "since": " ", "vip": True, "text": {}},
     {"age": float("nan")},
+    *({"vip": vip} for vip in (1, 0.0, "TRUE", "False", "1", "0.0", "maybe")),
     {"dim": {"dim_0": 1.0, "inner": {"dim_1": 2.0}}},
     {"since": "2024-02-29T23:59:59.1234565-11:30", "age": -0.0},
 ]

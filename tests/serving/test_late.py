@@ -233,6 +233,22 @@ def test_commands_read_a_model_that_began_with_nothing(task, tmp_path, capsys):
     assert "is a damaged model file" in err[0]
 
 
+@pytest.mark.parametrize("path", ["learn", "label"])
+def test_a_boolean_in_quotes_is_told_to_leave_them_out(path, tmp_path):
+    with serving(tmp_path, Beginning("y")) as server:
+        sent = [{"row": {"n": {"a": t}}, "label": t % 2 == 1} for t in range(20)]
+        for labels in (sent[:2], sent[2:]):  # before there are classes, and then
+            server.post("/learn", labels)
+            server.learned()
+            found = server.post("/predict", {"row": sent[0]["row"]})["id"]
+            wrong = {"learn": {"row": {}}, "label": {"id": found}}[path] | {"label": "true"}
+            said = server.post(f"/{path}", wrong, 422)["error"]
+            assert said == (
+                "'true' is of another kind than the labels before, such as false: give true or "
+                "false, without quotes"
+            )
+
+
 @pytest.mark.parametrize("classes", [[0, 1], [False, True], [0.0, 1.0]], ids=str)
 def test_a_label_of_another_type_is_the_class_that_it_equals(classes, tmp_path):
     """It was scored as a class whose probability is 0."""
@@ -273,21 +289,98 @@ def test_first_rows_that_are_no_table_are_said(tmp_path):
         server.post("/learn", sent)
         assert server.learned()["labels_refused"] == 20
         shown = server.serving.shown()
-        assert "the first rows could not be learned" in shown["warnings"][-1]
+        assert "the first 20 rows could not be learned" in shown["warnings"][-1]
         assert "in quotes" in server.post("/learn", {"row": {"a": 1}, "label": 2**63}, 422)["error"]
-        server.post("/learn", [{"row": {"user_a": 2**70}, "label": t % 2} for t in range(20)])
-        assert server.learned()["labels_refused"] == 40
-        # others can: a column of numbers and text is text
-        sent = [
-            {"row": {"user_a": t, "user_b": [t, "x"][t % 2]}, "label": t % 2} for t in range(20)
-        ]
+        assert server.said == [f"warning: {shown['warnings'][-1]}"]
+        # others can; what is in no view may be anything
+        more = [{"b": [1, [1, "x"]], "user_c": 2**70}, {"b": 2**3000, "user_c": 0.5}]
+        sent = [{"row": {"user_a": t, **more[t % 2]}, "label": t % 2} for t in range(20)]
         server.post("/learn", sent)
         assert server.learned()["classes"] == [0, 1]
-        assert server.post("/predict", {"row": {"user_b": "x"}})["probabilities"].keys() == {
-            "0",
-            "1",
-        }
+        assert server.post("/predict", {"row": {"user_a": 3}})["probabilities"].keys() == {"0", "1"}
         json.dumps(server.serving.shown(), allow_nan=False)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_first_row_of_another_kind_is_refused_alone(together, tmp_path):
+    """It made a category of a column of numbers, for good, and the labels after it were lost."""
+    begin = Beginning("y", kinds={"numeric": ["n__d*"], "categorical": ["n__id"], "date": ["n__t"]})
+    first = {"a": 20, "b": True, "c": "x", "d": "7", "id": 1, "t": "2025-01-01"}
+    rows = [{"n": {**first, "a": 20 + t / 2, "id": [t, f"A{t}"][t % 2]}} for t in range(20)]
+    numbers, text = "give a number without quotes, or null", "text in quotes"
+    wrong = [
+        ("a", "31,5", f"'31,5' is text, and the rows before have numbers, such as 20.0: {numbers}"),
+        (
+            "a",
+            True,
+            f"true is a Boolean, and the rows before have numbers, such as 20.0: {numbers}",
+        ),
+        ("b", 1, "1 is a number, and the rows before have true and false, such as true: give true"),
+        ("c", 0.5, f"0.5 is a number, and the rows before have text, such as 'x': give {text}"),
+        ("a", 1e101, "too large"),
+        ("a", [1], "[1] is no value of a column: give a number"),
+        ("d", "many", "'many' is not a number: give one without quotes"),
+        ("t", "soon", "'soon' is no date as in"),
+    ]
+    bad = [{"n": {**first, name: value}} for name, value, _ in wrong]
+    with serving(tmp_path, begin) as server:
+
+        def learn(some):
+            sent = [{"row": row, "label": ["no", "yes"][t % 2]} for t, row in enumerate(some)]
+            if together:
+                return server.post("/learn", sent, 207)["labels"]
+            found = []
+            for row, one in zip(some, sent, strict=True):
+                found.append(server.post("/learn", one, 422 if row in bad else 200))
+                server.learned()
+            return found
+
+        found = learn([*rows[:2], *bad, *rows[2:19]])
+        for one, (name, _, words) in zip(found[2:], wrong, strict=False):
+            assert one["column"] == f"n__{name}"
+            assert words in one["error"]
+        assert (server.learned()["labels"], server.get("/stats")["classes"]) == (19, [])
+        said = server.post("/predict", {"rows": [rows[0], bad[0]]}, 207)["predictions"]
+        assert "is text" in said[1]["error"]
+        server.post("/learn", {"row": rows[19], "label": "no"})
+        numbers = server.learned()
+        assert (numbers["labels"], numbers["labels_refused"]) == (20, 0)
+        kinds = server.serving.live.model.steps[0][1].kinds()
+        assert kinds == {
+            **dict.fromkeys(("n__a", "n__d"), "numeric"),
+            **dict.fromkeys(("n__b", "n__c", "n__id"), "categorical"),
+            "n__t": "date",
+        }
+        assert server.said == []
+    assert replay(tmp_path).labels == 20
+
+
+def test_a_label_of_a_row_of_another_kind_is_refused_alone_and_said(tmp_path):
+    """Rows that were predicted before any label are like no others yet."""
+    with serving(tmp_path, Beginning("y")) as server:
+        rows = [{"n": {"a": "31,5" if t == 5 else t}} for t in range(22)]
+        ids = [server.post("/predict?durable=1", {"row": row})["id"] for row in rows]
+        server.post("/label", [{"id": one, "label": t % 2} for t, one in enumerate(ids[:20])])
+        assert server.learned()["labels_refused"] == 1
+        (line,) = server.said
+        assert line.startswith("warning: a label could not be learned: column 'n__a': '31,5' is")
+        assert line[9:] in server.serving.shown()["warnings"]
+    with serving(tmp_path) as server:
+        server.post("/label", [{"id": one, "label": t % 2} for t, one in enumerate(ids[20:])])
+        numbers = server.learned()
+        assert (numbers["labels"], numbers["labels_refused"]) == (22, 1)
+        assert server.serving.live.model.steps[0][1].kinds() == {"n__a": "numeric"}
+        words = [{"id": server.post("/predict", {"row": rows[0]})["id"], "label": "no"}]
+        assert "give a number" in server.post("/label", words, 422)["labels"][0]["error"]
+
+
+def test_labels_of_two_kinds_in_one_request(tmp_path):
+    with serving(tmp_path, Beginning("y")) as server:
+        sent = [{"row": {"n": {"a": t}}, "label": ["1", 1][t == 3]} for t in range(5)]
+        found = server.post("/learn", sent, 207)["labels"]
+        assert [one.get("label") for one in found] == ["new", "new", "new", None, "new"]
+        assert "give text in quotes" in found[3]["error"]
+        assert server.learned()["labels_refused"] == 0
 
 
 def test_skewed_numbers_from_nothing(tmp_path, capsys):

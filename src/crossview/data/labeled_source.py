@@ -169,7 +169,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         views=encoder.specified_views(),
         ignore=(),
         bins=encoder.n_bins_ or None,
-        **encoder.declared_columns(),
+        **encoder.declared_columns(whole=True),
     )
     return LabeledSource(rows.as_kinds(words, numbers), y, same, recognize=(), **options)
 

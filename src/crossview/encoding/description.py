@@ -12,6 +12,7 @@ from crossview.encoding.hashing import prefix_of
 from crossview.encoding.plan import numbers_of_column
 from crossview.encoding.rows.row_encoder import RowEncoder
 from crossview.portable.encoding import Column, Hashed, Number, TableEncoder, View
+from crossview.tables.columns import BOOLEAN
 from crossview.tables.dates import ISO, portable_pattern
 
 
@@ -26,6 +27,7 @@ def describe_encoder(rows: RowEncoder, factors: np.ndarray) -> TableEncoder:
             "number" if one.is_number else "category" if one.kind == "categorical" else one.kind,
             one.declared,
             portable_pattern(one.format or ISO) if one.kind == "date" else None,
+            one.format == BOOLEAN or None,
         )
         for one in columns
     ]

@@ -46,7 +46,7 @@ from crossview.readers.columnar.memory import MemorySource
 from crossview.readers.source import Source
 from crossview.saving.schema import Array, check_header
 from crossview.tables.arrow import column_names, pyarrow, to_arrow
-from crossview.tables.columns import USER, Column, listed, match_names
+from crossview.tables.columns import BOOLEAN, USER, Column, listed, match_names
 from crossview.tables.dates import check_format, split_format
 from crossview.tables.frames import side_by_side
 from crossview.tables.text import FORMS
@@ -209,6 +209,9 @@ class ViewEncoder(ViewTransformer):
     standardized number stays beside them.  A column of two values has none: a line is its curve.
     A stream places the knots after the first 32 values of
     the column, again after 64, 128, ..., 4096, and then leaves them; before 32 there are none.
+
+    Booleans are the categories ``true`` and ``false``.  Rows that come later may have them as 1 and
+    0, and as text such as ``True``, too; another number is an error.
 
     A category is hashed as ``column=value``, a word as ``column:word``, characters as
     ``column~characters``, by scikit-learn's `FeatureHasher`; two that share a slot are added.
@@ -696,9 +699,10 @@ class ViewEncoder(ViewTransformer):
         for column in columns:
             types = [type(value) for value in column]
             known = types == [str, str, str, bool, str] and column.kind in (*KINDS, USER)
-            if not known or (column.kind == "text" and column.format not in ("", *FORMS)):
+            forms = {"text": FORMS, "categorical": (BOOLEAN,)}.get(column.kind)
+            if not known or (forms is not None and column.format not in ("", *forms)):
                 raise InputError(f"the encoder has the column {column!r}, which is of no kind")
-            if column.format and column.kind != "text":
+            if column.format and forms is None:
                 check_format(column.format)
         check_columns(columns, header["feature_names_in"])
         users = [column.name for column in columns if column.kind == USER]
@@ -976,8 +980,13 @@ class ViewEncoder(ViewTransformer):
                 views[column.view].append(specification(column))
         return views
 
-    def declared_columns(self) -> dict[str, list[str]]:
+    def declared_columns(self, *, whole: bool = False) -> dict[str, list[str]]:
         """Return the columns whose kind is declared, with globs expanded.
+
+        Parameters
+        ----------
+        whole : bool, default=False
+            Whether to return all columns, those too whose kind the types of the table said.
 
         Returns
         -------
@@ -990,7 +999,7 @@ class ViewEncoder(ViewTransformer):
                 dict.fromkeys(
                     f"{c.name}={c.format}" if kind == "date" and c.format else c.name
                     for c in self._rows.plan.columns
-                    if c.declared and c.kind == kind
+                    if (whole or c.declared) and c.kind == kind
                 )
             )
             for kind in KINDS

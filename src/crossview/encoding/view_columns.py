@@ -12,6 +12,7 @@ import numpy as np
 from crossview.errors import InputError, argument, closest_names
 from crossview.tables.columns import (
     Column,
+    format_of,
     kind_of,
     listed,
     match_names,
@@ -60,14 +61,10 @@ def plan_columns(
     texts = [name for name, kind in kinds.items() if kind == "text"]
     of_type = {name: kind_of(types[name]) for name in used if name not in kinds}
     refuse_unusable({name: types[name] for name, kind in of_type.items() if kind is None})
+    known = {name: kinds.get(name) or of_type[name] or "" for name in used}
+    formats |= {n: format_of(types[n]) for n, kind in known.items() if kind == "categorical"}
     columns = [
-        Column(
-            name,
-            view,
-            kinds.get(name) or of_type[name] or "",
-            name in kinds,
-            form or formats.get(name, ""),
-        )
+        Column(name, view, known[name], name in kinds, form or formats.get(name, ""))
         for view, group in columns_of_views(views, names, texts).items()
         for name, form in group
     ]

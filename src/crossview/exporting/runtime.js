@@ -282,6 +282,12 @@ function asText(cell, column) {
 
 /** A category as Python writes it: 3.0 is "3". */
 function asCategory(cell, column) {
+  if (column.boolean && cell !== null && typeof cell !== "object") {
+    const text = String(cell).toLowerCase();
+    if (["true", "1", "1.0"].includes(text)) return "true";
+    if (["false", "0", "0.0"].includes(text)) return "false";
+    if (typeof cell !== "string") throw wrong(column, cell, "neither true nor false");
+  }
   if (typeof cell === "string") return cell;
   if (typeof cell === "boolean") return String(cell);
   if (!column.declared || typeof cell !== "number" || !Number.isFinite(cell)) throw wrong(column, cell, "no text");

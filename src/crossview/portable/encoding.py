@@ -33,7 +33,8 @@ class Column:
     ``kind`` says what its cells are: "number"; "category", a text, Boolean or, if it is
     ``declared``, a number (3.0 is the text 3, true is true); "text"; or "date", a text that matches
     ``pattern`` as a whole, with the groups Y or y, m, d, H, M, S and z.  A number that is declared
-    may be a text or Boolean.
+    may be a text or Boolean.  A category that is ``boolean`` is the text true or false; 1, 1.0 and
+    these as text are true, 0 and 0.0 false, in upper or lower case, and another number is none.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column:
     kind: str
     declared: bool
     pattern: str | None = None
+    boolean: bool | None = None
 
     def names(self) -> list[tuple[str, ...]]:
         """Return where a row has the cell: as one key, or as two, that of a view first."""

@@ -26,7 +26,7 @@ from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
 from crossview.scoring.models.weights import ColumnNames
 from crossview.server_log.log import FIRST_NAME, Event, Label, Labeled, Prediction
-from crossview.serving.beginning import FEWEST_LABELS, Beginning
+from crossview.serving.beginning import FEWEST_LABELS, Beginning, FirstRows
 from crossview.serving.challengers import Challenger, Compared
 from crossview.serving.endpoints.requests import Contribution, Explanation
 from crossview.serving.scores import Score, Served
@@ -420,8 +420,21 @@ class LiveModel:
 
     # --- learning ------------------------------------------------------------------------------
 
-    def check_label(self, label: Any, *, new_classes: bool) -> Any:
-        """Return a label as the class that it is, as 1 for 1.0 and true, if it can be learned."""
+    def first_rows(self) -> FirstRows | None:
+        """Return the rows that wait for the model to begin; None where it has begun."""
+        if self.beginning is None or self.is_fitted:
+            return None
+        first = FirstRows(self.beginning)
+        for one in self._held:
+            first.add(one.row)
+            first.label = self._held[0].label
+        return first
+
+    def check_label(self, label: Any, *, new_classes: bool, first: FirstRows | None = None) -> Any:
+        """Return a label as the class that it is, as 1 for 1.0 and true, if it can be learned.
+
+        first: from `first_rows`, with those that came in the same request; it takes the label, too.
+        """
         classes = self.classes
         if classes is None and isinstance(label, str | bool):
             raise InputError(
@@ -432,14 +445,13 @@ class LiveModel:
             raise InputError(f"{label!r:.60} is too large: give a number up to {MAX_ABS_TARGET:g}")
         if classes is not None and isinstance(label, int) and label.bit_length() > 63:
             raise InputError(f"{label!r:.60} has more than 64 bits: give it in quotes")
-        others = classes or [one.label for one in self._held[:1]]
-        if others and isinstance(label, str) != isinstance(others[0], str):
-            kind = "text in quotes" if isinstance(others[0], str) else "a number"
-            raise InputError(
-                f"{as_sent(label)} is of another kind than the labels before, such as "
-                f"{msgspec.json.encode(others[0]).decode():.60}: give {kind}"
-            )
+        if classes:
+            _check_kind(label, classes[0])
+        if first is not None:
+            _check_kind(label, first.label)
         self.learner.check_one(label)
+        if first is not None and first.label is None:
+            first.label = label
         if classes and len(classes) > 1 and not new_classes and label not in classes:
             raise InputError(
                 f"{as_sent(label)} is none of the classes {', '.join(map(class_name, classes))}; "
@@ -574,8 +586,7 @@ class LiveModel:
                     answer = self._answer_late(x, delay)
                 self.learner.learn_one(x, label)
         except InputError as error:
-            self.served.refused += 1
-            self.refusal = str(error)
+            self._refuse(1, error)
             return None
         self._note_learned([example])
         return answer
@@ -614,10 +625,13 @@ class LiveModel:
 
     def _hold(self, beginning: Beginning, example: Example) -> None:
         """Keep the first rows, and learn them once there are enough to tell the columns."""
-        label = example.label
-        if self._held and isinstance(label, str) != isinstance(self._held[0].label, str):
-            self.served.refused += 1
-            self.refusal = f"{as_sent(label)} is of another kind than the labels before"
+        first = self.first_rows()
+        assert first is not None
+        try:
+            _check_kind(example.label, first.label)
+            first.check(example.row)
+        except InputError as error:
+            self._refuse(1, error)
         else:
             self._held.append(example)
         if len(self._held) < FEWEST_LABELS:
@@ -630,14 +644,19 @@ class LiveModel:
         try:
             self.model.partial_fit(beginning.table(rows), labels, **more)
         except InputError as error:
-            self.served.refused += len(held)
-            self.refusal = str(error)
+            self._refuse(len(held), error)
             self.model = beginning.make()
             self._find_steps()
         else:
             self._note_learned(held)
             if self.classes is None and beginning.target_scale == "linear":
                 _warn_of_skewed(np.array(labels, dtype=np.float64))
+
+    def _refuse(self, n: int, error: InputError) -> None:
+        """Note that labels could not be learned, and why."""
+        self.served.refused += n
+        what = "a label" if n == 1 else f"the first {n} rows"
+        self.refusal = f"{what} could not be learned: {error}"
 
     def _count(
         self, records: Sequence[Labeled], rows: Sequence[Any], labels: Sequence[Any]
@@ -726,6 +745,18 @@ def _answers(
     names = [class_name(label) for label in classes.tolist()]
     by_class = [dict(zip(names, own, strict=True)) for own in p.tolist()]
     return list(map(Answer, found, by_class, said))
+
+
+def _check_kind(label: Any, other: Any) -> None:
+    """Raise an error for a label of another kind than those before, of which ``other`` is one."""
+    if other is not None and isinstance(label, str) != isinstance(other, str):
+        kind = "text in quotes" if isinstance(other, str) else "a number"
+        if isinstance(other, bool):
+            kind = "true or false, without quotes"
+        raise InputError(
+            f"{as_sent(label)} is of another kind than the labels before, such as "
+            f"{msgspec.json.encode(other).decode():.60}: give {kind}"
+        )
 
 
 def _warn_of_skewed(targets: np.ndarray) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # the kind of the column of the personal view
 USER = "user"
+# what is written of a category that is true or false, and how tables have it
+BOOLEAN = "boolean"
+TRUTH = {"true": "true", "1": "true", "1.0": "true"} | dict.fromkeys(("false", "0", "0.0"), "false")
 # beyond this, squares and differences overflow
 LARGEST = 1e100
 NOT_MISSING = "NaN is not a missing value: write null (fill_nan(None) in polars), or an empty field"
@@ -29,8 +32,8 @@ MOST_KEPT = 1 << 16
 class Column(NamedTuple):
     """A column to encode: its name, view and kind, and whether the kind was declared.
 
-    ``format`` says how strings write dates ("": as ISO 8601), and what the view has of a text
-    (`FORMS`).
+    ``format`` says how strings write dates ("": as ISO 8601), what the view has of a text
+    (`FORMS`), and whether a category is true or false (`BOOLEAN`).
     """
 
     name: str
@@ -136,6 +139,14 @@ def refuse_unusable(types: Mapping[str, pa.DataType]) -> None:
         raise InputError("; ".join(parts), column=next(iter(types)) if len(types) == 1 else None)
 
 
+def format_of(kind: pa.DataType) -> str:
+    """Return what is known of categories by their Arrow type."""
+    from pyarrow import types
+
+    inside = kind.value_type if types.is_dictionary(kind) else kind
+    return BOOLEAN if types.is_boolean(inside) else ""
+
+
 @functools.lru_cache(maxsize=64)
 def _is_category(kind: pa.DataType) -> bool:
     import pyarrow as pa
@@ -226,7 +237,9 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
     import pyarrow.compute as pc
 
     empty = array.null_count == len(array)
-    if not empty and not _fits(column, array.type):
+    is_truth = column.format == BOOLEAN
+    is_bit = is_truth and is_number(array.type)
+    if not empty and not (is_bit or _fits(column, array.type)):
         raise _changed(column, array)
     if empty:
         return Coded(pa.nulls(0, pa.string()), np.full(len(array), -1, dtype=np.int32))
@@ -252,7 +265,25 @@ def as_codes(column: Column, array: pa.Array) -> Coded:
         except pa.ArrowInvalid:
             what = "holds bytes that are not UTF-8; convert it, or leave the column out"
             raise InputError(what, column=column.name) from None
-    return Coded(dictionary, places)
+    coded = Coded(dictionary, places)
+    return _as_truth(column, coded, only=is_bit) if is_truth else coded
+
+
+def _as_truth(column: Column, coded: Coded, *, only: bool) -> Coded:
+    """Codes of true and false for what means them; ``only``: anything else is an error."""
+    import pyarrow as pa
+
+    words = coded.dictionary.to_pylist()
+    found = [TRUTH.get(word.lower(), word) for word in words]
+    if only and (others := [i for i, word in enumerate(found) if word not in TRUTH]):
+        row = int(np.flatnonzero(coded.codes == others[0])[0])
+        what = f"{words[others[0]]:.60} is neither true nor false, 1 nor 0"
+        raise InputError(what, row=row, column=column.name)
+    if found == words:
+        return coded
+    distinct = {word: code for code, word in enumerate(dict.fromkeys(found))}
+    codes = np.array([*(distinct[word] for word in found), -1], dtype=np.int32)
+    return Coded(pa.array([*distinct], pa.string()), codes[coded.codes])
 
 
 def same_strings(a: pa.Array, b: pa.Array) -> bool:

@@ -28,7 +28,15 @@ from crossview.errors import (
     some_names,
     type_of,
 )
-from crossview.tables.columns import LARGEST, MOST_KEPT, Column, as_codes, as_numbers
+from crossview.tables.columns import (
+    BOOLEAN,
+    LARGEST,
+    MOST_KEPT,
+    TRUTH,
+    Column,
+    as_codes,
+    as_numbers,
+)
 from crossview.tables.dates import ISO, as_times, date_numbers
 from crossview.tables.text import characters_of, shape_numbers, word_analyzer
 from crossview.views import OneRow
@@ -88,6 +96,17 @@ def _items(x: Any) -> Iterable[tuple[Any, Any]]:
     if not isinstance(x, Mapping):
         raise InputError(f"a row is a mapping of names to values, and not {type_of(x)}")
     return x.items()
+
+
+def check_cell(column: Column, value: Any) -> None:
+    """Raise an error if a cell is none of its column; None is missing."""
+    if column.is_number:
+        if type(value) not in (int, float) or not abs(value) <= LARGEST:  # which is quick
+            numbers_of_cells(column, [value])
+    elif column.kind != "date":
+        _string(column, value)
+    elif not _is_missing(value):
+        _numbers_of_date(column, value)
 
 
 class _Hashed:
@@ -202,7 +221,7 @@ class SingleRows:
         for place, name in enumerate(self._names):
             column, values = columns[name], [row[place] for row in cells]
             if column.is_number:
-                found[name] = pa.array(_numbers_of(column, values), from_pandas=True)
+                found[name] = pa.array(numbers_of_cells(column, values), from_pandas=True)
                 continue
             if column.kind == "date":
                 strings = [None if _is_missing(value) else value for value in values]
@@ -386,10 +405,17 @@ class SingleRows:
 
 def _string(column: Column, value: Any) -> str | None:
     """Return a cell as the string that a table has of it; None where it is missing."""
+    is_truth = column.format == BOOLEAN
     if type(value) is str:
-        return value
+        return TRUTH.get(value.lower(), value) if is_truth else value
     if _is_missing(value):
         return None
+    if is_truth:
+        found = TRUTH.get(str(value).lower())
+        if found is None:
+            words = f"{value!r:.60} is neither true nor false: give one without quotes, or null"
+            raise InputError(words, column=column.name)
+        return found
     is_category = column.declared and column.kind != "text"
     if type(value) is int and is_category and -LARGEST_INT <= value < LARGEST_INT:
         return str(value)
@@ -425,7 +451,7 @@ def _as_array(column: Column, value: Any) -> Any:
         raise InputError(what, column=column.name) from None
 
 
-def _numbers_of(column: Column, values: Sequence[Any]) -> np.ndarray:
+def numbers_of_cells(column: Column, values: Sequence[Any]) -> np.ndarray:
     """Return cells of a column as numbers, NaN where they are missing."""
     if not {*map(type, values)} <= PLAIN_NUMBERS:
         values = [None if _is_missing(value) else _number(column, value) for value in values]

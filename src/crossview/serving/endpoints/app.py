@@ -55,7 +55,7 @@ from crossview.server_log.log import (
     Prediction,
     own_id,
 )
-from crossview.serving.beginning import FEWEST_LABELS
+from crossview.serving.beginning import FEWEST_LABELS, FirstRows
 from crossview.serving.challengers import check_name
 from crossview.serving.endpoints.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.endpoints.page import PAGE, PAGE_HEADERS
@@ -330,8 +330,10 @@ class Serving:
                 return
             while records:
                 some, records = records[: self._at_once], records[self._at_once :]
-                began = time.perf_counter()
+                began, n_refused = time.perf_counter(), live.served.refused
                 live.learn(some)
+                if live.served.refused > n_refused:
+                    self._say_anew(f"warning: {live.refusal}")
                 # which other servers may have written since the last look at the log
                 self.n_labels = max(self.n_labels, live.served.labels)
                 for record in some:
@@ -628,6 +630,7 @@ class Serving:
         """
         found: list[Prediction | RefusedError] = []
         unknown: dict[int, list[str]] = {}
+        first = self.live.first_rows()
         for lo in range(0, len(rows), ROWS_AT_ONCE):
             if lo:
                 await asyncio.sleep(0)
@@ -644,6 +647,8 @@ class Serving:
                                 "such as order-17, or none",
                             )
                     text, row = read_row(raw)
+                    if first is not None:
+                        (first.add if labeled else first.check)(row)
                     if self.live.hashes_rows:
                         row = self.live.hashed(row)
                         text = msgspec.json.encode(row).decode()
@@ -713,7 +718,8 @@ class Serving:
         asked = decoded(await read_body(request), LabelRequest)
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(len(many))
-        answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
+        first = self.live.first_rows()
+        answers: list[Any] = [self._tried_label(one.label, one.id, first) for one in many]
         good = [i for i, text in enumerate(answers) if isinstance(text, str)]
         labels = [(many[i].id, answers[i]) for i in good]
         await self._write_labels(Entry(labels=labels), good, answers)
@@ -724,7 +730,8 @@ class Serving:
         asked = decoded(await read_body(request), LearnRequest)
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(2 * len(many))
-        answers: list[Any] = [self._tried_label(one.label, one.id) for one in many]
+        first = self.live.first_rows()
+        answers: list[Any] = [self._tried_label(one.label, one.id, first) for one in many]
         good = [i for i, text in enumerate(answers) if isinstance(text, str)]
         asked_rows, ids = [many[i].row for i in good], [many[i].id for i in good]
         found, unknown = await self._predicted(asked_rows, ids, labeled=True)
@@ -744,10 +751,13 @@ class Serving:
         _add_unknown(answers, {good[i]: names for i, names in unknown.items()})
         return _answer_of(answers, "labels", many=isinstance(asked, list))
 
-    def _tried_label(self, label: Any, id_: str | None) -> RefusedError | str:
+    def _tried_label(
+        self, label: Any, id_: str | None, first: FirstRows | None
+    ) -> RefusedError | str:
         """Return a label as the log has it, or why it cannot be taken."""
         try:
-            found = self.live.check_label(label, new_classes=self.settings.new_classes)
+            new_classes = self.settings.new_classes
+            found = self.live.check_label(label, new_classes=new_classes, first=first)
         except InputError as error:
             return refusal_of(error, **({} if id_ is None else {"id": id_}))
         return msgspec.json.encode(found).decode()
@@ -820,7 +830,7 @@ class Serving:
         served, hour = self.live.served, self.hour()
         warnings = self.monitor.warnings(hour)
         if not self.live.is_fitted and self.live.refusal:
-            warnings.append(f"the first rows could not be learned: {self.live.refusal}")
+            warnings.append(self.live.refusal)
         if (why := self._unready()) is not None:
             warnings.insert(0, why)
         return {
