@@ -5,16 +5,20 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
-from crossview import OnlineNewtonClassifier, OnlineNewtonRegressor
+from crossview import OnlineNewtonClassifier, OnlineNewtonRegressor, merge
 from crossview.algorithms.newton import MAX_INPUTS
 from reference.newton import Newton
 
 
 def mixed_rows(n=120, seed=0):
-    """Three numbers, two categories of which one begins late, and two columns of rare values."""
+    """Three numbers, two categories of which one begins late, and two columns of rare values.
+
+    Of the numbers one begins far above, and one far below its root mean square.
+    """
     rng = np.random.default_rng(seed)
     X = np.zeros((n, 10))
     X[:, :3] = rng.normal(size=(n, 3)) * [1.0, 5.0, 0.1]
+    X[0, :2] = 8.0, 1e-3
     X[np.arange(n), 3 + rng.integers(3, size=n)] = 1.0
     X[n // 2 :, 6] = 2.0
     X[:, 7:9] = rng.exponential(size=(n, 2)) * (rng.random((n, 2)) < 0.1)
@@ -88,6 +92,59 @@ def test_without_forgetting_it_is_ridge_regression():
     np.testing.assert_allclose(np.append(model.intercept_, model.coef_), expected, rtol=1e-9)
     P = model.get_state()["P"]
     np.testing.assert_allclose(P, np.linalg.inv(Z.T @ Z + 5.0 * np.eye(7)), rtol=1e-9)
+
+
+def test_it_is_ridge_regression_too_where_the_units_of_columns_have_grown():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], size=(200, 4)) * np.geomspace(1e-3, 10.0, 200)[:, None]
+    y = X @ rng.normal(size=4) + rng.normal(size=200)
+    y = (y - y.mean()) / y.std()
+    model = OnlineNewtonRegressor(forgetting=1.0, initial_variance=0.2, shuffle=False)
+    model.fit(X, y)
+    state = model.get_state()
+    unit = state["scale"]
+    now = np.sqrt((X**2).mean(axis=0))
+    assert (unit[1:] <= now).all()
+    assert (now**2 < 1.5 * unit[1:] ** 2).all()
+    Z = np.column_stack([np.ones(200), X]) / unit
+    expected = Ridge(alpha=5.0, fit_intercept=False).fit(Z, y).coef_
+    found = np.append(model.intercept_, model.coef_) * unit
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        state["P"], np.linalg.inv(Z.T @ Z + 5.0 * np.eye(5)), rtol=1e-6, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("full_columns", [0, 100])
+@pytest.mark.parametrize("first", [1e-1, 1e-4, 1e-100])
+@pytest.mark.parametrize("forgetting", [0.95, 1.0])
+def test_a_first_value_near_0_does_no_harm(first, full_columns, forgetting):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = X @ [1.0, -1.0, 0.5, 0.0] + 0.1 * rng.normal(size=300)
+    X[:2, 1] = first
+    y[:2] = 3.0, -3.0
+    options = {"shuffle": False, "full_columns": full_columns, "forgetting": forgetting}
+    assert OnlineNewtonRegressor(**options).fit(X, y).score(X[2:], y[2:]) > 0.9
+    for labels in (y > 0, np.digitize(y, [-0.7, 0.7])):
+        model = OnlineNewtonClassifier(**options).fit(X, labels)
+        assert model.score(X[2:], labels[2:]) > 0.85
+
+
+@pytest.mark.parametrize("full_columns", [0, 100])
+def test_models_merge_where_one_has_values_near_0_alone(full_columns):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    X[200:, 1] *= 1e-5
+    y = X @ [1.0, -1.0, 0.5, 0.0] + 0.1 * rng.normal(size=300)
+    options = {"shuffle": False, "full_columns": full_columns}
+    models = [
+        OnlineNewtonRegressor(**options).fit(X[part], y[part])
+        for part in (slice(0, 100), slice(100, 200), slice(200, 300))
+    ]
+    merged = merge(models)
+    assert merged.score(X[:200], y[:200]) > 0.8
+    assert merged.partial_fit(X[:200], y[:200]).score(X[:200], y[:200]) > 0.9
 
 
 @pytest.mark.parametrize("copied", [False, True])

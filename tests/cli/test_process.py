@@ -32,6 +32,14 @@ def test_help_loads_nothing_heavy():
     assert not loaded & heavy
 
 
+def test_only_commands_that_train_tune_a_threshold(capsys):
+    for command in ("train", "compare", "predict", "evaluate"):
+        assert main([command, "--help"]) == 0
+        help = capsys.readouterr().out.split("--threshold NUMBER")[1].split(" --")[0]
+        assert "none:" in help
+        assert ("tuned:" in help) == (command in ("train", "compare"))
+
+
 def test_help_names_every_model_and_metric(capsys):
     assert main(["train", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split()).replace("- ", "-")  # lines end after hyphens

@@ -78,6 +78,13 @@ def test_metrics_are_those_of_all_rows_in_any_batches(model, table):
     json.dumps(once)
 
 
+def test_a_fitted_model_does_not_know_its_label_and_says_what_does(model, table):
+    fitted = crossview.load(model)
+    with pytest.raises(InputError, match=r"name it: y='COLUMN' \(or give the file of train, or wh"):
+        evaluate(fitted, table)
+    assert evaluate(fitted, table, "y").n_rows == evaluate(model, table).n_rows == N
+
+
 def test_an_interval_covers_the_truth():
     """In about 95 of 100 draws; the error rate of the rule is known."""
     rng = np.random.default_rng(1)

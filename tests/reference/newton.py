@@ -1,4 +1,7 @@
-"""Online Newton steps with forgetting, one dense row at a time, with P as a whole matrix."""
+"""Online Newton steps with forgetting, one dense row at a time, with P as a whole matrix.
+
+It is in units of the columns, which follow their root mean squares.
+"""
 
 import numpy as np
 
@@ -23,6 +26,7 @@ class Newton:
         self.inputs, self.taken = None, False
         self.owed = np.zeros(len(self.P))
         self.order = []  # columns with a place
+        self.unit = np.ones(len(self.P))
 
     def column(self, j):
         return 1 + self.F + j
@@ -55,8 +59,7 @@ class Newton:
         s = self.scores(x)
         if weight == 0:
             return s
-        slope, h = self.slopes(s, y)
-        phi = self.phi(x)
+        phi, before = self.phi(x), x
         self.t += 1
         x = np.array([v if not self.taken or j in self.inputs else 0.0 for j, v in enumerate(x)])
         seen = x != 0
@@ -65,19 +68,27 @@ class Newton:
         self.positive |= x > 0
         self.negative |= x < 0
         for j in np.flatnonzero(seen):
-            c = self.column(j)
+            c, scale = self.column(j), self.scale()[j]
             if self.n_rows[j] == 1:
-                self.P[c, c] = self.variance
+                self.P[c, c], self.unit[c] = self.variance, scale
+            if not self.full[c]:
+                self.change_unit(c, scale)
+            if self.unit[c] ** 2 >= 1.5 * scale**2:
+                self.unit[c] = scale
             early = j < FIRST_COLUMNS or self.n_rows[j] >= OCCURRENCES
             if early and not self.full[c] and len(self.order) < self.places:
                 self.full[c] = True
                 self.order.append(j)
-        f = np.concatenate([[float(self.bias)], phi, x / self.scale()])
+        for j in np.flatnonzero(seen):
+            c, scale = self.column(j), self.scale()[j]
+            if 1.5 * self.unit[c] ** 2 <= scale**2:
+                self.change_unit(c, scale)
+        slope, h = self.slopes(self.W.T @ np.concatenate([[1.0], phi, before]), y)
+        f = np.concatenate([[float(self.bias)], phi, x]) / self.unit
         u, n = self.P @ f, f @ self.P @ f
         if n > 0:
-            unit = np.concatenate([np.ones(1 + self.F), self.scale()])
             step = 1 / (1 / weight + h * n)
-            self.W -= step * np.outer(u / unit, slope)
+            self.W -= step * np.outer(u / self.unit, slope)
             shrunk = self.P - h * step * np.outer(u, u)
             full = np.array(self.full)
             both = np.outer(full, full) | np.eye(len(full), dtype=bool)
@@ -86,6 +97,21 @@ class Newton:
         if self.t == ROWS_BEFORE:
             self.find_numbers()
         return s
+
+    def change_unit(self, c, scale):
+        """As if rows with a place had always had this unit: the precision of the start is in it."""
+        known = np.flatnonzero(np.diag(self.P) > 0)
+        ratio, at = self.unit[c] / scale, known.tolist().index(c)
+        w = self.W[known] * self.unit[known, None]
+        before = np.linalg.inv(self.P[np.ix_(known, known)])
+        R = np.diag(np.where(known == c, ratio, 1.0))
+        after = R @ before @ R
+        after[at, at] += (1 - ratio**2) / self.variance
+        self.P[np.ix_(known, known)] = np.linalg.inv(after)
+        self.unit[c] = scale
+        self.owed[c] *= ratio**2
+        w = np.linalg.solve(after, R @ before @ w)
+        self.W[known] = w / self.unit[known, None]
 
     def forget(self, f):
         """P^-1 <- G P^-1 G, and after some rows the share of the start."""
@@ -113,5 +139,7 @@ class Newton:
             self.full = [r in keep for r in range(len(self.full))]
             self.P[:], self.owed[:] = 0.0, 0.0
             self.P[keep, keep] = self.variance
+            scale = np.concatenate([np.ones(1 + self.F), self.scale()])
+            self.unit[keep] = scale[keep]
             others = np.setdiff1d(np.arange(len(self.W)), keep)
             self.W[others] = 0.0

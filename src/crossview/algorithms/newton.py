@@ -1,8 +1,8 @@
 """Online Newton steps with a forgetting factor, on a linear model and on random Fourier features.
 
 The features of a row are f = (1, φ, z): the constant of the intercept, random Fourier features φ of
-the columns of numbers, and each nonzero value divided by the root mean square of its column so far,
-z_j = x_j / s_j.  With scores W'f, g the slopes of the loss by the scores and h its curvature,
+the columns of numbers, and each nonzero value in the unit of its column, z_j = x_j / r_j.  With
+scores W'f, g the slopes of the loss by the scores and h its curvature,
 
     u = P f,   k = 1 / (1/c + h f·u),   W <- W - k u g',   P <- P - h k u u',
 
@@ -19,9 +19,19 @@ place both columns stay at the limit, and nothing is forgotten of their sum.
 P is updated by v v' with v = (h k)^½ u, and by the products of two factors: both sides of its
 diagonal are equal to the last bit, without which rounding errors grow.
 
+The unit r_j is the root mean square s_j of the column so far, and stays until r² and s² differ by
+half of the smaller one.  As r grows to s, the weights w of z and P become those of rows that had
+the unit s from the start,
+
+    P^-1 <- R P^-1 R + (1 - ρ²) / P_0 at j,j,   R_jj = ρ = r / s,   w <- P R P_before^-1 w,
+
+as in ridge regression with the columns divided by s.  Otherwise a first value near 0 would give a
+weight that later rows multiply by much larger ones, while P says that it is known.  As r falls to
+s, P and the weights of the columns as they are stay: what an outlier has told fades.
+
 A column has a place in P when it first occurs, or for the third time if it is far from the
 beginning of its view, where an encoder has its categories and words.  When all places are taken,
-other columns have one variance each.
+other columns have one variance each, and r_j = s_j.
 
 After `ROWS_BEFORE_FOURIER` rows the columns of numbers are known, of which the Fourier features are
 made; a pass may then leave out all other columns.
@@ -48,6 +58,10 @@ LEAST_CURVATURE = 0.01
 MAX_SQNORM = 1e280
 # what may be forgotten before the variances of the start are recalled
 RECALLED = 0.25
+# the most of r² / s² and of s² / r²
+MOST_OF_UNIT = 1.5
+# of the initial variance: below it a variance is rounding errors
+LEAST_SHARE = 1e-200
 POSITIVE, NEGATIVE = np.uint8(1), np.uint8(2)
 
 
@@ -67,12 +81,16 @@ class Newton(NamedTuple):
     counts: np.ndarray  # (n_columns,): rows in which the column is not 0
     squares: np.ndarray  # (n_columns,): the sum of its squares
     signs: np.ndarray  # uint8 (n_columns,): POSITIVE and NEGATIVE, as they occurred
-    scale: np.ndarray  # (n_places,): s of the members
+    scale: np.ndarray  # (n_places,): r of the members
     input_of: np.ndarray  # int64 (n_places,): 1 + the position of a place in `inputs`; 0: none
     inputs: np.ndarray  # int64 (MAX_INPUTS,): the columns of which there are Fourier features
     n_inputs: np.ndarray  # int64 (1,): their number, UNKNOWN, or TOO_MANY
     omega: np.ndarray  # (n_fourier, MAX_INPUTS): frequencies, of variance 1
     phase: np.ndarray  # (n_fourier,)
+
+
+# what `follow` writes to
+CHANGED_BY_UNITS = ("W", "b", "V", "P", "owed", "D", "scale")
 
 
 class Settings(NamedTuple):
@@ -105,7 +123,7 @@ class Work(NamedTuple):
 def scoring_pass(rows, model, work, scores):
     """The loop of `score_rows`."""
     for i in range(scores.shape[0]):
-        row_score(rows, i, model, work)
+        row_score(rows, i, model, work, True)
         for k in range(work.score.shape[0]):
             scores[i, k] = work.score[k]
 
@@ -119,7 +137,7 @@ def learning_pass(rows, examples, model, settings, work, scores):
         prefetch_row(rows.data, rows.indices, rows.indptr, rows.shared, order, s + 2)
         i = order[s]
         # 1. the scores
-        sqnorm = row_score(rows, i, model, work)
+        sqnorm = row_score(rows, i, model, work, True)
         total = sqnorm
         for k in range(work.score.shape[0]):
             scores[i, k] = work.score[k]
@@ -128,16 +146,30 @@ def learning_pass(rows, examples, model, settings, work, scores):
             nonfinite_row = i
             scores[i, :] = np.nan
         elif weight[i] > 0.0:
-            # 2. slopes and curvature of the loss
-            loss_slopes(settings.loss, work.score, y[i], work.slope)
-            h = curvature(settings.loss, work.slope, y[i])
-            # 3. the features, and a step
+            # 2. the features
             model.t[0] += 1
             read_features(rows, i, model, settings, work)
+            # 3. slopes and curvature of the loss, and a step
+            loss_slopes(settings.loss, work.score, y[i], work.slope)
+            h = curvature(settings.loss, work.slope, y[i])
             take_step(h, weight[i], model, settings, work)
             if model.n_inputs[0] == UNKNOWN and model.t[0] == ROWS_BEFORE_FOURIER:
                 choose_inputs(model, settings)
     return nonfinite_row
+
+
+@borrowing
+def following_pass(model, scale, variance, v):
+    """The loop of `follow`."""
+    for q in range(scale.shape[0]):
+        r = model.place[q]
+        if model.counts[q] > 0.0 and r == 0:
+            change_unit_alone(q, root_mean_square(q, model) / scale[q], model, variance)
+        elif r > 0 and is_far(scale[q], model.scale[r]):
+            model.scale[r] = scale[q]
+    for r in range(1 + model.V.shape[0], model.used[0]):
+        if is_far(model.scale[r], scale[model.members[r]]):
+            grow_unit(r, scale[model.members[r]], model, variance, v)
 
 
 @passes(learning_pass)
@@ -150,6 +182,12 @@ def learn(
     finite is skipped, and its scores are NaN.
     """
     return rows, examples, model, settings, _work(rows, model), scores
+
+
+@passes(following_pass)
+def follow(model: Newton, scale: np.ndarray, variance: float) -> tuple:
+    """Let the units follow root mean squares of more rows than the model has learned."""
+    return model, scale, variance, np.empty(len(model.P))
 
 
 @passes(scoring_pass)
@@ -184,15 +222,15 @@ def buffers(places: int, n_phi: int, n_scores: int, widest: int) -> Work:
 
 
 @borrowing
-def row_score(rows, i, model, work):
-    """score <- W'x + V'φ + b; return x·x."""
+def row_score(rows, i, model, work, is_new):
+    """score <- W'x + V'φ + b; return x·x.  φ is that of the last row unless the row is new."""
     x, j, indptr, shared, _, _ = rows
     W, b, place, score = model.W, model.b, model.place, work.score
     lo, hi = indptr[i], indptr[i + 1]
     offset = lo if shared else ZERO
     n_fourier = model.phase.shape[0]
     fourier = n_fourier > 0 and model.n_inputs[0] > 0
-    if fourier:
+    if fourier and is_new:
         work.numbers[:] = 0.0
     for k in range(score.shape[0]):
         score[k] = b[0, k]
@@ -202,10 +240,11 @@ def row_score(rows, i, model, work):
         sqnorm += x[p] * x[p]
         for k in range(score.shape[0]):
             score[k] += x[p] * W[q, k]
-        if fourier and model.input_of[place[q]] > 0:
-            work.numbers[model.input_of[place[q]] - 1] = x[p] / model.scale[place[q]]
+        if fourier and is_new and model.input_of[place[q]] > 0:
+            work.numbers[model.input_of[place[q]] - 1] = x[p] / root_mean_square(q, model)
     if fourier:
-        find_phi(model, work)
+        if is_new:
+            find_phi(model, work)
         for r in range(n_fourier):
             for k in range(score.shape[0]):
                 score[k] += work.phi[r] * model.V[r, k]
@@ -214,7 +253,7 @@ def row_score(rows, i, model, work):
 
 @borrowing
 def find_phi(model, work):
-    """phi_r <- 2^½ cos(omega_r·z / d^½ + phase_r) for the d inputs."""
+    """phi_r <- 2^½ cos(omega_r·z / d^½ + phase_r) for the d inputs, z = x / s."""
     d = model.n_inputs[0]
     for r in range(model.phase.shape[0]):
         total = 0.0
@@ -238,14 +277,23 @@ def curvature(loss, slope, y):
     return max(h, LEAST_CURVATURE)
 
 
+@inlined_borrowing
+def root_mean_square(q, model):
+    """Return s of a column that has occurred."""
+    return np.sqrt(model.squares[q] / model.counts[q])
+
+
 @borrowing
 def read_features(rows, i, model, settings, work):
-    """Count the values of the row, and write its features."""
+    """Count the values of the row, follow with the units, and write its features.
+
+    The score becomes that of the weights in the new units.
+    """
     x, j, indptr, shared, ptr, _ = rows
     place, used, D = model.place, model.used, model.D
     lo, hi = indptr[i], indptr[i + 1]
     offset = lo if shared else ZERO
-    n, n_alone, v = 0, 0, 0
+    n, n_alone, v, has_grown, is_changed = 0, 0, 0, False, False
     numbers = settings.numbers and model.n_inputs[0] >= 0
     if settings.bias != 0.0:
         work.at[0], work.f[0] = 0, 1.0
@@ -254,6 +302,7 @@ def read_features(rows, i, model, settings, work):
         for r in range(model.phase.shape[0]):
             work.at[n], work.f[n] = 1 + r, work.phi[r]
             n += 1
+    first = n
     for p in range(lo, hi):
         if x[p] * x[p] == 0.0:
             continue
@@ -262,26 +311,90 @@ def read_features(rows, i, model, settings, work):
             continue
         while q >= ptr[v + 1]:
             v += 1
+        before = root_mean_square(q, model) if model.counts[q] > 0.0 else 0.0
         model.counts[q] += 1.0
         model.squares[q] += x[p] * x[p]
         model.signs[q] |= POSITIVE if x[p] > 0.0 else NEGATIVE
-        scale = np.sqrt(model.squares[q] / model.counts[q])
+        scale = root_mean_square(q, model)
         if model.counts[q] == 1.0:
             D[q] = settings.variance
+        elif place[q] == 0 and scale != before:
+            change_unit_alone(q, before / scale, model, settings.variance)
+            is_changed = True
         occurs = model.counts[q] >= OCCURRENCES or q - ptr[v] < FIRST_COLUMNS
         if place[q] == 0 and occurs and used[0] < place_limit(model):
             place[q] = used[0]
             model.members[used[0]] = q
-            model.P[used[0], used[0]] = D[q]
+            model.P[used[0], used[0]], model.scale[used[0]] = D[q], scale
             used[0] += 1
-        if place[q] > 0:
-            model.scale[place[q]] = scale
-            work.at[n], work.f[n] = place[q], x[p] / scale
+        r = place[q]
+        if r > 0:
+            if is_far(scale, model.scale[r]):
+                model.scale[r] = scale
+            has_grown |= is_far(model.scale[r], scale)
+            work.at[n], work.f[n] = r, x[p] / model.scale[r]
             n += 1
         else:
             work.alone[n_alone], work.z[n_alone] = q, x[p] / scale
             n_alone += 1
     work.n[0], work.n[1] = n, n_alone
+    # after all units that have fallen, so that the order of columns changes nothing
+    for a in range(first, n if has_grown else first):
+        r = work.at[a]
+        scale = root_mean_square(model.members[r], model)
+        if is_far(model.scale[r], scale):
+            work.f[a] *= model.scale[r] / scale
+            grow_unit(r, scale, model, settings.variance, work.u)
+    if has_grown or is_changed:
+        row_score(rows, i, model, work, False)
+
+
+@inlined_borrowing
+def is_far(low, high):
+    """Return whether of a unit and a root mean square the second is too high for the first."""
+    return low * low * MOST_OF_UNIT <= high * high
+
+
+@borrowing
+def grow_unit(r, scale, model, variance, v):
+    """r_j <- s_j, which is higher, for the column at a place, with w and P; ``v`` is memory."""
+    W, P, used, j = model.W, model.P, model.used[0], model.members[r]
+    n_phi = model.V.shape[0]
+    ratio = model.scale[r] / scale
+    square = ratio * ratio
+    # the precision that is added is a row of this feature alone, with the target 0
+    share = max(P[r, r] / variance, LEAST_SHARE)
+    kept = 1.0 / (square + (1.0 - square) * share)
+    root = np.sqrt((1.0 - square) * kept / variance)
+    for c in range(used):
+        v[c] = root * P[r, c]
+    v[r] = 0.0
+    for k in range(W.shape[1]):
+        move = root * W[j, k] * model.scale[r]
+        model.b[0, k] -= move * v[0]
+        for c in range(n_phi):
+            model.V[c, k] -= move * v[1 + c]
+        for c in range(1 + n_phi, used):
+            W[model.members[c], k] -= move * v[c] / model.scale[c]
+        W[j, k] *= square * kept
+    for c in range(used):
+        if v[c] != 0.0:
+            add_to(-v[c], v[:used], P[c, :used])
+        P[c, r] *= kept if c == r else ratio * kept
+        P[r, c] = P[c, r]
+    model.owed[r] *= square
+    model.scale[r] = scale
+
+
+@inlined_borrowing
+def change_unit_alone(q, ratio, model, variance):
+    """Change the weights and the variance of a column without a place; ``ratio`` is r / s."""
+    square = ratio * ratio
+    share = min(max(model.D[q] / variance, LEAST_SHARE), 1.0)
+    kept = 1.0 / (square + (1.0 - square) * share)
+    model.D[q] *= kept
+    for k in range(model.W.shape[1]):
+        model.W[q, k] *= square * kept
 
 
 @inlined_borrowing
@@ -317,8 +430,7 @@ def take_step(h, weight, model, settings, work):
             W[model.members[r], k] -= move * u[r] / model.scale[r]
         for a in range(work.n[1]):
             q = alone[a]
-            scale = np.sqrt(model.squares[q] / model.counts[q])
-            W[q, k] -= move * D[q] * z[a] / scale
+            W[q, k] -= move * D[q] * z[a] / root_mean_square(q, model)
     # by products of two equal factors: both sides of the diagonal stay equal
     root, gamma = np.sqrt(h * step), settings.forgetting
     grow = 1.0 / np.sqrt(gamma)
@@ -403,7 +515,7 @@ def leave_out_others(model, settings):
         if model.input_of[r] == 0:
             continue
         model.members[to] = q
-        model.input_of[to], model.scale[to] = model.input_of[r], model.scale[r]
+        model.input_of[to], model.scale[to] = model.input_of[r], root_mean_square(q, model)
         to += 1
     model.used[0] = to
     # without the others these weights are as uncertain as at the start

@@ -34,6 +34,16 @@ MODELS = (
 )
 METRICS = f"{describe_metrics('classification')}; for a number {describe_metrics('regression')}"
 
+# of a model that is there, and of commands that train one
+THRESHOLD = """
+--threshold NUMBER: Of two classes, predict the positive one where its probability is above this.
+    Of more, such as 0.1,0.4,0.5: one for each, sorted; the highest multiple of its own predicts.
+    none: the scores decide.
+""".strip()
+TUNED_THRESHOLD = f"""{THRESHOLD}
+    tuned: where the metric is best on rows that were not learned (f1 for precision and recall,
+    macro_f1 for metrics without a threshold). Default: as a model was trained; a new one is tuned.
+""".strip()
 
 # by what a shell completes the values of options
 CHOICES: dict[str, Sequence[str]] = {
@@ -75,11 +85,8 @@ model MODEL: A file that `train` wrote, or - for stdin.
 --positive CLASS: Of two classes, the one that the metric and --threshold are about. Default: as a
     model was trained; of a new one, the class that is called 1, true, yes, positive or the like,
     or has less than 40 % of the rows; otherwise the metric is macro_f1, of both.
---threshold NUMBER: Of two classes, predict the positive one where its probability is above this.
-    Of more, such as 0.1,0.4,0.5: one for each, sorted; the highest multiple of its own predicts.
-    none: the scores decide. tuned: where the metric is best on rows that were not learned (f1 for
-    precision and recall, macro_f1 for metrics without a threshold). Default: as a model was
-    trained; a new one is tuned.
+{THRESHOLD}
+    Default: as the model was trained.
 --metric: One of {METRICS}. Default: cost if --cost is given, or as a model was trained; of a new
     one f1, macro_f1 if nothing says which of two classes is the positive one, or rmse for a
     number.

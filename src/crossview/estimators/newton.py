@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -102,7 +102,7 @@ LEARNED = ATTRIBUTES | {
 
 
 class NewtonState(StatePart):
-    """The covariance of the weights, root mean squares, and the Fourier features."""
+    """The covariance of the weights, units of columns, and the Fourier features."""
 
     def __init__(self, state: State, learner: NewtonLearner) -> None:
         super().__init__(state, learner)
@@ -207,10 +207,10 @@ class NewtonState(StatePart):
         merged["place"] = zeros((self.n,), np.int32)
         merged["place"][members] = np.arange(self.first, used)
         merged["scale"] = np.ones(self.n_places)
-        mean_square = merged["squares"][members] / merged["counts"][members]
-        merged["scale"][self.first : used] = np.sqrt(mean_square)
+        merged["scale"][:used] = self._common_units(states, members)
         merged["input_of"] = self._input_of(merged)
-        P, owed = zip(*(self._at_places(state, members) for state in states), strict=True)
+        unit = merged["scale"][:used]
+        P, owed = zip(*(self._at_places(state, members, unit) for state in states), strict=True)
         merged["owed"] = np.zeros(self.n_places)
         merged["owed"][:used] = mean(owed, shares)
         merged["P"] = np.zeros((self.n_places, self.n_places))
@@ -224,13 +224,36 @@ class NewtonState(StatePart):
             merged["W"][members] = W[members]
         return merged
 
+    def in_units_of_all(self, models: Models) -> Models:
+        """Return the models after their units have followed with the rows of all of them."""
+        scale = np.sqrt(models.total("squares") / np.maximum(models.total("counts"), 1.0))
+        states: list[Mapping[str, np.ndarray]] = []
+        for state in models.states:
+            own = {name: state[name].copy() for name in newton.CHANGED_BY_UNITS}
+            model = Newton(**{name: own.get(name, state[name]) for name in Newton._fields})
+            newton.follow(model, scale, self.variance)
+            states.append({**state, **own})
+        return models._replace(states=states)
+
+    def _common_units(
+        self, states: Sequence[Mapping[str, np.ndarray]], members: np.ndarray
+    ) -> np.ndarray:
+        """Return the unit of each place: of members that of the first model with a place."""
+        unit = np.ones(self.first + len(members))
+        for state in reversed(states):
+            place = state["place"][members]
+            unit[self.first :][place > 0] = state["scale"][place[place > 0]]
+        return unit
+
     def _at_places(
-        self, state: Mapping[str, np.ndarray], members: np.ndarray
+        self, state: Mapping[str, np.ndarray], members: np.ndarray, unit: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return P and what is owed of a model, its places in the order of other members."""
         place = np.append(np.arange(self.first), state["place"][members])
         own = np.append(np.ones(self.first, dtype=bool), place[self.first :] > 0)
+        ratio = unit / np.where(own, state["scale"][place], unit)
         P = np.where(np.outer(own, own), state["P"][np.ix_(place, place)], 0.0)
+        P *= np.outer(ratio, ratio)
         others = np.flatnonzero(~own)
         variance = state["D"][members[others - self.first]]
         P[others, others] = np.where(variance > 0.0, variance, self.variance)
@@ -295,11 +318,13 @@ class NewtonState(StatePart):
 
     def variances(self) -> np.ndarray:
         """Return the variance of the weight of each column as it is, and not divided."""
-        D, count = self._variances(self.state), np.maximum(self.state["counts"], 1.0)
-        mean_square = self.state["squares"] / count
-        return np.where(mean_square > 0.0, D, self.variance) / np.where(
-            mean_square > 0.0, mean_square, 1.0
-        )
+        state, members = self.state, self._members(self.state)
+        found, columns = np.full(self.n, self.variance), np.flatnonzero(state["squares"])
+        unit = np.ones(self.n)
+        unit[columns] = root_mean_square(state, columns)
+        unit[members] = state["scale"][state["place"][members]]
+        found[columns] = self._variances(state)[columns]
+        return found / unit**2
 
     def model(self, *, frozen: bool) -> Newton:
         """Return the state for the loops; ``frozen`` for those that only read it."""
@@ -314,6 +339,12 @@ class NewtonState(StatePart):
 def inputs_of(state: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the columns that the Fourier features are made of, in the array of the state."""
     return state["inputs"][: max(int(state["n_inputs"][0]), 0)]
+
+
+def root_mean_square(state: Mapping[str, np.ndarray], columns: np.ndarray) -> np.ndarray:
+    """Return that of columns that have occurred, over the rows in which they are not 0."""
+    found: np.ndarray = np.sqrt(state["squares"][columns] / state["counts"][columns])
+    return found
 
 
 @with_parameters
@@ -385,7 +416,7 @@ class NewtonLearner(ViewLearner):
         )
         inputs = inputs_of(state)
         if (d := len(inputs)) and n_fourier:
-            scale = state["scale"][state["place"][inputs]]
+            scale = root_mean_square(state, inputs)
             slopes = state["omega"][:, :d].T / (scale[:, None] * np.sqrt(d))
             order = np.argsort(inputs)
             views = np.searchsorted(ptr, inputs[order], side="right") - 1
@@ -408,7 +439,7 @@ class NewtonLearner(ViewLearner):
         if not len(inputs) or not len(state["omega"]):
             return found
         # what the cosines lose without the column
-        scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
+        scale = root_mean_square(state, inputs)
         slopes = state["omega"][:, : len(inputs)] / (scale * np.sqrt(len(inputs)))
         V = state["V"]
         angle = np.tile(state["phase"], (len(rows.indptr) - 1, 1))
@@ -430,12 +461,16 @@ class NewtonLearner(ViewLearner):
         # the root mean square of the slope of the score by the column, over all phases
         slopes, inputs = np.zeros_like(state["W"].T), inputs_of(state)
         n = len(inputs)
-        scale = np.sqrt(state["squares"][inputs] / state["counts"][inputs])
+        scale = root_mean_square(state, inputs)
         squares = (state["V"].T ** 2) @ (state["omega"][:, :n] ** 2)
         slopes[:, inputs] = np.sqrt(squares / max(n, 1)) / scale
         return ColumnWeights(weight, variance, factor_norm=self._columns.spread(slopes))
 
     # --- state -------------------------------------------------------------------------
+
+    def _merged(self, models: Models) -> State:
+        part = NewtonState(dict(models.states[0]), self)
+        return super()._merged(part.in_units_of_all(models))
 
     def _can_restart(self) -> bool:
         return True

@@ -141,8 +141,10 @@ def open_rows_to_evaluate(
         return rows, None
     label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
     if y is None and not isinstance(label, str):
+        knows = " (or give the file of train, or what it returned, which know it)"
         raise InputError(
-            f"which column is the label? The model does not say it; name it: {argument(y='COLUMN')}"
+            "which column is the label? The model does not say it; name it: "
+            f"{argument(y='COLUMN')}{'' if fitted.info or fitted.file else knows}"
         )
     table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)

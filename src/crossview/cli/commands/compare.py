@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crossview.cli.loading import is_own_process, load_heavy
 from crossview.cli.options import (
     STANDARD,
+    TUNED_THRESHOLD,
     EncodedSource,
     ScoringArguments,
     check_models,
@@ -37,7 +38,8 @@ INTERRUPTED = 130
 SCORED = ("metric", "k", "cost", "positive", "threshold")
 
 
-OPTIONS = """
+OPTIONS = f"""
+{TUNED_THRESHOLD}
 --budget TIME: Such as 60s, 5min or 1h. If everything takes longer, settings are left out, then
     rows that choose between them, then models; it says which.
 --thorough: No budget: leave nothing out.

@@ -13,6 +13,7 @@ from crossview.cli.loading import load_heavy
 from crossview.cli.options import (
     MODELS,
     STANDARD,
+    TUNED_THRESHOLD,
     ClusterArguments,
     EncodedSource,
     ScoringArguments,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 OPTIONS = f"""
+{TUNED_THRESHOLD}
 --output, -o MODEL: The model file to write; - for stdout.
 --model NAME: One of {MODELS}. Default: stacking.
 --init MODEL: Go on from this model, which has learned other rows. Views, settings, metric and
