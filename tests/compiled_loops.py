@@ -18,6 +18,7 @@ LOOPS = {
     "crossview.algorithms.kernel.gram.gram_pass": 1,
     "crossview.algorithms.kernel.stream.stream_pass": 1,
     "crossview.algorithms.kernel.explicit.explicit_pass": 1,
+    "crossview.algorithms.newton.following_pass": 1,
     "crossview.algorithms.newton.learning_pass": 1,
     "crossview.algorithms.newton.scoring_pass": 1,
     "crossview.algorithms.performance.monotone.monotone_argmax": 1,

@@ -433,6 +433,9 @@ def calls_of_every_loop():
             learner.learn_one(x, y)
             learner.predict_proba_one(x)
 
+    def learn_and_merge(learner):
+        crossview.merge([learner.fit(*make_rows(3)) for _ in range(2)])
+
     def encode(cell, **options):
         ViewEncoder(**options).fit_transform(pd.DataFrame([[cell, 1.0]], columns=["a__x", "b__y"]))
 
@@ -462,6 +465,7 @@ def calls_of_every_loop():
         partial(fit, KeCoClassifier()),
         partial(fit, MultiViewSVMPerf(measure="g_mean")),
         partial(fit, MultiViewSVMPerf(measure="average_precision")),
+        partial(learn_and_merge, new("newton")),
         *learners(is_stack),
         *(partial(learn_and_predict, "stacking-memory", n_classes) for n_classes in (2, 3)),
         partial(learn_one_by_one, new("stacking")),

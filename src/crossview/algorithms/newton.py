@@ -311,14 +311,15 @@ def read_features(rows, i, model, settings, work):
             continue
         while q >= ptr[v + 1]:
             v += 1
-        before = root_mean_square(q, model) if model.counts[q] > 0.0 else 0.0
+        was_alone = place[q] == 0 and model.counts[q] > 0.0
+        before = root_mean_square(q, model) if was_alone else 0.0
         model.counts[q] += 1.0
         model.squares[q] += x[p] * x[p]
         model.signs[q] |= POSITIVE if x[p] > 0.0 else NEGATIVE
         scale = root_mean_square(q, model)
         if model.counts[q] == 1.0:
             D[q] = settings.variance
-        elif place[q] == 0 and scale != before:
+        elif was_alone and scale != before:
             change_unit_alone(q, before / scale, model, settings.variance)
             is_changed = True
         occurs = model.counts[q] >= OCCURRENCES or q - ptr[v] < FIRST_COLUMNS
