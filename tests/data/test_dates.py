@@ -4,6 +4,7 @@ import datetime
 import itertools
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -392,9 +393,9 @@ def test_what_is_no_date_is_named_by_its_row_of_the_file(use, tmp_path):
         rows = [f"2024-01-{i % 28 + 1:02},{i % 2}" for i in range(700)]
         rows[640] = "later,1" if k else rows[640]
         (tmp_path / f"{k}.csv").write_text("\n".join(["day,y", *rows]))
-    with pytest.raises(InputError, match="'later' is no date") as caught:
+    where = f"^{re.escape(str(tmp_path))}/1.csv, row 640, column 'day': 'later' is no date"
+    with pytest.raises(InputError, match=where):
         use(f"{tmp_path}/*.csv", "y", encoder=ViewEncoder(date=["day"]))
-    assert (caught.value.file, caught.value.row) == (f"{tmp_path}/1.csv", 640)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
