@@ -218,6 +218,8 @@ def test_text_beside_numbers_is_text_without_its_quotes(tmp_path):
     for source in (path, f"FROM '{path}'"):
         (batch,) = open_table(source)
         assert batch.X.column("c").to_pylist()[:5] == ["u", "3", "v", "4", "true"]
+    with pytest.raises(InputError, match="two columns are called 'c'"):
+        open_table(f"SELECT c, c FROM '{path}'")
     trained = train(path, "y", model="linear")
     predicted = trained.fitted.predict(pd.DataFrame({"c": ["u", "3", "v"]}))
     assert predicted.tolist() == ["b", "b", "a"]

@@ -33,7 +33,6 @@ class QuerySource:
             load_remote(duck, self._query)
             check_select(duck, self._query)
             relation = self._relation(duck)
-            check_unique(relation.columns, None)
             self.schema = empty_table(relation).schema
             self.ordered = has_order(duck, self._query)
             self.reads = read_names(duck, self._query)
@@ -41,6 +40,7 @@ class QuerySource:
     def _relation(self, duck: Any) -> Any:
         """The rows, in which text of JSON has no quotes."""
         relation = duck.sql(self._query)
+        check_unique(relation.columns, None)
         columns = zip(relation.columns, map(str, relation.types), strict=True)
         texts = [identifier(name) for name, kind in columns if kind == "JSON"]
         plain = ", ".join(f"{name} ->> '$' AS {name}" for name in texts)
