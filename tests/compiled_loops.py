@@ -21,6 +21,8 @@ LOOPS = {
     "crossview.algorithms.newton.following_pass": 1,
     "crossview.algorithms.newton.learning_pass": 1,
     "crossview.algorithms.newton.scoring_pass": 1,
+    "crossview.algorithms.network.score_changed": 1,
+    "crossview.algorithms.network.score_rows": 1,
     "crossview.algorithms.performance.monotone.monotone_argmax": 1,
     "crossview.algorithms.performance.program.solve_program": 1,
     "crossview.algorithms.stacking.numbers.learning_pass": 1,

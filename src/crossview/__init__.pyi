@@ -35,6 +35,8 @@ from crossview.estimators.machines.factorization_machine import FactorizationMac
 from crossview.estimators.machines.multi_view_machine import MultiViewMachineClassifier as MultiViewMachineClassifier
 from crossview.estimators.machines.multi_view_machine import MultiViewMachineRegressor as MultiViewMachineRegressor
 from crossview.estimators.machines.support_tensor_machine import SupportTensorMachineClassifier as SupportTensorMachineClassifier
+from crossview.estimators.network.learner import MultiViewNetworkClassifier as MultiViewNetworkClassifier
+from crossview.estimators.network.learner import MultiViewNetworkRegressor as MultiViewNetworkRegressor
 from crossview.estimators.newton import OnlineNewtonClassifier as OnlineNewtonClassifier
 from crossview.estimators.newton import OnlineNewtonRegressor as OnlineNewtonRegressor
 from crossview.estimators.second_order import AROWClassifier as AROWClassifier

@@ -32,6 +32,8 @@ from crossview import (
     MultiViewLogisticRegression,
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
+    MultiViewNetworkClassifier,
+    MultiViewNetworkRegressor,
     MultiViewPAClassifier,
     MultiViewRidge,
     MultiViewSVMPerf,
@@ -235,6 +237,14 @@ CASES = {
     ),
     "extra-trees-regressor": Case(
         MultiViewExtraTreesRegressor(WIDTHS, n_estimators=10, random_state=0), "trees"
+    ),
+    "network": Case(
+        MultiViewNetworkClassifier(WIDTHS, n_members=2, n_hidden=8, max_epochs=5, random_state=0),
+        "networks",
+    ),
+    "network-regressor": Case(
+        MultiViewNetworkRegressor([7, 5], n_hidden=8, max_columns=4, max_epochs=3, random_state=0),
+        "networks",
     ),
     "logistic-regression": Case(MultiViewLogisticRegression(WIDTHS), "scikit-learn"),
     "late-fusion": Case(LateFusionClassifier([7, 5]), "scikit-learn"),

@@ -101,7 +101,7 @@ EQUIVALENCE_REASON = (
 )
 EQUIVALENCE_OF_TREES = (
     "it repeats rows, and so which of them are held out, and the bins of the columns, are others; "
-    "weight 0 and weight 2 are tested in test_trees.py"
+    "weight 0 and weight 2 are tested in test_trees.py and test_network.py"
 )
 EQUIVALENCE_OF_SCALES = (
     "it repeats rows, and columns are scaled by all rows that have a weight, whatever it is (and "
@@ -129,7 +129,7 @@ def expected_failures(estimator):
         return dict.fromkeys(("check_sample_weights_not_overwritten", *EQUIVALENCE), F1_REASON)
     if hasattr(estimator, "members"):
         return dict.fromkeys(EQUIVALENCE, EQUIVALENCE_OF_FOLDS)
-    if hasattr(estimator, "n_bags"):
+    if hasattr(estimator, "n_bags") or hasattr(estimator, "n_members"):
         return dict.fromkeys(EQUIVALENCE, EQUIVALENCE_OF_TREES)
     if hasattr(estimator, "n_estimators"):
         return {"check_class_weight_classifiers": WEIGHT_OF_LEAVES_REASON}
@@ -171,6 +171,8 @@ def checks():
                 instance = clone(instance).set_params(calibration="none")
             if hasattr(instance, "n_bags"):  # 300 trees are no other machinery than 10
                 instance = clone(instance).set_params(n_bags=1, max_iter=10)
+            if hasattr(instance, "n_members"):
+                instance = clone(instance).set_params(n_members=2)
             if hasattr(instance, "n_estimators"):
                 instance = clone(instance).set_params(n_estimators=20)
             marks = [pytest.mark.xfail(reason=reasons[name])] if name in reasons else []

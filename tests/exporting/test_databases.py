@@ -68,7 +68,14 @@ def one_of_each_kind(cases):
     kinds = {}
     for name, (_, plan, _) in cases.items():
         kinds[type(plan.model.scorer).__name__, plan.model.n_scores > 1] = name
-    assert {kind for kind, _ in kinds} == {"ViewSum", "Machine", "Trees", "Stack", "Blend"}
+    assert {kind for kind, _ in kinds} == {
+        "ViewSum",
+        "Machine",
+        "Trees",
+        "Networks",
+        "Stack",
+        "Blend",
+    }
     return [(name, cases[name]) for name in kinds.values()]
 
 

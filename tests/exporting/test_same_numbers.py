@@ -88,7 +88,7 @@ def test_far_rows_of_a_kernel(tmp_path):
 
 def test_the_python_file_needs_nothing(all_cases, tmp_path):
     of_kind = {type(plan.model.scorer).__name__: (case, there) for case, plan, there in all_cases}
-    assert set(of_kind) == {"ViewSum", "Machine", "Trees", "Stack", "Blend"}
+    assert set(of_kind) == {"ViewSum", "Machine", "Trees", "Networks", "Stack", "Blend"}
     for kind, (case, there) in of_kind.items():
         file = tmp_path / f"{kind}.py"
         exported = export(case.fitted, file)

@@ -72,7 +72,8 @@ class Learner:
     effort: what it takes to train and keep: of models that are shown to be equal `compare` names
       the one with the least.  0: one view; 1: one pass over all views; 2: parameters for how they
       are coupled; 3: a covariance; 4: all rows in memory or several passes, for a linear model; 5:
-      likewise, for interactions or a measure; 6: several models; 7: kernels.
+      likewise, for interactions or a measure; 6: several models; 7: kernels and
+      networks.
     min_views: the fewest views for which it differs from the other entries; with fewer `compare`
       includes it only by name.
     baseline: whether it is what scikit-learn or another library alone gives, to measure the others

@@ -71,6 +71,9 @@ EXTRA_TREES = (
     *("max_columns", "max_features", "max_leaf_nodes", "min_samples_leaf", "n_components"),
     *("n_estimators", "n_jobs"),
 )
+NETWORK = (
+    *("dropout", "learning_rate", "max_columns", "max_epochs", "n_hidden", "n_jobs", "n_members"),
+)
 FORMS = ("fit_intercept", "init", "penalize_bias")
 SVMPERF = ("C1", "C2", "calibration", "fit_intercept", "max_iter", "scaling", "solver", "tol")
 KERNEL = (
@@ -88,6 +91,7 @@ _KERNEL = "crossview.estimators.kernel"
 _STACKING = "crossview.estimators.stacking"
 _SVMPERF = "crossview.estimators.svm.classifier"
 _TREES = "crossview.estimators.trees"
+_NETWORK = "crossview.estimators.network"
 _ENSEMBLE = "crossview.estimators.ensemble"
 _BASELINES = "crossview.baselines.linear"
 
@@ -337,6 +341,22 @@ def _trees(task: str) -> Iterator[Learner]:
     )
 
 
+def _network(task: str) -> Learner:
+    """Several small neural networks on the columns of all views."""
+    kind = "Regressor" if task == "regression" else "Classifier"
+    return Learner(
+        "network",
+        "neural networks",
+        f"{_NETWORK}.learner:MultiViewNetwork{kind}",
+        "small neural networks, on all columns",
+        task,
+        settable=(*NETWORK, *(() if task == "regression" else ("calibration", "class_weight"))),
+        streams=False,
+        effort=7,
+        explained_by="importances",
+    )
+
+
 def _stacking(task: str) -> Learner:
     """All of the others that stream, weighted as they learn."""
     kind = "Regressor" if task == "regression" else "Classifier"
@@ -502,6 +522,7 @@ LEARNERS: list[Learner] = [
     *_svmperf(),
     *_machines("classification"),
     *_trees("classification"),
+    _network("classification"),
     *_kernels("classification"),
     _linear("classification"),
     _stacking("classification"),
@@ -522,6 +543,7 @@ LEARNERS: list[Learner] = [
             _newton("regression"),
             *_machines("regression"),
             *_trees("regression"),
+            _network("regression"),
             *_kernels("regression"),
             _stacking("regression"),
             _ensemble("regression"),

@@ -32,6 +32,7 @@ OF_FEW_COLUMNS: dict[str, tuple] = {"kernel": ("rbf",), "lam": (0.0001, 0.001)}
 MOST_GAIN = (
     *(
         "trees",
+        "network",
         "extra-trees",
         "logistic-regression",
         "ridge",
@@ -54,7 +55,7 @@ def most_gain_first(learners: Sequence[Learner]) -> list[Learner]:
     >>> from crossview.comparing.candidates import most_gain_first
     >>> entries = most_gain_first(known_learners("regression", ["a", "b"]))
     >>> [entry.name for entry in entries][:5]
-    ['trees', 'extra-trees', 'ridge', 'kernel-ridge', 'linear']
+    ['trees', 'network', 'extra-trees', 'ridge', 'kernel-ridge']
     """
 
     def place(learner: Learner) -> int:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 
 from crossview.exporting import runtime as untyped
 from crossview.exporting.plan import Plan
@@ -28,6 +29,7 @@ from crossview.portable.scoring import (
     Machine,
     Member,
     Model,
+    Networks,
     Scorer,
     Stack,
     Table,
@@ -159,6 +161,8 @@ class _Pruning:
             return _scores_of_sum(scorer, rows)
         if isinstance(scorer, Machine):
             return _scores_of_machine(scorer, rows)
+        if isinstance(scorer, Networks):
+            return _scores_of_networks(scorer, rows)
         if isinstance(scorer, Stack | Blend):
             members = [self.says(member) for member in scorer.members]
             node = as_json(_without_members(scorer))
@@ -390,6 +394,26 @@ def _cosines(cosines: Any, views: list[sp.csr_array]) -> np.ndarray:
     for v, slopes in zip(cosines.views, cosines.slopes, strict=True):
         angles = angles + _dots(views[v], slopes, len(cosines.phases))
     return np.asarray(np.cos(angles) @ cosines.weights)
+
+
+def _scores_of_networks(node: Networks, rows: _Rows) -> np.ndarray:
+    """Return what `runtime.score` gives for each row."""
+    h, there = node.b1 + rows.present @ node.there, rows.present
+    for (v, column), low, factor, weights in zip(
+        node.numbers.tolist(), node.low, node.factor, node.ramps, strict=True
+    ):
+        x = rows.views[v][:, [column]].toarray()
+        ramps = np.clip((x - low) * factor, 0.0, 1.0) * there[:, [v]]
+        h += ramps @ weights
+    for X, table in zip(rows.views, node.columns, strict=True):
+        h += _dots(X, table, h.shape[1])
+    for one, weights in zip(node.components, node.loaded, strict=True):
+        h += _dots(rows.views[one.view], one.loadings, one.width) @ weights
+    a, scores, H = h * expit(h), np.tile(node.b3, (len(h), 1)), node.b2.shape[1]
+    for j, (W2, b2, W3) in enumerate(zip(node.W2, node.b2, node.W3, strict=True)):
+        deep = a[:, j * H : j * H + H] @ W2 + b2
+        scores += (deep * expit(deep)) @ W3
+    return scores
 
 
 def _sums_of_machine(machine: Machine, rows: _Rows) -> list[np.ndarray]:

@@ -619,5 +619,41 @@ function stack(node, views) {
   return [Math.min(Math.max(sum(x.map((one, k) => weights[k] * one)), -most), most)];
 }
 
-const SCORERS = {sum: sumOfViews, machine, trees, blend, stack};
+/** h / (1 + exp(-h)), also where exp(-h) is too large for a number. */
+function silu(h) {
+  const odds = Math.exp(-Math.abs(h));
+  return (h >= 0 ? h : h * odds) / (1 + odds);
+}
+
+/** Add x'rows to the numbers in out. */
+function addRows(rows, x, out) {
+  x.forEach((value, i) => value && rows[i].forEach((w, k) => (out[k] += value * w)));
+}
+
+function networks(node, views) {
+  const h = [...node.b1], scores = [...node.b3], H = node.b2[0].length;
+  node.numbers.forEach(([v, column], j) => {
+    const x = views[v]?.get(column) ?? 0, factor = node.factor[j];
+    const ramps = node.low[j].map((low, i) => Math.min(Math.max((x - low) * factor[i], 0), 1));
+    if (views[v]) addRows(node.ramps[j], ramps, h);
+  });
+  views.forEach((x, v) => {
+    if (!x) return;
+    addRows([node.there[v]], [1], h);
+    add(node.columns[v], x, h);
+  });
+  node.components.forEach(({view, width, loadings}, i) => {
+    const own = zeros(width);
+    if (views[view]) add(loadings, views[view], own);
+    addRows(node.loaded[i], own, h);
+  });
+  node.W2.forEach((W2, j) => {
+    const deep = [...node.b2[j]];
+    addRows(W2, h.slice(j * H, j * H + H).map(silu), deep);
+    addRows(node.W3[j], deep.map(silu), scores);
+  });
+  return scores;
+}
+
+const SCORERS = {sum: sumOfViews, machine, trees, networks, blend, stack};
 const OWN = {sum: ownOfSum, trees: ownOfTrees};

@@ -659,6 +659,41 @@ def _own_of_trees(node, views):
     return found
 
 
+def _silu(h):
+    """h / (1 + exp(-h)), also where exp(-h) is too large for a number."""
+    odds = math.exp(-abs(h))
+    return h / (1.0 + odds) if h >= 0.0 else h * odds / (1.0 + odds)
+
+
+def _networks(node, views):
+    h = list(node["b1"])
+    for (v, column), lows, factors, rows in zip(
+        node["numbers"], node["low"], node["factor"], node["ramps"]
+    ):
+        if views[v] is None:
+            continue
+        x = views[v].get(column, 0.0)
+        for low, factor, weights in zip(lows, factors, rows):
+            ramp = min(max((x - low) * factor, 0.0), 1.0)
+            if ramp:
+                h = [a + ramp * w for a, w in zip(h, weights)]
+    for v, x in enumerate(views):
+        if x is not None:
+            h = [a + w for a, w in zip(h, node["there"][v])]
+            _add(node["columns"][v], x, h)
+    for one, rows in zip(node["components"], node["loaded"]):
+        own, x = [0.0] * one["width"], views[one["view"]]
+        if x is not None:
+            _add(one["loadings"], x, own)
+        _add(dict(enumerate(rows)), dict(enumerate(own)), h)
+    scores, H = list(node["b3"]), len(node["b2"][0])
+    for j, (W2, b2, W3) in enumerate(zip(node["W2"], node["b2"], node["W3"])):
+        deep = list(b2)
+        _add(dict(enumerate(W2)), dict(enumerate(map(_silu, h[j * H : j * H + H]))), deep)
+        _add(dict(enumerate(W3)), dict(enumerate(map(_silu, deep))), scores)
+    return scores
+
+
 def probabilities(scores, calibration):
     """Return the probabilities of all classes from calibrated scores."""
     slope, offset = calibration["slope"], calibration["offset"]
@@ -794,7 +829,14 @@ def _numbers(node, found):
     return [sum(v * one for v, one in zip(node["weights"], [*x, 1.0]))]
 
 
-_SCORERS = {"sum": _sum, "machine": _machine, "trees": _trees, "blend": _blend, "stack": _stack}
+_SCORERS = {
+    "sum": _sum,
+    "machine": _machine,
+    "trees": _trees,
+    "networks": _networks,
+    "blend": _blend,
+    "stack": _stack,
+}
 _OWN = {"sum": _own_of_sum, "trees": _own_of_trees}
 _STACKS = {
     "two classes": _two_classes,

@@ -252,6 +252,38 @@ class Trees:
     leaf_views: np.ndarray  # (n_entries,): the view of each; empty unless "own"
 
 
+# --- networks -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Networks:
+    """Scores of k networks with two hidden layers of H units each, side by side.
+
+    The first layer reads, of each view that is there: ``ramps`` of its numbers, which are
+    ``min(max((x - low_i) factor_i, 0), 1)``; its columns; its components; and ``there``.
+
+        a = φ(b1 + what it reads),    s = b3 + sum_j φ(a_j W2_j + b2_j) W3_j,
+
+    where a_j are the H units of network j, and ``φ(h) = h / (1 + exp(-h))``.
+    """
+
+    kind: ClassVar[str] = "networks"
+    numbers: np.ndarray  # (n, 2): view and column
+    low: np.ndarray  # (n, T)
+    factor: np.ndarray  # (n, T)
+    ramps: np.ndarray  # (n, T, k H): weights of the ramps
+    columns: list[Table]  # of each view, width k H
+    components: list[Components]
+    loaded: list[np.ndarray]  # of each of these, weights of its components: (width, k H)
+    there: np.ndarray  # (n_views, k H)
+    b1: np.ndarray  # (k H,)
+    W2: np.ndarray  # (k, H, H)
+    b2: np.ndarray  # (k, H)
+    W3: np.ndarray  # (k, H, K)
+    b3: np.ndarray  # (K,)
+    view_scores: str = "alone"
+
+
 # --- several models -----------------------------------------------------------------------------
 
 
@@ -322,7 +354,7 @@ class Blend:
     view_scores: str = "alone"
 
 
-Scorer = ViewSum | Machine | Trees | Stack | Blend
+Scorer = ViewSum | Machine | Trees | Networks | Stack | Blend
 
 
 # --- the model ----------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class Features(NamedTuple):
         return np.concatenate(
             [
                 self.code_views,
-                _view_of(self.columns, ptr),
+                view_of(self.columns, ptr),
                 np.repeat(self.wide_views, self.loadings.shape[1]),
                 np.repeat(self.slot_views, len(self.prior) + 1),
             ]
@@ -98,7 +98,7 @@ class Features(NamedTuple):
         n_components = state["loadings"].shape[1]
 
         def places(length: str) -> Array:
-            return Array("i8", (length,), 0, ptr[-1] - 1, holds=_rises)
+            return Array("i8", (length,), 0, ptr[-1] - 1, holds=rises)
 
         def views(length: str) -> Array:
             return Array("i8", (length,), 0, len(ptr) - 2)
@@ -109,7 +109,7 @@ class Features(NamedTuple):
             "code_groups": Array("i8", ("codes",), 0, len(state["code_views"]) - 1),
             "codes": Array("i8", ("codes",), 0, MOST_CODES - 1),
             "columns": places("columns"),
-            "wide_views": views("wide views")._replace(holds=_rises),
+            "wide_views": views("wide views")._replace(holds=rises),
             "wide_columns": places("wide columns"),
             "loadings": Array("f8", ("wide columns", min(n_components, MOST_COMPONENTS))),
             "slot_views": views("groups"),
@@ -121,11 +121,13 @@ class Features(NamedTuple):
         }
 
 
-def _rises(array: np.ndarray) -> bool:
+def rises(array: np.ndarray) -> bool:
+    """Return whether each number is larger than the one before."""
     return bool((np.diff(array) > 0).all())
 
 
-def _view_of(columns: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+def view_of(columns: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """Return the view of each column of the matrix."""
     return np.searchsorted(ptr, columns, side="right") - 1
 
 
@@ -142,7 +144,7 @@ def features_of(rows: Rows, features: Features) -> np.ndarray:
     part = matrix[:, features.columns]
     X[:, n_codes:n_numbers] = part.toarray() if sp.issparse(part) else part
     components = np.split(X[:, n_numbers:n_components], max(len(features.wide_views), 1), axis=1)
-    of_view = _view_of(features.wide_columns, ptr)
+    of_view = view_of(features.wide_columns, ptr)
     for view, own in zip(features.wide_views.tolist(), components, strict=False):
         some = of_view == view
         own[:] = matrix[:, features.wide_columns[some]] @ features.loadings[some]
@@ -170,7 +172,7 @@ def portable_features(features: Features, ptr: np.ndarray) -> dict[str, Any]:
     for group, v in enumerate(features.code_views.tolist()):
         own = features.code_groups == group
         coded.append(CodedFeature(v, features.code_slots[own] - ptr[v], features.codes[own]))
-    of_view = _view_of(features.wide_columns, ptr)
+    of_view = view_of(features.wide_columns, ptr)
     for v in features.wide_views.tolist():
         own = of_view == v
         table = Table(features.wide_columns[own] - ptr[v], features.loadings[own])
@@ -179,7 +181,7 @@ def portable_features(features: Features, ptr: np.ndarray) -> dict[str, Any]:
         own = features.slot_groups == group
         each = np.column_stack([features.statistics[own], features.slot_rows[own]])
         statistics.append(Statistics(v, Table(features.slots[own] - ptr[v], each)))
-    views = _view_of(features.columns, ptr)
+    views = view_of(features.columns, ptr)
     return {
         "coded": coded,
         "numbers": np.column_stack([views, features.columns - ptr[views]]).astype(np.int64),
@@ -215,7 +217,7 @@ def changes_without(rows: Rows, features: Features) -> Changes:
     ptr = rows.ptr.astype(np.int64)
     counts = rows.data != 0.0
     if len(rows.present):
-        counts &= rows.present[row, _view_of(column, ptr)]
+        counts &= rows.present[row, view_of(column, ptr)]
     n_codes, n_numbers, n_components, _ = features.ends
     coded, at = _find(features.code_slots, column, counts)
     found = [(coded, features.code_groups[at], np.nan)]
@@ -230,7 +232,7 @@ def changes_without(rows: Rows, features: Features) -> Changes:
     feature = np.concatenate([one for _, one, _ in found])[order]
     value = np.concatenate([np.full(len(own), one) for own, _, one in found])[order]
     wide, at = _find(features.wide_columns, column, counts)
-    view = np.searchsorted(features.wide_views, _view_of(column[wide], ptr))
+    view = np.searchsorted(features.wide_views, view_of(column[wide], ptr))
     of_loadings = [rows.data[wide], at, n_numbers + view * features.loadings.shape[1]]
     data, loading, first = np.zeros((3, len(row)))
     for array, some in zip([data, loading, first], of_loadings, strict=True):
@@ -260,7 +262,7 @@ def column_shares(rows: Rows, features: Features, targets: Targets) -> sp.csr_ar
     row, at = _look_up(matrix, features.code_slots)
     of_codes = _variances(at, len(features.codes), row, targets, features.prior)
     of_slots = features.slot_rows * ((features.statistics - features.prior) ** 2).sum(axis=1)
-    wide = np.searchsorted(features.wide_views, _view_of(features.wide_columns, ptr))
+    wide = np.searchsorted(features.wide_views, view_of(features.wide_columns, ptr))
     first = n_components + features.slot_groups * width
     parts = [
         (features.code_groups, features.code_slots, of_codes),
@@ -357,12 +359,12 @@ class LearnedFeatures:
     ) -> None:
         matrix, ptr = whole_matrix(rows), rows.ptr.astype(np.int64)
         self._targets, self._numbers = targets, targets.as_numbers()
-        counts = _counts(matrix)
+        counts = rows_with_each(matrix)
         coded, others, free = _divide(categories, counts, self._numbers.shape[1], wanted.max_codes)
-        columns, wide = _choose_columns(matrix, ptr, free, counts, targets, wanted)
+        columns, wide = choose_columns(matrix, ptr, free, counts, targets, wanted.max_columns)
         if not (len(columns) or coded or others):
             columns = np.zeros(1, dtype=np.int64)  # scikit-learn wants one
-        wide_columns, loadings = _components(matrix, wide, wanted.n_components, random_state)
+        wide_columns, loadings = components_of(matrix, wide, wanted.n_components, random_state)
         code_slots, code_groups, codes = _numbered(coded)
         slots, slot_groups, positions = _numbered(others)
         order = targets.draw_order(random_state)
@@ -378,7 +380,7 @@ class LearnedFeatures:
             each = category_statistics(values, len(own), self._numbers, targets.weight, a)
             statistics[slot_groups == group] = each
         self.features = Features(
-            code_views=_view_of(np.array([own[0] for own in coded], dtype=np.int64), ptr),
+            code_views=view_of(np.array([own[0] for own in coded], dtype=np.int64), ptr),
             code_slots=code_slots,
             code_groups=code_groups,
             codes=codes,
@@ -386,7 +388,7 @@ class LearnedFeatures:
             wide_views=np.array(list(wide), dtype=np.int64),
             wide_columns=wide_columns,
             loadings=loadings,
-            slot_views=_view_of(np.array([own[0] for own in others], dtype=np.int64), ptr),
+            slot_views=view_of(np.array([own[0] for own in others], dtype=np.int64), ptr),
             slots=slots,
             slot_groups=slot_groups,
             statistics=statistics[:, :-1].copy(),
@@ -429,7 +431,7 @@ def _divide(
     return coded, others, free
 
 
-def _counts(matrix: Any) -> np.ndarray:
+def rows_with_each(matrix: Any) -> np.ndarray:
     """Return the number of rows that have each column, which is not 0 there."""
     if not sp.issparse(matrix):
         return np.count_nonzero(matrix, axis=0)
@@ -445,13 +447,13 @@ def _numbered(groups: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.
     return columns[order], group[order].astype(np.int64), number[order]
 
 
-def _choose_columns(
+def choose_columns(
     matrix: Any,
     ptr: np.ndarray,
     free: np.ndarray,
     counts: np.ndarray,
     targets: Targets,
-    wanted: Wanted,
+    max_columns: int,
 ) -> tuple[np.ndarray, dict[int, np.ndarray]]:
     """Return the columns to take as they are, and all columns of each view with too many.
 
@@ -459,7 +461,7 @@ def _choose_columns(
     variance, and those that most rows have, unless these are too many as well.
     """
     found, wide = [np.empty(0, dtype=np.int64)], {}
-    most = min(wanted.max_columns, max(10, MAX_ENTRIES // matrix.shape[0] // (len(ptr) - 1)))
+    most = min(max_columns, max(10, MAX_ENTRIES // matrix.shape[0] // (len(ptr) - 1)))
     for view in range(len(ptr) - 1):
         columns = np.arange(ptr[view], ptr[view + 1])[free[ptr[view] : ptr[view + 1]]]
         if len(columns) > most:
@@ -475,7 +477,7 @@ def _choose_columns(
     return np.concatenate(found), wide
 
 
-def _components(
+def components_of(
     matrix: Any, wide: Mapping[int, np.ndarray], k: int, random_state: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns of wide views, and their loadings on the first singular vectors."""

@@ -33,6 +33,7 @@ from crossview.portable.scoring import (
     Machine,
     Member,
     Model,
+    Networks,
     Scorer,
     Stack,
     Supports,
@@ -46,6 +47,8 @@ Vector = Any
 LEAST = 1e-6  # of the probabilities of experts
 LEAST_OF_MEMBERS = 1e-4
 SECONDS_OF_DAY = 86_400.0
+# whose exponential is a number
+LARGEST_EXPONENT = 700.0
 
 
 class Operations(ABC):
@@ -489,6 +492,8 @@ class _Lowering:
             return self._machine(scorer, views)
         if isinstance(scorer, Trees):
             return self._of_trees(scorer, views)
+        if isinstance(scorer, Networks):
+            return self._networks(scorer, views)
         if isinstance(scorer, Stack):
             return self._stack(scorer, views)
         return self._blend(scorer, views)
@@ -736,6 +741,44 @@ class _Lowering:
             found = ops.keep(ops.where(is_later, values, found))
             last = at if len(own) == 1 else ops.keep(ops.binary("max", last, at))
         return found
+
+    def _networks(self, node: Networks, views: Sequence[_View | None]) -> Vector:
+        ops, H = self.ops, node.b2.shape[1]
+        h = ops.constant(node.b1)
+        for v, x in enumerate(views):
+            if x is None:
+                continue
+            own = ops.add(
+                ops.constant(node.there[v]), self._linear(x, node.columns[v], len(node.b1))
+            )
+            at = np.flatnonzero(node.numbers[:, 0] == v)
+            if len(at):
+                n, T = node.low[at].shape
+                spread = Table(node.numbers[at, 1], np.repeat(np.eye(n), T, axis=1))
+                away = ops.sub(self._linear(x, spread, n * T), ops.constant(node.low[at].ravel()))
+                ramps = ops.mul(away, ops.constant(node.factor[at].ravel()))
+                ramps = ops.keep(ops.clip(ops.keep(ramps), 0.0, 1.0))
+                own = ops.add(own, ops.matmul(ramps, node.ramps[at].reshape(n * T, -1)))
+            for one, weights in zip(node.components, node.loaded, strict=True):
+                if one.view == v:
+                    found = ops.keep(self._linear(x, one.loadings, one.width))
+                    own = ops.add(own, ops.matmul(found, weights))
+            h = ops.add(h, ops.where(x.present, own, self.zero))
+        a, scores = self._silu(h), ops.constant(node.b3)
+        for j, (W2, b2, W3) in enumerate(zip(node.W2, node.b2, node.W3, strict=True)):
+            own = ops.take(a, range(j * H, j * H + H))
+            deep = self._silu(ops.add(ops.matmul(own, W2), ops.constant(b2)))
+            scores = ops.add(scores, ops.matmul(deep, W3))
+        return scores
+
+    def _silu(self, h: Vector) -> Vector:
+        """Return h / (1 + exp(-h)), of numbers of which exp(-h) is one."""
+        ops = self.ops
+        h = ops.keep(h)
+        odds = ops.unary(
+            "exp", ops.clip(ops.sub(self.zero, h), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+        )
+        return ops.keep(ops.div(h, ops.add(self.one, odds)))
 
     def _tree_sums(self, node: Trees, views: Sequence[_View | None]) -> Vector:
         """Return the sums over the trees; where views have scores of their own, by view."""

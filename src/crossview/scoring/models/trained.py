@@ -280,6 +280,8 @@ def training_summary(learner: Any) -> str:
         return f"{learner.n_steps_:,} steps"
     if hasattr(learner, "n_landmarks_"):
         return f"one fit with {learner.n_landmarks_} landmarks"
+    if hasattr(learner, "n_members"):
+        return f"{learner.n_members:,} networks"
     if hasattr(learner, "n_estimators"):
         return f"{learner.n_estimators:,} trees"
     if hasattr(learner, "feature_importances_"):
