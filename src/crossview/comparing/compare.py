@@ -93,7 +93,8 @@ def compare(
     - models with interactions: factorization and multi-view machines, and the linear model, with
       early stopping on a held-out tenth of the training rows.  One inner fold tunes them;
     - boosted trees (`MultiViewTreesClassifier`) on all columns, and with one score per view, and
-      extremely randomized ones (`MultiViewExtraTreesClassifier`); they need all rows in memory;
+      extremely randomized ones (`MultiViewExtraTreesClassifier`), and neural networks
+      (`MultiViewNetworkClassifier`); they need all rows in memory;
     - where there are at most 2,000 columns, or 5,000 and at most 2,000,000 numbers in all rows,
       `PegasosClassifier` with a Gaussian kernel per view, and `MultiViewKernelRidgeClassifier` with
       one on all views;
@@ -106,8 +107,8 @@ def compare(
     without unlabeled rows, is its baseline.
 
     With ``task="regression"`` the models are linear models of each view and of all views,
-    factorization and multi-view machines, boosted and extremely randomized trees, kernel ridge
-    regression of few columns (`MultiViewKernelRidgeRegressor`), and `OnlineStackingRegressor`.
+    factorization and multi-view machines, boosted and extremely randomized trees, networks, kernel
+    ridge regression of few columns (`MultiViewKernelRidgeRegressor`), and `OnlineStackingRegressor`.
 
     Parameters
     ----------

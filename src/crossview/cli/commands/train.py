@@ -96,8 +96,8 @@ def run(
     Memory is bounded, by 512 MB of rows and with --in-order by one batch. But keco
     and pegasos draw rows, all of which are in memory; with --set schedule=stream
     they learn each row once, and keep 500 support rows per view (--set budget=N).
-    svmperf, trees, extra-trees, logistic-regression, ridge and late-fusion have all rows in
-    memory, too; svmperf is trained for --metric, of the class that --positive names.
+    svmperf, trees, extra-trees, network, logistic-regression, ridge and late-fusion have all rows
+    in memory, too; svmperf is trained for --metric, of the class that --positive names.
     """
     from crossview.cli.opening import opened, task_of, warn
 
