@@ -41,6 +41,8 @@ DECAY, DECAY_OF_SQUARES, FLOOR = 0.9, 0.999, 1e-8
 LAST = 0.1
 # passes without a lower loss of the rows held out, after which learning ends
 PATIENCE = 12
+# beyond it differences of numbers overflow, and quantiles that are closer, by the range, are one
+LARGEST, CLOSEST = 1e300, 1e-12
 
 
 class Network(NamedTuple):
@@ -91,7 +93,12 @@ def ramps(x: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
     x (n, c), low (c, T): k_i, factor (c, T): 1 / (k_(i+1) - k_i).
     Returns r (n, c, T).
     """
-    return np.clip((x[:, :, None] - low) * factor, 0.0, 1.0)
+    return np.clip((bounded(x)[:, :, None] - low) * factor, 0.0, 1.0)
+
+
+def bounded(x: np.ndarray) -> np.ndarray:
+    """Return numbers whose differences do not overflow."""
+    return np.clip(x, -LARGEST, LARGEST)
 
 
 def quantile_knots(x: np.ndarray, n_ramps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,8 +107,9 @@ def quantile_knots(x: np.ndarray, n_ramps: int) -> tuple[np.ndarray, np.ndarray]
     x (n,): the number, in rows of the same weight.  It has more than one value.
     Returns k, z (at most T + 1,): z are the normal quantiles of the mean rank of k.
     """
-    x = np.sort(x)
+    x = np.sort(bounded(x))
     k = np.unique(np.quantile(x, np.linspace(0.0, 1.0, n_ramps + 1)))
+    k = k[np.append(True, np.diff(k) > CLOSEST * (k[-1] - k[0]))]
     rank = 0.5 * (np.searchsorted(x, k, "left") + np.searchsorted(x, k, "right")) / len(x)
     return k, ndtri(np.clip(rank, 0.5 / len(x), 1.0 - 0.5 / len(x)))
 
@@ -206,12 +214,15 @@ def start(n_features: int, H: int, K: int, rng: np.random.RandomState) -> Networ
     return Network(*layer(n_features, H, root), *layer(H, H, root), *layer(H, K, LAST))
 
 
-def learn(data: Data, held_out: Data, how: Learning, rng: np.random.RandomState) -> Network:
+def learn(
+    data: Data, rest: np.ndarray, held_out: np.ndarray, how: Learning, rng: np.random.RandomState
+) -> Network:
     """Learn a network from rows, until others that are held out have no lower loss.
 
-    With no rows held out it is what it is after all passes.
+    rest, held_out: positions of the rows that learn, and of the others.  With none held out it is
+      what it is after all passes.
     """
-    n = len(data.y)
+    n, others = len(rest), data.take(held_out)
     net = start(data.X.shape[1], how.n_hidden, data.n_scores, rng)
     adam, kept, lowest, waited = Adam(net), net, math.inf, 0
     cuts = np.arange(0, n, how.n_rows)[1:]
@@ -225,11 +236,11 @@ def learn(data: Data, held_out: Data, how: Learning, rng: np.random.RandomState)
                 for _ in range(2)
             ]
             rate = 0.5 * how.rate * (1.0 + math.cos(math.pi * adam.t / n_steps))
-            adam.step(net, gradients(data.take(at), net, masks), rate)
-        if not len(held_out.y):
+            adam.step(net, gradients(data.take(rest[at]), net, masks), rate)
+        if not len(held_out):
             continue
-        each = losses(scores(held_out.X, net), held_out.y, data.n_classes)
-        loss, waited = float(np.average(each, weights=held_out.h)), waited + 1
+        each = losses(scores(others.X, net), others.y, data.n_classes)
+        loss, waited = float(np.average(each, weights=others.h)), waited + 1
         if loss < lowest:
             kept, lowest, waited = Network(*(one.copy() for one in net)), loss, 0
         elif waited > PATIENCE:

@@ -108,7 +108,8 @@ def compare(
 
     With ``task="regression"`` the models are linear models of each view and of all views,
     factorization and multi-view machines, boosted and extremely randomized trees, networks, kernel
-    ridge regression of few columns (`MultiViewKernelRidgeRegressor`), and `OnlineStackingRegressor`.
+    ridge regression of few columns (`MultiViewKernelRidgeRegressor`), and
+    `OnlineStackingRegressor`.
 
     Parameters
     ----------

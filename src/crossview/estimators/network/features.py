@@ -14,7 +14,7 @@ All of a view that is missing in a row is 0 there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,8 @@ import scipy.sparse as sp
 
 from crossview.algorithms import network
 from crossview.algorithms.network import Changes, Network
-from crossview.batch import entries_of, read_only, whole_matrix
+from crossview.batch import entries_of, read_only, rows_at, whole_matrix
+from crossview.estimators.base.learner import NUMBERS_AT_ONCE
 from crossview.estimators.trees.features import (
     MOST_COMPONENTS,
     Targets,
@@ -46,8 +47,10 @@ SHARE_OF_A_NUMBER, OF_MANY = 0.02, 0.5
 SIZE_OF_A_RAMP = 0.25
 # most columns of a view, and its components
 MOST_COLUMNS, COMPONENTS = 500, 50
-# a number that is far beyond the others overflows in single precision
+# a value that is far beyond the others overflows in single precision
 LARGEST = 1e6
+# what rounding alone makes of the spread of a constant
+SMALLEST = 1e-7
 
 
 class Features(NamedTuple):
@@ -144,7 +147,7 @@ def changes_without(rows: Rows, features: Features) -> Changes:
 
     number, at = find(features.numbers)
     low, factor = features.low[at], features.factor[at]
-    whole = np.clip((rows.data[number, None] - low) * factor, 0.0, 1.0)
+    whole = np.clip((network.bounded(rows.data[number, None]) - low) * factor, 0.0, 1.0)
     more = np.clip(-low * factor, 0.0, 1.0) - whole
     entries = [np.repeat(number, T)]
     found = [(at[:, None] * T + np.arange(T)).ravel()]
@@ -192,57 +195,69 @@ class LearnedFeatures:
         free = counts >= min(FEWEST_ROWS, len(targets.y))
         columns, wide = choose_columns(matrix, ptr, free, counts, targets, n_columns)
         wide_columns, loadings = components_of(matrix, wide, COMPONENTS, random_state)
-        dense = _dense(matrix, columns)
-        there = rows.present if len(rows.present) else np.ones((len(dense), len(ptr) - 1), bool)
-        of_view = view_of(columns, ptr)
-        share = counts[columns] / len(dense)
+        there = rows.present if len(rows.present) else None
+        of_view, n = view_of(columns, ptr), matrix.shape[0]
         least = np.where(np.isin(of_view, list(wide)), OF_MANY, SHARE_OF_A_NUMBER)
-        is_number = np.zeros(len(columns), dtype=np.bool_)
-        for c in np.flatnonzero(share > least).tolist():
-            own = dense[there[:, of_view[c]], c]
-            is_number[c] = ((own != own[0]) & (own != own[np.argmax(own != own[0])])).any()
-        numbers = np.flatnonzero(is_number)
-        n_ramps = RAMPS if len(numbers) <= MANY_NUMBERS else FEW_RAMPS
-        low, factor, steps = np.zeros((3, len(numbers), n_ramps))
-        for i, c in enumerate(numbers.tolist()):
-            k, z = network.quantile_knots(dense[there[:, of_view[c]], c], n_ramps)
-            n = len(k) - 1
-            low[i, :n], factor[i, :n], steps[i, :n] = k[:-1], 1.0 / np.diff(k), np.diff(z)
+        often = np.flatnonzero(counts[columns] > least * n)
+        values = {}
+        for c in often.tolist():
+            own = _dense(matrix, columns[[c]])[:, 0]
+            own = own if there is None else own[there[:, of_view[c]]]
+            others = own[own != own[0]]
+            if len(others) and (others != others[0]).any():
+                values[c] = own
+        n_ramps = RAMPS if len(values) <= MANY_NUMBERS else FEW_RAMPS
+        low, factor, steps = np.zeros((3, len(values), n_ramps))
+        for i, own in enumerate(values.values()):
+            k, z = network.quantile_knots(own, n_ramps)
+            m = len(k) - 1
+            low[i, :m], factor[i, :m], steps[i, :m] = k[:-1], 1.0 / np.diff(k), np.diff(z)
+        numbers = np.array(list(values), dtype=np.intp)
         self.features = Features(
             numbers=columns[numbers],
             low=low,
-            factor=np.minimum(factor, np.finfo(float).max),
-            columns=columns[~is_number],
+            factor=factor,
+            columns=np.delete(columns, numbers),
             wide_views=np.array(list(wide), dtype=np.int64),
             wide_columns=wide_columns,
             loadings=loadings,
         )
-        self._steps = steps
-        X = features_of(rows, self.features)
-        self._measure(X, targets.weight, ptr)
-        self.inputs = self._map(X).astype(np.float32)
+        self._steps, self._views = steps, self.features.views(ptr)
+        # the number of what there is for each number: z, and its ramps unless there are too many
+        self._of_view = np.concatenate(
+            [view_of(self.features.numbers, ptr), self._views[: steps.size]]
+        )
+        self._learned = np.ones(len(self._views) + len(steps) - len(ptr) + 1, dtype=np.bool_)
+        if len(steps) > MANY_NUMBERS:
+            self._learned[len(steps) : len(self._of_view)] = False
+        blocks = _blocks(n, len(self._learned))
+        parts = (features_of(rows_at(rows, at), self.features) for at in blocks)
+        self._measure(parts, [targets.weight[at] for at in blocks], len(ptr) - 1)
+        self.inputs = np.empty((n, np.count_nonzero(self._learned)), dtype=np.float32)
+        for at in blocks:
+            self.inputs[at] = self._map(features_of(rows_at(rows, at), self.features))
 
-    def _measure(self, X: np.ndarray, weight: np.ndarray, ptr: np.ndarray) -> None:
+    def _measure(
+        self, parts: Iterable[np.ndarray], weights: Sequence[np.ndarray], n_views: int
+    ) -> None:
         """Find the centers and sizes of what the first layer learns from."""
-        views, V = self.features.views(ptr), len(ptr) - 1
-        n, T = self._steps.shape
-        there = X[:, -V:]
-        h = weight[:, None] * there
-        h /= np.maximum(h.sum(axis=0), np.finfo(float).tiny)
-        Z = self._numbers_of(X)
-        own = np.concatenate([views[: n * T : T], views[: n * T]])
-        self._center = np.einsum("nf,nf->f", h[:, own], Z)
-        away = (Z - self._center) ** 2
-        size = np.sqrt(np.einsum("nf,nf->f", h[:, own], away))
+        end, own = self._steps.size, self._of_view
+        total, sums, squares = np.zeros(n_views), np.zeros(len(own)), np.zeros(len(own))
+        of_others, nonzero = np.zeros((2, len(self._learned) - len(own)))
+        for X, weight in zip(parts, weights, strict=True):
+            Z, others = self._numbers_of(X), X[:, end:-n_views]
+            total += weight @ X[:, -n_views:]
+            sums += weight @ Z  # 0 where the view is missing
+            squares += weight @ Z**2
+            of_others += (others**2).sum(axis=0)
+            nonzero += np.count_nonzero(others, axis=0)
+        total = np.maximum(total, np.finfo(float).tiny)[own]
+        self._center, n = sums / total, len(self._steps)
+        size = np.sqrt(np.maximum(squares / total - self._center**2, 0.0))
+        size[size < SMALLEST] = 0.0
         size[n:] /= SIZE_OF_A_RAMP
-        others = X[:, n * T : -V]
-        squares = (others**2).sum(axis=0) / np.maximum(np.count_nonzero(others, axis=0), 1)
-        self._size = np.concatenate([size, np.sqrt(squares)])
+        self._size = np.concatenate([size, np.sqrt(of_others / np.maximum(nonzero, 1))])
         self._size[self._size == 0.0] = 1.0
-        self._view_of_centers, self._n_views = own, V
-        self._learned = np.ones(len(self._size), dtype=np.bool_)
-        if n > MANY_NUMBERS:
-            self._learned[n : n + n * T] = False
 
     def _numbers_of(self, X: np.ndarray) -> np.ndarray:
         """Return z of each number, and its ramps."""
@@ -253,21 +268,27 @@ class LearnedFeatures:
 
     def _map(self, X: np.ndarray) -> np.ndarray:
         """Return what the first layer learns from."""
-        V, end = self._n_views, self._steps.size
-        numbers = self._numbers_of(X) - self._center * X[:, -V:][:, self._view_of_centers]
-        found = np.hstack([numbers, X[:, end:-V]]) / self._size
+        n_features, end = len(self._views), self._steps.size
+        n_views = int(self._views[-1]) + 1
+        there = X[:, n_features - n_views :]
+        numbers = self._numbers_of(X) - self._center * there[:, self._of_view]
+        found = np.hstack([numbers, X[:, end : n_features - n_views]]) / self._size
         return np.clip(found[:, self._learned], -LARGEST, LARGEST)
 
     def weights_of_features(self, net: Network) -> Network:
         """Return the same network for features instead of what the first layer learned from."""
-        n, T = self._steps.shape
+        n, end = len(self._steps), len(self._of_view)
         W = np.zeros((len(self._size), len(net.b1)))
         W[self._learned] = net.W1
         W /= self._size[:, None]
-        offsets = np.zeros((self._n_views, W.shape[1]))
-        n_centers = len(self._center)
-        centers = self._center[:, None] * W[:n_centers]
-        np.subtract.at(offsets, self._view_of_centers, centers)
-        of_z = (self._steps[:, :, None] * W[:n, None]).reshape(n * T, W.shape[1])
-        W1 = np.vstack([W[n:n_centers] + of_z, W[n_centers:], offsets])
+        offsets = np.zeros((int(self._views[-1]) + 1, W.shape[1]))
+        np.subtract.at(offsets, self._of_view, self._center[:, None] * W[:end])
+        of_z = (self._steps[:, :, None] * W[:n, None]).reshape(end - n, W.shape[1])
+        W1 = np.vstack([W[n:end] + of_z, W[end:], offsets])
         return net._replace(W1=W1.astype(np.float32))
+
+
+def _blocks(n: int, width: int) -> list[np.ndarray]:
+    """Return the positions of rows whose dense features fit into memory."""
+    size = max(1, NUMBERS_AT_ONCE // max(width, 1))
+    return [np.arange(lo, min(lo + size, n)) for lo in range(0, n, size)]

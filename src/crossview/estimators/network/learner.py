@@ -209,7 +209,7 @@ class NetworkModel(ViewLearner):
                 self.max_epochs or max(min(blind, ROWS_OF_ALL // n), FEWEST_EPOCHS),
             )
             rng = np.random.RandomState(seeds[i])
-            return network.learn(data.take(rest), data.take(held_out), how, rng)
+            return network.learn(data, rest, held_out, how, rng)
 
         with ThreadPoolExecutor(min(int(self.n_jobs), self.n_members)) as pool:
             return list(pool.map(learn, range(self.n_members)))
