@@ -21,6 +21,7 @@ LOOPS = {
     "crossview.algorithms.newton.following_pass": 1,
     "crossview.algorithms.newton.learning_pass": 1,
     "crossview.algorithms.newton.scoring_pass": 1,
+    "crossview.algorithms.network.adam_step": 1,
     "crossview.algorithms.network.score_changed": 1,
     "crossview.algorithms.network.score_rows": 1,
     "crossview.algorithms.performance.monotone.monotone_argmax": 1,

@@ -144,7 +144,7 @@ def loss_slopes(s: np.ndarray, y: np.ndarray, n_classes: int) -> np.ndarray:
     if n_classes == 0:
         return s - y[:, None]
     if n_classes == 2:
-        return np.asarray(expit(s) - y[:, None])
+        return np.asarray(expit(s) - y[:, None].astype(s.dtype))
     slopes = softmax(s, axis=1)
     slopes[np.arange(len(y)), y] -= 1.0
     return np.asarray(slopes)
@@ -186,18 +186,23 @@ class Adam:
         size = rate / (1.0 - DECAY**self.t)
         root = math.sqrt(1.0 - DECAY_OF_SQUARES**self.t)
         for theta, g, m, v in zip(net, slopes, self.m, self.v, strict=True):
-            m *= DECAY
-            m += (1.0 - DECAY) * g
-            v *= DECAY_OF_SQUARES
-            np.square(g, out=g)
-            g *= 1.0 - DECAY_OF_SQUARES
-            v += g
-            np.sqrt(v, out=g)
-            g /= root
-            g += FLOOR
-            np.divide(m, g, out=g)
-            g *= size
-            theta -= g
+            adam_step(*(one.reshape(-1) for one in (theta, g, m, v)), size, root)
+
+
+@borrowing
+def adam_step(theta, g, m, v, size, root):
+    """θ <- θ - η m̂ / (sqrt(v̂) + ε) of all weights, after m and v have taken the slopes g.
+
+    size: η / (1 - β_1^t), root: sqrt(1 - β_2^t).
+    """
+    decay, more = theta.dtype.type(DECAY), theta.dtype.type(1.0 - DECAY)
+    decay2, more2 = theta.dtype.type(DECAY_OF_SQUARES), theta.dtype.type(1.0 - DECAY_OF_SQUARES)
+    size, root = theta.dtype.type(size), theta.dtype.type(1.0 / root)
+    floor = theta.dtype.type(FLOOR)
+    for i in range(np.uint64(len(theta))):
+        m[i] = decay * m[i] + more * g[i]
+        v[i] = decay2 * v[i] + more2 * g[i] * g[i]
+        theta[i] -= size * m[i] / (math.sqrt(v[i]) * root + floor)
 
 
 def start(n_features: int, H: int, K: int, rng: np.random.RandomState) -> Network:
