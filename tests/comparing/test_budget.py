@@ -112,7 +112,15 @@ def test_the_clock_goes_slower_on_a_busy_machine():
 
 def test_those_that_bring_most_come_first():
     names = [one.name for one in most_gain_first(known_learners("classification", ["a", "b"]))]
-    first = ["trees", "extra-trees", "logistic-regression", "kernel-ridge", "linear", "mvm"]
+    first = [
+        "trees",
+        "network",
+        "extra-trees",
+        "logistic-regression",
+        "kernel-ridge",
+        "linear",
+        "mvm",
+    ]
     assert names[:10] == [*first, "pegasos", "fm", "stacking", "view:a"]
     assert names[10:13] == ["view:b", "arow", "arow:diagonal"]
     assert sorted(names) == sorted(e.name for e in known_learners("classification", ["a", "b"]))

@@ -40,6 +40,10 @@ from crossview.estimators.documentation import (
     with_parameters,
 )
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
+from crossview.estimators.network.learner import (
+    MultiViewNetworkClassifier,
+    MultiViewNetworkRegressor,
+)
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import limits_of, row_weights, scaled_targets, several_classes
 from crossview.estimators.trees.boosted import MultiViewTreesClassifier, MultiViewTreesRegressor
@@ -109,6 +113,7 @@ class Ensemble(NestedLearners):
     _nested = "members"
     _limited: ClassVar[bool] = False  # whether members are kept near the targets
     _trees: ClassVar[Any]  # of the default members
+    _network: ClassVar[Any]
     _machine: ClassVar[Any]
 
     views: Any = field(default=None, kw_only=False)
@@ -145,7 +150,7 @@ class Ensemble(NestedLearners):
         """Return the members for these views: a linear model is a machine without interactions."""
         names = self._slots.names
         linear = self._machine(groups=[[view] for view in names])
-        found = {"trees": self._trees(), "linear": linear}
+        found = {"trees": self._trees(), "network": self._network(), "linear": linear}
         if len(names) > 1:
             found["mvm"] = self._machine()
         return [(name, learner, None) for name, learner in found.items()]
@@ -369,7 +374,7 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     members : list of (str, learner) or (str, learner, str), or None, default=None
         The name of each member, the learner, and the view that it sees; without one it sees all.
         Each needs probabilities: leave ``calibration="none"`` out, unless scores are log odds.
-        None: boosted trees, a linear model and, of several views, a multi-view machine.
+        None: boosted trees, networks, a linear model and, of several views, a multi-view machine.
 
     Attributes
     ----------
@@ -412,7 +417,8 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
     """
 
     _nested_kind = ViewClassifier
-    _trees, _machine = MultiViewTreesClassifier, MultiViewMachineClassifier
+    _trees, _network = MultiViewTreesClassifier, MultiViewNetworkClassifier
+    _machine = MultiViewMachineClassifier
     scores_are_log_odds = True
 
     calibration: str = "none"
@@ -459,7 +465,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     ----------
     members : list of (str, learner) or (str, learner, str), or None, default=None
         The name of each member, the learner, and the view that it sees; without one it sees all.
-        None: boosted trees, a linear model and, of several views, a multi-view machine.
+        None: boosted trees, networks, a linear model and, of several views, a multi-view machine.
 
     Attributes
     ----------
@@ -494,7 +500,8 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     """
 
     _nested_kind, _limited = ViewRegressor, True
-    _trees, _machine = MultiViewTreesRegressor, MultiViewMachineRegressor
+    _trees, _network = MultiViewTreesRegressor, MultiViewNetworkRegressor
+    _machine = MultiViewMachineRegressor
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
