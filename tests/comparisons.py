@@ -14,6 +14,7 @@ from crossview.catalog.learners import find_learner
 from crossview.comparing.result.answer import fold_difference, make_answer
 from crossview.comparing.result.ranking import ComparisonRow
 from crossview.comparing.run import Run
+from crossview.estimators.network import learner as networks
 from crossview.estimators.trees import boosting
 from crossview.scoring.problems import Classification, Regression
 
@@ -41,10 +42,11 @@ ONE = OF_MACHINES | {
 
 @contextmanager
 def few_trees():
-    """Have boosted trees be few, as they take longer than all other learners together."""
+    """Have few boosted trees and passes of networks: they take longer than all others together."""
     with pytest.MonkeyPatch.context() as patch:
         rate, _ = boosting.OF_FEW_CLASSES
         patch.setattr(boosting, "OF_FEW_CLASSES", (rate, 30))
+        patch.setattr(networks, "MOST_EPOCHS", 3)
         yield
 
 

@@ -121,8 +121,8 @@ def test_those_that_bring_most_come_first():
         "linear",
         "mvm",
     ]
-    assert names[:10] == [*first, "pegasos", "fm", "stacking", "view:a"]
-    assert names[10:13] == ["view:b", "arow", "arow:diagonal"]
+    assert names[:11] == [*first, "pegasos", "fm", "stacking", "view:a"]
+    assert names[11:14] == ["view:b", "arow", "arow:diagonal"]
     assert sorted(names) == sorted(e.name for e in known_learners("classification", ["a", "b"]))
 
 
