@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
+from crossview.tables.arrow import first_line
 from crossview.tables.dates import as_times, is_text
 
 # the number of a row, which is no column of a model
@@ -53,7 +55,11 @@ def answers_of_sql(
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.register(TABLE, table)
-        found = connection.execute(sql_query(plan, keep=[_ROW])).fetchnumpy()
+        try:
+            found = connection.execute(sql_query(plan, keep=[_ROW])).fetchnumpy()
+        except duckdb.Error as error:
+            words = first_line(error)
+            raise InputError(f"DuckDB cannot run the query on these rows: {words}") from None
     order = np.argsort(found[_ROW])
     return _by_name(plan, {name: values[order] for name, values in found.items()})
 

@@ -18,10 +18,12 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
+from crossview.exporting.vectorized.dates import BLANKS, seconds_of_text
 from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column, TableEncoder
 from crossview.portable.scoring import Trees
 from crossview.tables.columns import LARGEST
+from crossview.tables.dates import ISO
 
 try:
     import sqlglot
@@ -41,7 +43,6 @@ DIALECTS = {
 IGNORE_CASE = ("duckdb", "sqlite", "bigquery")
 TABLE = "rows_to_score"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
-ISO = "%Y-%m-%d"
 # terms between two parentheses: a sum must not be as deep as it is long, nor need a function
 # more arguments than databases take
 TERMS = 32
@@ -157,73 +158,24 @@ class _Query(Operations):
         return self.inputs["date", column.name]
 
     def _epoch(self, column: Column) -> _Expression:
-        """Return seconds since 1970 of a date, a timestamp, or a text, maybe with its zone."""
-        trimmed = exp.Trim(this=exp.cast(self._source(column), "text"))
-        blank = exp.Nullif(this=trimmed, expression=exp.Literal.string(""))
-        text = self._kept(blank, 0)
-        format = format_of(column.pattern or "")
-        if format != ISO:
-            if self.dialect == "sqlite":
-                raise InputError(
-                    f"holds dates as in {format}, and SQLite reads ISO 8601 only; write them so, "
-                    "and train with them",
-                    column=column.name,
-                )
-            time: Any = exp.StrToTime(this=text.use(), format=exp.Literal.string(format))
-            return self._kept(self._seconds_of(time), 1)
-        t = text.expression.name
+        """Return seconds since 1970 of a date, a timestamp or a text, which are read as text."""
+        words = exp.cast(self._source(column), "text").sql()
+        text = self._kept(sqlglot.parse_one(f"TRIM({BLANKS} FROM {words})"), 0).expression.name
+        # databases write their own dates as in ISO 8601
+        formats = dict.fromkeys([format_of(column.pattern or ""), ISO])
+        name, *other = [
+            self._kept_words(seconds_of_text(column.name, text, one, self._kept_words))
+            for one in formats
+        ]
+        if other:
+            name = self._kept_words(f"COALESCE({name}, {other[0]})")
+        return _Expression(exp.column(name), self.level_of[name])
 
-        def end(n: Any, size: int = 1) -> str:
-            """The characters that begin n before the end."""
-            return f"SUBSTRING({t}, LENGTH({t}) - {n} + 1, {size})"
-
-        # how many characters the zone has, if it is no date alone: Z, +01:00, +0100 or +01
-        zone = self._kept_words(
-            f"CASE WHEN NOT (LENGTH({t}) > 12) THEN 0 WHEN {end(1)} = 'Z' THEN 1 "
-            f"WHEN {end(6)} IN ('+', '-') AND {end(3)} = ':' THEN 6 "
-            f"WHEN {end(5)} IN ('+', '-') THEN 5 WHEN {end(3)} IN ('+', '-') THEN 3 ELSE 0 END",
-            1,
-        ).expression.name
-        here = self._kept_words(
-            f"REPLACE(TRIM(SUBSTRING({t}, 1, LENGTH({t}) - {zone})), ',', '.')", 2
-        )
-        hours, minutes = end(f"({zone} - 1)", 2), end(2, 2)
-        offset = sqlglot.parse_one(
-            f"CASE WHEN {zone} > 1 THEN CASE WHEN {end(zone)} = '-' THEN -1.0e0 ELSE 1.0e0 END * "
-            f"(CAST({hours} AS DOUBLE) * 3600.0e0 + CASE WHEN {zone} > 3 THEN "
-            f"CAST({minutes} AS DOUBLE) ELSE 0.0e0 END * 60.0e0) ELSE 0.0e0 END"
-        )
-        return self._kept(exp.Sub(this=self._seconds_of(here.use()), expression=offset), 3)
-
-    def _kept_words(self, words: str, level: int) -> _Expression:
-        return self._kept(sqlglot.parse_one(words), level)
-
-    def _seconds_of(self, time: Any) -> Any:
-        """Return the seconds since 1970 of a time, or of a text as in ISO 8601."""
-        if self.dialect == "sqlite":
-            # its functions round to milliseconds; the model, to microseconds
-            t = time.sql()
-            return sqlglot.parse_one(
-                f"CASE WHEN INSTR({t}, '.') > 0 THEN "
-                f"CAST(STRFTIME('%s', SUBSTR({t}, 1, INSTR({t}, '.') - 1)) AS DOUBLE) + "
-                f"ROUND(CAST(SUBSTR({t}, INSTR({t}, '.')) AS DOUBLE), 6) "
-                f"ELSE CAST(STRFTIME('%s', {t}) AS DOUBLE) END",
-                dialect="sqlite",
-            )
-        time = exp.cast(time, "timestamp")
-        if self.dialect == "bigquery":
-            time = exp.Anonymous(this="UNIX_MICROS", expressions=[time])
-        elif self.dialect == "snowflake":
-            unit = exp.Var(this="EPOCH_MICROSECOND")
-            time = exp.Anonymous(this="DATE_PART", expressions=[unit, time])
-        elif self.dialect == "postgres":
-            time = exp.Extract(this=exp.Var(this="EPOCH"), expression=time)
-        else:
-            time = exp.Anonymous(this="EPOCH", expressions=[time])
-        time = exp.cast(time, "double")
-        if self.dialect in ("bigquery", "snowflake"):
-            return exp.Paren(this=exp.Div(this=time, expression=_number(1e6)))
-        return time
+    def _kept_words(self, words: str) -> str:
+        """Return the name of a column after all that it reads."""
+        expression = sqlglot.parse_one(words)
+        layer = 1 + max(self.level_of[name] for name in _columns_in(expression))
+        return str(self._kept(expression, layer).expression.name)
 
     def category(self, column: Column, values: Sequence[str]) -> tuple[Any, Vector]:
         key = "category", column.name
