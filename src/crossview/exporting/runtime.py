@@ -332,7 +332,7 @@ def _as_category(cell, column):
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if column["declared"] and isinstance(cell, (int, float)):
-        return str(int(cell)) if cell == int(cell) else str(cell)
+        return str(int(cell)) if isinstance(cell, int) or cell.is_integer() else str(cell)
     raise ValueError(f"{column['name']!r}: {cell!r} is no text")
 
 

@@ -20,7 +20,7 @@ _ROW = "crossview row"
 
 
 def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
-    """Return rows as an Arrow table: numbers, text, dates as they are."""
+    """Return rows as an Arrow table: what is no number, with the types that it has."""
     import pyarrow as pa
 
     encoder: Any = plan.encoder
@@ -29,7 +29,7 @@ def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
         cells = [row.get(column.name) for row in rows]
         if column.kind == "number":
             columns[column.name] = pa.array([_number(cell) for cell in cells], pa.float64())
-        elif column.kind == "category":
+        elif column.kind == "category" and len(set(map(type, cells)) - {type(None)}) > 1:
             columns[column.name] = pa.array([category_text(cell) for cell in cells], pa.string())
         else:
             columns[column.name] = pa.array(cells)
@@ -142,4 +142,4 @@ def category_text(cell: Any) -> str | None:
         return cell
     if isinstance(cell, bool):
         return str(cell).lower()
-    return str(int(cell)) if cell == int(cell) else str(cell)
+    return str(int(cell)) if isinstance(cell, int) or cell.is_integer() else str(cell)

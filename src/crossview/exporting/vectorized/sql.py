@@ -126,7 +126,7 @@ class _Category:
     """A column of categories, and the table of what they weigh."""
 
     column: str
-    values: list[str]
+    values: list[str | float]
     weights: dict[str, list[float | None]] = field(default_factory=dict)
 
 
@@ -180,29 +180,50 @@ class _Query(Operations):
     def category(self, column: Column, values: Sequence[str]) -> tuple[Any, Vector]:
         key = "category", column.name
         if key not in self.inputs:
-            text = self._kept(exp.cast(self._source(column), "text"), 0)
+            text = self._kept(self._name_of(column), 0)
             self.inputs[key] = _Category(text.expression.name, []), text
             self.categories.append(self.inputs[key][0])
         category, text = self.inputs[key]
-        known = set(category.values)
+        known, others = set(category.values), {one: self._others(one, column) for one in values}
+        if self.dialect == "sqlite" and not column.boolean:
+            for word, bit in (("true", 1), ("false", 0)):
+                if word in others and str(bit) not in others:
+                    others[word] = [bit]
         for value in values:
-            for one in [value, *self._aliases(value, column)]:
-                if one not in known and (one == value or one not in values):
+            for one in [value, *others[value]]:
+                if one not in known and (one == value or one not in others):
                     known.add(one)
                     category.values.append(one)
                     for weights in category.weights.values():
                         weights.append(None)
-        names = {one: value for value in values for one in self._aliases(value, column)}
+        names = {one: value for value, own in others.items() for one in own}
         return (category, names), self.unary("missing", [text])
 
-    def _aliases(self, value: str, column: Column) -> list[str]:
-        """Return other texts that the database may have for a value that is no text."""
-        found = []
-        if column.declared and re.fullmatch(r"-?[0-9]+", value):
-            found.append(f"{value}.0")  # of a column of floats, 3.0 is 3
-        if self.dialect == "sqlite" and value in ("true", "false"):
-            found.append(str(int(value == "true")))
-        return found
+    def _name_of(self, column: Column) -> Any:
+        """Return a category as the values that are looked up have it."""
+        source = self._source(column)
+        text: Any = exp.cast(source, "text")
+        if column.boolean:
+            words = text.sql()
+            return sqlglot.parse_one(
+                f"CASE WHEN LOWER({words}) IN ('true', '1', '1.0') THEN 'true' "
+                f"WHEN LOWER({words}) IN ('false', '0', '0.0') THEN 'false' ELSE {words} END"
+            )
+        if self.dialect == "sqlite":  # its text of a number lacks digits; of an expression
+            # numbers stay numbers, and are not compared with text
+            return exp.Coalesce(this=source, expressions=[exp.null()])
+        return text
+
+    def _others(self, value: str, column: Column) -> list[str | float]:
+        """Return what else the database may have for a category, of a column that is no text."""
+        if column.boolean:
+            return []
+        number = _number_of(value)
+        if self.dialect == "sqlite":
+            return [] if number is None else [number]
+        if number is None or not column.declared:
+            return []
+        return [one for one in _texts(number) if one != value]
 
     def view(self, name: str, width: int) -> Vector:
         raise InputError(
@@ -477,7 +498,9 @@ class _Query(Operations):
             weights = [column[i] for column in one.weights.values()]
             if any(weight is not None for weight in weights):
                 cells = ["NULL" if w is None else self._write(_number(w)) for w in weights]
-                rows.append((self._write(exp.Literal.string(value)), cells))
+                is_text = isinstance(value, str)
+                literal = exp.Literal.string(value) if is_text else _label(value, self.dialect)
+                rows.append((self._write(literal), cells))
         names = ["v", *one.weights]
         name = f"crossview_values_{place}"
         if self.dialect == "sqlite":
@@ -638,6 +661,32 @@ def _identity(operation: str, a: Element, b: Element) -> Any:
     if operation == "div" and not isinstance(b, _Expression) and b == 1.0:
         return a
     return _UNKNOWN
+
+
+def _number_of(name: str) -> int | float | None:
+    """Return the number that has this name as a category; None: there is none."""
+    if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?", name):
+        return None
+    number = int(name) if name.lstrip("-").isdigit() else float(name)
+    return number if str(number) == name else None
+
+
+def _texts(number: int | float) -> list[str]:
+    """Return the texts that databases write of a number in columns of floats, also of 32 bits.
+
+    PostgreSQL writes powers from 1e15, of 32 bits from 1e6; others as Python.
+    """
+    found = []
+    for kind, digits in ((np.float64, 15), (np.float32, 6)):
+        try:
+            x = kind(number)
+        except OverflowError:
+            continue
+        if np.isfinite(x) and x == number:
+            power = np.format_float_scientific(x, trim="-", exp_digits=2)
+            is_far = not -5 < int(power.partition("e")[2]) < digits
+            found += [str(x), power if is_far else np.format_float_positional(x, trim="-")]
+    return [*dict.fromkeys(found)] if number else ["0.0", "-0.0", "-0"]
 
 
 def _label(label: Any, dialect: str) -> Any:
