@@ -1,8 +1,10 @@
 """Models in MLflow: logged to a tracking store of its own, loaded, and scored by its interface."""
 
+import decimal
 import warnings
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -49,9 +51,8 @@ def test_a_logged_model_scores_as_it_does_here(trained, table):
         logged = flavor.log_model(
             trained, "tumors", input_example=table.slice(0, 3), registered_model_name="tumors"
         )
-    columns = {one.name: str(one.type) for one in logged.signature.inputs.inputs}
-    assert columns.keys() == trained.encoder.kinds().keys()
-    assert columns["mean__radius"] == "DataType.double"
+    columns = [one.name for one in logged.signature.inputs.inputs]
+    assert columns == list(trained.encoder.kinds())
     assert not any(one.required for one in logged.signature.inputs.inputs)
     outputs = [one.name for one in logged.signature.outputs.inputs]
     assert outputs == predict(trained, table.slice(0, 1)).column_names
@@ -80,6 +81,42 @@ def test_a_file_is_saved_as_it_is_and_arrays_are_scored(trained, tmp_path):
     found = mlflow.pyfunc.load_model(str(tmp_path / "b")).predict(X)
     assert found.tolist() == model.predict(X).tolist()
     assert load(tmp_path / "b/data/model.safetensors").predict(X).tolist() == found.tolist()
+
+
+def test_frames_that_predict_takes_are_scored(tmp_path):
+    """Whole numbers, also with gaps, of Arrow, and decimals, also as an example."""
+    prices = [None if i % 9 == 0 else decimal.Decimal(i % 7) / 4 for i in range(80)]
+    columns = {"a__n": pa.array([None if i % 8 == 0 else i % 5 for i in range(80)])}
+    columns["a__price"] = pa.array(prices, pa.decimal128(6, 2))
+    words = pa.array([f"word {i % 3}" for i in range(80)])
+    table = pa.table({**columns, "b__text": words, "y": [i % 5 > 1 for i in range(80)]})
+    fitted = train(table, "y", model="pa:squared", encoder=ViewEncoder(text=["b__text"])).fitted
+    flavor.save_model(fitted, tmp_path / "m", input_example=table.slice(0, 3))
+    scorer = mlflow.pyfunc.load_model(str(tmp_path / "m"))
+    frames = [table.to_pandas(), table.to_pandas(types_mapper=pd.ArrowDtype)]
+    for frame in [
+        *frames,
+        frames[0].convert_dtypes(),
+        frames[0].fillna({"a__n": 1}).astype({"a__n": int}),
+    ]:
+        assert scorer.predict(frame).equals(predict(fitted, frame).to_pandas())
+    assert len(scorer.predict(scorer.input_example)) == 3
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_folder_is_whole_or_not_there(trained, tmp_path, is_there):
+    folder, wrong = tmp_path / "m", pd.DataFrame({"mean__radius": [object()]})
+    if is_there:
+        folder.mkdir()
+    signature = mlflow.models.infer_signature(pd.DataFrame({"mean__radius": [1.0]}))
+    with pytest.raises(TypeError):
+        flavor.save_model(trained, folder, signature=signature, input_example=wrong)
+    assert not folder.exists() or (is_there and not list(folder.iterdir()))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/mine").touch()
+    with pytest.raises(mlflow.MlflowException, match="not empty"):
+        flavor.save_model(trained, tmp_path / "full")
+    assert (tmp_path / "full/mine").exists()
 
 
 def test_what_is_no_model_of_ours_is_refused(tmp_path, table):

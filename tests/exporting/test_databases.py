@@ -4,6 +4,8 @@ A new learner is here without an entry.  ONNX takes each learner, and so does Du
 tested; else DuckDB, SQLite and PostgreSQL, which read the same arithmetic, take one of each kind.
 """
 
+import datetime
+import decimal
 import math
 
 import numpy as np
@@ -233,11 +235,11 @@ def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):
     for name in ("m.sql", "m.onnx"):
         with pytest.raises(InputError, match=r"text is hashed \(msg\)"):
             export(trained, tmp_path / name)
-    encoder = ViewEncoder({"t": ["when"], "u": ["age"]}, date=["when=%d.%m.%Y"])
-    when = pa.array([f"{1 + i % 28}.03.2024" for i in range(40)])
+    encoder = ViewEncoder({"t": ["when"], "u": ["age"]}, date=["when=%H:%M:%S %d.%m.%Y"])
+    when = pa.array([f"10:30:00 {1 + i % 28}.03.2024" for i in range(40)])
     dated = train(table.append_column("when", when), "y", model="perceptron", encoder=encoder)
-    with pytest.raises(InputError, match="SQLite reads ISO 8601 only"):
-        export(dated, tmp_path / "m.sql", dialect="sqlite")
+    with pytest.raises(InputError, match="seconds and then a zone at the end only"):
+        export(dated, tmp_path / "m.sql")
     plain = train(table, "y", model="perceptron", encoder=ViewEncoder({"u": ["age", "vip"]}))
     for options, what in (
         ({"dialect": "mysql"}, "is none of duckdb"),
@@ -254,10 +256,6 @@ def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):
     with pytest.raises(InputError, match=r"is for \.sql"):
         export(plain, tmp_path / "m.py", dialect="sqlite")
     assert not list(tmp_path.iterdir())
-    # dates as they are written in training
-    query = sql_query(make_plan(dated))
-    table = table.append_column("when", when)
-    check(run_duckdb(query, table), dated.fitted, table)
 
 
 def test_categories_in_one_slot_are_told_apart_by_the_rows_that_have_them(tmp_path, capsys):
@@ -347,6 +345,137 @@ def test_times_are_read_to_the_microsecond():
     fitted = train(table, "y", model="logistic-regression").fitted
     for dialect, run_query in (("duckdb", run_duckdb), ("sqlite", run_sqlite)):
         check(run_query(sql_query(make_plan(fitted), dialect=dialect), table), fitted, table)
+
+
+TIMES = ["", " 9:05", "T10:30", " 23:59:59,5", "  10:30:00.123456789 Z", " 10:30-0330", "T0:30+02"]
+NO_DATES = [
+    "soon",
+    "",
+    " ",
+    "31.02.2024",
+    "2024-13-01",
+    "1.1.24 24:00",
+    "99",
+    "infinity",
+    "1/1/2024x",
+]
+
+
+@pytest.mark.parametrize(
+    "format", ["%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d", "%Y%m%d", "%d.%m.%Y, %H Uhr"]
+)
+def test_dates_are_read_as_the_model_reads_them(format):
+    """With a time and its zone after them, too; what is no date is missing."""
+    days = [datetime.datetime(2023, 1, 1) + datetime.timedelta(hours=35 * i) for i in range(210)]
+    more = TIMES if "%H" not in format else [""]
+    words = [f"{day.strftime(format)}{more[i % len(more)]}" for i, day in enumerate(days)]
+    words = [
+        w.replace("0", "", 1) if i % 9 == 0 and w[0] == "0" else w for i, w in enumerate(words)
+    ]
+    y = [int(day.hour > 11) for day in days]
+    x = np.random.default_rng(0).normal(size=len(days))
+    table = pa.table({"v__t": words, "u__x": x, "y": y})
+    encoder = ViewEncoder(date=[f"v__t={format}"])
+    settings = {"encoder": encoder, "scoring": Scoring(threshold=None)}
+    fitted = train(table, "y", model="logistic-regression", **settings).fitted
+    odd = pa.table({"v__t": [*words, *NO_DATES], "u__x": [*x, *[0.5] * len(NO_DATES)]})
+    there = odd.set_column(0, "v__t", pa.array([*words, *[None] * len(NO_DATES)]))
+    typed = there.set_column(0, "v__t", pa.array([*days, *[None] * len(NO_DATES)], "timestamp[us]"))
+    plan = make_plan(fitted)
+    check(run_duckdb(sql_query(plan), typed), fitted, typed)
+    for score in in_databases(plan):
+        check(score(odd), fitted, there)
+
+
+def in_databases(plan):
+    """Yield a function per database that runs the query of a model; rows come back in order."""
+
+    def in_order(run_query, dialect):
+        def score(table):
+            numbered = table.append_column("row", pa.array(range(len(table)), "int64"))
+            found = run_query(sql_query(plan, dialect=dialect, keep=["row"]), numbered)
+            found.sort(key=lambda one: int(one["row"]))
+            return [{k: v for k, v in one.items() if k != "row"} for one in found]
+
+        return score
+
+    yield in_order(run_duckdb, "duckdb")
+    yield in_order(run_sqlite, "sqlite")
+    if postgres_binaries() is not None:
+        with postgres() as run_query:
+            yield in_order(run_query, "postgres")
+
+
+IDS = [1e15, 1e16, 12345678901234568.0, 4.0, 123456789.0, 2.5, 1e22, 1e-4, 1e-5, -0.0, 0.1 + 0.2]
+
+
+def test_numbers_that_are_categories_are_found_however_a_database_writes_them(tmp_path):
+    cells = IDS * 20
+    y = [i % 2 for i in range(len(IDS))] * 20
+    x = np.random.default_rng(0).normal(size=len(y))
+    table = pa.table({"v__id": cells, "u__x": x, "y": y})
+    encoder = ViewEncoder(categorical=["v__id"])
+    trained = train(table, "y", model="logistic-regression", encoder=encoder)
+    rows = table.slice(0, 2 * len(IDS))
+    whole = rows.set_column(0, "v__id", pa.array([4, 123456789] * len(IDS)))
+    for score in in_databases(make_plan(trained)):
+        check(score(rows), trained.fitted, rows)
+        check(score(whole), trained.fitted, whole)
+    path = tmp_path / "m.sql"
+    exported = export(trained, path, rows=table, categories=table)
+    assert exported.difference.largest < TOLERANCE
+
+
+def test_the_check_runs_the_query_on_columns_of_the_types_of_the_rows(tmp_path):
+    """Were they text, it would not see what the query does with numbers, dates and decimals."""
+    days = [datetime.date(2024, 1, 1 + i % 9) for i in range(120)]
+    prices = [decimal.Decimal(i % 7) / 4 for i in range(120)]
+    columns = {
+        "v__day": days,
+        "v__price": pa.array(prices, pa.decimal128(6, 2)),
+        "v__half": [0.5] * 120,
+    }
+    y = [i % 9 % 2 for i in range(120)]
+    table = pa.table({**columns, "u__x": np.arange(120.0), "y": y})
+    encoder = ViewEncoder(categorical=["v__day", "v__price", "v__half"])
+    trained = train(table, "y", model="logistic-regression", encoder=encoder)
+    exported = export(trained, tmp_path / "m.sql", rows=table, categories=table)
+    assert exported.difference.largest < TOLERANCE
+    check(run_duckdb((tmp_path / "m.sql").read_text(), table), trained.fitted, table)
+
+
+@pytest.mark.parametrize("words", [False, True], ids=["Boolean", "text"])
+def test_true_and_false_are_found_in_columns_of_any_type(words):
+    rng = np.random.default_rng(0)
+    cells, x = (rng.random(120) < 0.4).tolist(), rng.normal(size=120)
+    table = pa.table({"v__b": cells, "u__x": x, "y": np.where(cells, 1, np.arange(120) % 2)})
+    texts = table.set_column(0, "v__b", pa.array([str(cell).lower() for cell in cells]))
+    fitted = train(texts if words else table, "y", model="logistic-regression").fitted
+    rows = [table, texts]
+    if not words:
+        others = (
+            [str(cell).upper() for cell in cells],
+            list(map(int, cells)),
+            list(map(float, cells)),
+        )
+        rows += [table.set_column(0, "v__b", pa.array(other)) for other in others]
+    for score in in_databases(make_plan(fitted)):
+        for one in rows:
+            check(score(one), fitted, one)
+    plan = make_plan(fitted)
+    for one in rows:
+        found, there = run_onnx(plan, one)["probabilities"], predict(fitted, one)
+        np.testing.assert_allclose(found[:, 1], there["probability_1"].to_numpy(), atol=1e-9)
+
+
+def test_an_error_of_the_database_is_one_line(tmp_path, monkeypatch):
+    table = pa.table({"v__x": np.arange(40.0), "y": np.arange(40) > 20})
+    trained = train(table, "y", model="perceptron")
+    query = "crossview.exporting.vectorized.sql.sql_query"
+    monkeypatch.setattr(query, lambda *_, **__: "SELECT error('a\nb')")
+    with pytest.raises(InputError, match=r"DuckDB cannot run the query on these rows: \S.*$"):
+        export(trained, tmp_path / "m.sql", rows=table)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("bins", [None, 4])

@@ -27,7 +27,9 @@ from crossview import (
     InputError,
     MultiViewKernelRidgeRegressor,
     Pipeline,
+    ViewEncoder,
     export,
+    train,
 )
 from crossview.estimators.base import ViewLearner
 from crossview.exporting.checking import as_program
@@ -150,6 +152,16 @@ ODD = [
     ({"since": "2024-02-30"}, "no date"),
     ({"vip": 7}, "neither true nor false"),
     ({"user": 3}, "is a view"),
+    ({"user": ["Oslo"]}, "is a view"),
+    ({"age": [5]}, "no number"),
+    ({"city": ["Oslo"]}, "no text"),
+    ({"since": ["2024-02-29"]}, "no date"),
+    ({"age": {"v": 5}}, "give a number, text, a date"),
+    ({"user": {"age": {"v": 5}}}, "give a number, text, a date"),
+    ({"user": {"age": 3}, "age": -3}, "there twice"),
+    ([], "a row is a"),
+    (5, "a row is a"),
+    (None, "a row is a"),
 ]
 SAME = [
     {},
@@ -183,6 +195,21 @@ def test_odd_rows_are_refused_or_scored_alike(all_cases, tmp_path):
         with pytest.raises(ValueError, match=what):
             program.predict(row)
         assert what in answer["error"]
+
+
+def test_a_whole_number_that_javascript_has_rounded_is_refused(tmp_path):
+    """It is the name of another category, maybe; as text it is the one that is meant."""
+    ids = [2**53 + 1, 2**53 + 3, 7] * 20
+    table = pa.table({"v__id": ids, "u__x": list(range(60)), "y": [0, 1, 1] * 20})
+    own = ViewEncoder(categorical=["v__id"])
+    fitted = train(table, "y", model="logistic-regression", encoder=own).fitted
+    rows = [{"v__id": 2**53 + 1}, {"v__id": str(2**53 + 1)}, {"v__id": 7}]
+    (found,) = in_node(tmp_path, [{"description": make_plan(fitted).to_dict(), "rows": rows}])
+    assert "give it as text" in found[0]["error"]
+    assert '"v__id"' in found[0]["error"]
+    for row, answer in zip(rows[1:], found[1:], strict=True):
+        there = fitted.predict_proba_one(row)
+        assert list(answer["probabilities"].values()) == pytest.approx(list(there.values()))
 
 
 def test_a_learner_without_a_portable_form_is_named(tmp_path):

@@ -18,8 +18,12 @@ Beside the model file lies its card, ``README.md``.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,7 +38,7 @@ try:
     from mlflow.models import Model, ModelSignature, infer_signature
     from mlflow.models.model import ModelInfo
     from mlflow.tracking.artifact_utils import _download_artifact_from_uri
-    from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types import ColSpec, Schema
     from mlflow.types.schema import AnyType
 except ImportError:
     raise ImportError(
@@ -66,8 +70,8 @@ def save_model(
     path : path-like
         The folder to write, which must not exist or be empty.
     signature : mlflow.models.ModelSignature, default=None
-        The columns that the model takes and gives.  None: those of the encoder, of which each may
-        be missing in a row, and what `crossview.predict` gives for the example, if there is one.
+        The columns that the model takes and gives.  None: those of the encoder, of any type and
+        each of them optional, and what `crossview.predict` gives for the example, if there is one.
     input_example : data frame, default=None
         Rows such as those that the model will see, which MLflow keeps with it.
     mlflow_model : mlflow.models.Model, default=None
@@ -93,17 +97,18 @@ def save_model(
         mlflow_model.add_flavor(
             FLAVOR_NAME, crossview_version=__version__, data=f"{DATA}/{FILE}", code=None
         )
-        pyfunc.save_model(
-            path=os.fspath(path),
-            loader_module=__name__,
-            data_path=str(file),
-            mlflow_model=mlflow_model,
-            signature=signature,
-            input_example=example,
-            pip_requirements=pip_requirements or [f"crossview[cli]=={__version__}"],
-            metadata=metadata,
-        )
-        (Path(path) / "README.md").write_text(model_card(file), encoding="utf-8")
+        with _whole_or_none(Path(path)):
+            pyfunc.save_model(
+                path=os.fspath(path),
+                loader_module=__name__,
+                data_path=str(file),
+                mlflow_model=mlflow_model,
+                signature=signature,
+                input_example=example,
+                pip_requirements=pip_requirements or [f"crossview[cli]=={__version__}"],
+                metadata=metadata,
+            )
+            (Path(path) / "README.md").write_text(model_card(file), encoding="utf-8")
 
 
 def log_model(
@@ -198,6 +203,21 @@ def _load_pyfunc(path: str) -> _Scorer:
     return _Scorer(path)
 
 
+@contextmanager
+def _whole_or_none(folder: Path) -> Iterator[None]:
+    """Leave a folder as it was where its model cannot be written."""
+    is_there = folder.is_dir()
+    is_other = folder.exists() and not (is_there and not any(folder.iterdir()))
+    try:
+        yield
+    except BaseException:
+        if not is_other:
+            shutil.rmtree(folder, ignore_errors=True)
+            if is_there:
+                folder.mkdir()
+        raise
+
+
 def _write(model: Any, file: Path) -> None:
     """Write a model file; one that there is keeps what it says of its training."""
     if isinstance(model, str | os.PathLike):
@@ -217,23 +237,20 @@ def _as_frame(example: Any, model: Any) -> Any:
     if not _reads_tables(model) or not hasattr(frame, "columns"):
         return frame
     known = model[0].kinds()
-    return frame[[name for name in frame.columns if name in known]]
+    frame = frame[[name for name in frame.columns if name in known]]
+    for name in frame.columns:  # MLflow writes JSON, which has no decimals
+        if any(isinstance(cell, Decimal) for cell in frame[name]):
+            frame = frame.assign(**{name: frame[name].map(float, na_action="ignore")})
+    return frame
 
 
 def _signature(model: Any, example: Any) -> ModelSignature | None:
     """The columns of the encoder, and those of the predictions for the example."""
     if not _reads_tables(model):
         return None if example is None else infer_signature(example, model.predict(example))
-    kinds = model[0].kinds()
-    double = DataType.double
-    types: Any = {"numeric": double, "sparse": double, "text": DataType.string}
+    # any other type refuses columns that `predict` takes, such as those of int64
     anything: Any = AnyType
-    inputs = Schema(
-        [
-            ColSpec(types.get(kind, anything()), name=name, required=False)
-            for name, kind in kinds.items()
-        ]
-    )
+    inputs = Schema([ColSpec(anything(), name=name, required=False) for name in model[0].kinds()])
     if example is None:
         return ModelSignature(inputs)
     with warnings.catch_warnings():

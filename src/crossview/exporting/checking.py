@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from crossview.errors import UnusedColumnsWarning
 from crossview.exporting.plan import Plan
 from crossview.exporting.runtime import Model
+from crossview.exporting.vectorized.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
 from crossview.views import MultiView, ViewLayout
 
@@ -68,30 +70,20 @@ def _cell(column: Column, known: Sequence[str], number: Any, chance: random.Rand
     if column.kind == "number":
         return chance.gauss(number.mean, number.scale or 1.0)
     if column.kind == "date":
-        day = f"{chance.randint(1, 28):02d}"
-        parts = {"Y": str(chance.randint(1990, 2030)), "y": "24", "m": "05", "d": day}
-        return _written(column.pattern or "", parts)
+        return _date(format_of(column.pattern or ""), chance)
     words = [chance.choice(known) if known else "word" for _ in range(chance.randint(0, 9))]
     if column.kind == "text":
         return " ".join([*words, "Straße", "!"])
     return chance.choice(known) if known and chance.random() < 0.9 else f"new {chance.random()}"
 
 
-def _written(pattern: str, parts: dict[str, str]) -> str:
-    """Return a date of a pattern, without its optional time."""
-    text, at = "", pattern.removeprefix(r"[\t\n\f\r ]*")
-    while at:
-        if at.startswith("(?P<"):
-            key = at[4]
-            text += parts.get(key, "10")
-            at = at[at.index(")") + 1 :] if key != "S" and key != "z" else ""
-        elif at.startswith(("(?:", "[")):
-            break
-        elif at[0] == "\\":
-            text, at = text + at[1], at[2:]
-        else:
-            text, at = text + at[0], at[1:]
-    return text
+def _date(format: str, chance: random.Random) -> str:
+    """Return a date, and one of the times that may follow it."""
+    day, year = f"{chance.randint(1, 28):02d}", str(chance.randint(1990, 2030))
+    parts = {"%Y": year, "%y": "24", "%m": "05", "%d": day, "%z": "Z"}
+    text = re.sub("%.", lambda part: parts.get(part[0], "10"), format)
+    times = ["", "", " 9:05", "T23:59:59.25", " 10:30:00 +0200"]
+    return text if "%H" in format else text + chance.choice(times)
 
 
 def _row_of_numbers(encoder: NumberEncoder, chance: random.Random) -> dict[str, Any]:

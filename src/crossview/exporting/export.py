@@ -288,7 +288,7 @@ def categories_of(source: Any, plan: Plan, fitted: FittedModel) -> dict[str, dic
             name = encoder.columns[one.column].name
             if one.form != "category" or name not in batch.X.schema.names:
                 continue
-            cells = map(_plain, batch.X.column(name).unique().to_pylist())
+            cells = _plain_cells("categorical", batch.X.column(name).unique())
             values = [text for text in map(category_text, cells) if text is not None]
             hashes = hash_strings(one.prefix, *bytes_of(pyarrow().array(values, "string")))[0]
             slots = (hashes % np.uint64(encoder.n_slots)).tolist()
@@ -311,17 +311,25 @@ def _read(
     rows: list[dict[str, Any]] = []
     labels: list[Any] = []
     for kept, _, batch in fitted.open(source, keep):
-        table = batch.X.select([name for name in batch.X.schema.names if name in known])
-        own = table.to_pylist()
+        names = [name for name in batch.X.schema.names if name in known]
+        cells = [_plain_cells(known[name], batch.X.column(name)) for name in names]
+        own = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
         if label is not None:
             there, values = reader.read(kept[0])
             own = [own[i] for i in there.tolist()]
             labels += values.tolist()
         rows += own
     some = np.unique(np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(np.intp))
-    chosen = [{k: _plain(cell) for k, cell in rows[i].items()} for i in some.tolist()]
+    chosen = [rows[i] for i in some.tolist()]
     return chosen, [labels[i] for i in some.tolist()] if labels else []
 
 
-def _plain(cell: Any) -> Any:
-    return float(cell) if isinstance(cell, Decimal) else cell
+def _plain_cells(kind: str, array: Any) -> list[Any]:
+    """Return cells as JSON has them; of a category that is no number, as the encoder names it."""
+    types = pyarrow().types
+    inside = getattr(array.type, "value_type", array.type)
+    is_plain = types.is_integer(inside) or types.is_floating(inside) or types.is_boolean(inside)
+    if kind == "categorical" and not is_plain:
+        array = array.cast("string")
+    cells = array.to_pylist()
+    return [float(cell) if isinstance(cell, Decimal) else cell for cell in cells]

@@ -114,12 +114,13 @@ class Views {
   }
 
   encode(row, traces) {
-    const {views, widths, factors} = this.encoder;
+    const {views, widths, factors} = this.encoder, cells = new Map(itemsOf(row));
     return views.map((name, v) => {
-      const given = row[name] ?? null, found = new Map();
+      const given = cells.get(name) ?? null, found = new Map();
       if (given === null) return null;
+      if (typeof given !== "object") throw new Error(`"${name}" is a view: give its numbers, or null`);
       for (const [key, value] of Object.entries(given)) {
-        const column = Number(key);
+        const column = /^\d+$/.test(key) ? Number(key) : -1;
         if (!(column >= 0 && column < widths[v])) throw new Error(`view "${name}" has no column ${key}: they are 0 to ${widths[v] - 1}`);
         if (value) found.set(column, factors[v] * finite(value, name));
         traces?.push({view: v, column: key, at: [column]});
@@ -156,14 +157,21 @@ class Table {
 
   cells(row) {
     const cells = this.columns.map(() => null);
-    const put = (name, value) => this.flat.get(name).forEach((c) => (cells[c] = Number.isNaN(value) ? null : value ?? null));
-    for (const [key, value] of Object.entries(row)) {
+    const given = new Set(), put = (name, value) => {
+      if (given.has(name)) throw new Error(`"${name}" is there twice: by its name, and in a view`);
+      given.add(name);
+      this.flat.get(name).forEach((c) => (cells[c] = Number.isNaN(value) ? null : value ?? null));
+    };
+    const noCell = (name, value) => wrong({name}, value, "an object; give a number, text, a date or null");
+    for (const [key, value] of itemsOf(row)) {
       if (this.flat.has(key) && !isMapping(value)) put(key, value);
-      else if (this.groups.has(key) && value !== null && value !== undefined) {
+      else if (this.groups.has(key)) {
+        if (value === null || value === undefined) continue;
         if (!isMapping(value)) throw new Error(`"${key}" is a view: give a mapping of its columns, or null`);
         const group = this.groups.get(key);
+        for (const [name, cell] of Object.entries(value)) if (isMapping(cell) && group.has(name)) throw noCell(group.get(name), cell);
         for (const [inside, cell] of fieldsOf(value)) if (group.has(inside)) put(group.get(inside), cell);
-      }
+      } else if (this.flat.has(key)) throw noCell(key, value);
     }
     return cells;
   }
@@ -244,8 +252,13 @@ class Table {
 const fieldsOf = (own) => Object.entries(own).flatMap(([name, cell]) =>
   (isMapping(cell) ? fieldsOf(cell).map(([field, value]) => [`${name}__${field}`, value]) : [[name, cell]]));
 
-const isMapping = (value) => value !== null && typeof value === "object" && !(value instanceof Date);
+const isMapping = (value) => Object.prototype.toString.call(value) === "[object Object]";
 const wrong = (column, cell, what) => new Error(`"${column.name}": ${JSON.stringify(cell)} is ${what}`);
+
+function itemsOf(row) {
+  if (!isMapping(row)) throw new Error(`a row is an object of columns and their values, and ${JSON.stringify(row)} is none`);
+  return Object.entries(row);
+}
 
 function lastNotAbove(knots, x) {
   let low = 0, high = knots.length;
@@ -267,7 +280,7 @@ function numbersOf(cell, column) {
   if (cell === null) return null;
   if (column.kind === "date") return dateNumbers(cell, column);
   if (column.kind !== "number") return shape(asText(cell, column));
-  if (column.declared && typeof cell !== "number") {
+  if (column.declared && ["string", "boolean"].includes(typeof cell)) {
     const text = String(cell).toLowerCase(), bool = ["false", "true"].indexOf(text);
     if (bool < 0 && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/.test(text)) throw wrong(column, cell, "not a number");
     cell = bool < 0 ? Number(text) : bool;
@@ -277,6 +290,7 @@ function numbersOf(cell, column) {
 
 function asText(cell, column) {
   if (typeof cell !== "string") throw wrong(column, cell, "no text");
+  if (/\p{Surrogate}/u.test(cell)) throw wrong(column, cell, "text with half a character");
   return cell;
 }
 
@@ -288,10 +302,12 @@ function asCategory(cell, column) {
     if (["false", "0", "0.0"].includes(text)) return "false";
     if (typeof cell !== "string") throw wrong(column, cell, "neither true nor false");
   }
-  if (typeof cell === "string") return cell;
   if (typeof cell === "boolean") return String(cell);
-  if (!column.declared || typeof cell !== "number" || !Number.isFinite(cell)) throw wrong(column, cell, "no text");
-  if (Number.isInteger(cell)) return BigInt(cell).toString();
+  if (!column.declared || typeof cell !== "number" || !Number.isFinite(cell)) return asText(cell, column);
+  if (Number.isInteger(cell)) {
+    if (!Number.isSafeInteger(cell)) throw wrong(column, cell, "rounded, as JavaScript has no whole numbers beyond 2^53: give it as text");
+    return String(cell);
+  }
   return Math.abs(cell) < 1e-4 ? cell.toExponential().replace(/e-(\d)$/, "e-0$1") : String(cell);
 }
 

@@ -133,15 +133,18 @@ class _Views:
 
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
-        return [self._view(row.get(name), name, *about) for name, *about in self._views]
+        cells = dict(_items(row))
+        return [self._view(cells.get(name), name, *about) for name, *about in self._views]
 
     def _view(self, given, name, width, factor):
         if given is None:
             return None
+        if isinstance(given, str) or not hasattr(given, "__iter__"):
+            raise ValueError(f"{name!r} is a view: give its numbers, or None")
         pairs = given.items() if isinstance(given, dict) else enumerate(given)
         view = {}
         for key, value in pairs:
-            column = int(key)
+            column = int(key) if str(key).isdecimal() else -1
             if not 0 <= column < width:
                 raise ValueError(f"view {name!r} has no column {key}: they are 0 to {width - 1}")
             if value:
@@ -177,25 +180,34 @@ class _Table:
 
     def _cells(self, row):
         """Return the cells of the columns, None where they are missing."""
-        cells = [None] * len(self._columns)
+        cells, given = [None] * len(self._columns), set()
 
         def put(name, value):
+            if name in given:
+                raise ValueError(f"{name!r} is there twice: by its name, and in a view")
+            given.add(name)
             if isinstance(value, float) and value != value:
                 value = None
             for c in self._flat[name]:
                 cells[c] = value
 
-        for key, value in row.items():
+        for key, value in _items(row):
+            own = self._groups.get(key)
             if key in self._flat and not isinstance(value, dict):
                 put(key, value)
-            elif key in self._groups:
+            elif own is not None:
                 if value is None:
                     continue
                 if not isinstance(value, dict):
                     raise ValueError(f"{key!r} is a view: give a mapping of its columns, or None")
+                for name, cell in value.items():
+                    if isinstance(cell, dict) and name in own:
+                        raise _no_cell(own[name], cell)
                 for inside, cell in _fields(value):
-                    if inside in self._groups[key]:
-                        put(self._groups[key][inside], cell)
+                    if inside in own:
+                        put(own[inside], cell)
+            elif key in self._flat:
+                raise _no_cell(key, value)
         return cells
 
     def _view(self, view, cells):
@@ -229,7 +241,12 @@ class _Table:
             if cell is None:
                 continue
             there = True
-            for slot, value in self._slots(one, cell).items():
+            try:
+                slots = self._slots(one, cell)
+            except UnicodeEncodeError:
+                name = self._columns[one["column"]]["name"]
+                raise ValueError(f"{name!r}: {cell!r} has half a character") from None
+            for slot, value in slots.items():
                 at = view["first_slot"] + slot
                 found[at] = found.get(at, 0.0) + value
         if not there:
@@ -274,6 +291,16 @@ class _Table:
                 self._kept.clear()
             found = self._kept[name] = _hash(name.encode()) % self._n_slots
         return found
+
+
+def _items(row):
+    if not hasattr(row, "items"):
+        raise ValueError(f"a row is a mapping of columns to values, and {row!r} is none")
+    return row.items()
+
+
+def _no_cell(name, value):
+    return ValueError(f"{name!r}: {value!r} is a mapping; give a number, text, a date or None")
 
 
 def _fields(own):
@@ -332,7 +359,7 @@ def _as_category(cell, column):
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if column["declared"] and isinstance(cell, (int, float)):
-        return str(int(cell)) if cell == int(cell) else str(cell)
+        return str(int(cell)) if isinstance(cell, int) or cell.is_integer() else str(cell)
     raise ValueError(f"{column['name']!r}: {cell!r} is no text")
 
 

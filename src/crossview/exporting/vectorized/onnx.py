@@ -79,11 +79,18 @@ class _Tensor:
         self.name, self.width, self.is_constant = name, width, is_constant
 
 
+# of what is true or false
+_SPELLED = {
+    "true": ["true", "True", "TRUE", "1", "1.0"],
+    "false": ["false", "False", "FALSE", "0", "0.0"],
+}
+
+
 class _Category:
     """A column of categories: those that weigh anything, and tables of what they weigh."""
 
-    def __init__(self, x: str, codes: str) -> None:
-        self.x, self.codes = x, codes
+    def __init__(self, x: str, codes: str, *, is_truth: bool) -> None:
+        self.x, self.codes, self.is_truth = x, codes, is_truth
         self.values: dict[str, None] = {}
         self.lookups: dict[str, tuple[Mapping[str, np.ndarray], np.ndarray]] = {}
 
@@ -165,7 +172,8 @@ class _Graph(Operations):
         x = self._input(column.name, TensorProto.STRING, 1)
         key = "category", column.name
         if key not in self.columns:
-            self.columns[key] = _Category(x, f"codes{len(self.columns)}")
+            codes, is_truth = f"codes{len(self.columns)}", bool(column.boolean)
+            self.columns[key] = _Category(x, codes, is_truth=is_truth)
         is_missing = self._node("Cast", [self._encoded(x, [""], [1], 0)], to=TensorProto.BOOL)
         return self.columns[key], _Tensor(is_missing, 1)
 
@@ -196,13 +204,15 @@ class _Graph(Operations):
             if not one.lookups:
                 continue
             known = list(one.values) or ["\0"]
+            spelled = _SPELLED if one.is_truth else {}
+            keys = [(text, i) for i, v in enumerate(known) for text in spelled.get(v, [v])]
             encoder = helper.make_node(
                 "LabelEncoder",
                 [one.x],
                 [f"{one.codes}_column"],
                 domain="ai.onnx.ml",
-                keys_strings=known,
-                values_int64s=list(range(len(known))),
+                keys_strings=[text for text, _ in keys],
+                values_int64s=[i for _, i in keys],
                 default_int64=len(known),
             )
             shape = self._array(np.array([-1]))

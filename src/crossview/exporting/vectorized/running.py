@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
+from crossview.tables.arrow import first_line
 from crossview.tables.dates import as_times, is_text
 
 # the number of a row, which is no column of a model
@@ -18,7 +20,7 @@ _ROW = "crossview row"
 
 
 def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
-    """Return rows as an Arrow table: numbers, text, dates as they are."""
+    """Return rows as an Arrow table: what is no number, with the types that it has."""
     import pyarrow as pa
 
     encoder: Any = plan.encoder
@@ -27,7 +29,7 @@ def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
         cells = [row.get(column.name) for row in rows]
         if column.kind == "number":
             columns[column.name] = pa.array([_number(cell) for cell in cells], pa.float64())
-        elif column.kind == "category":
+        elif column.kind == "category" and len(set(map(type, cells)) - {type(None)}) > 1:
             columns[column.name] = pa.array([category_text(cell) for cell in cells], pa.string())
         else:
             columns[column.name] = pa.array(cells)
@@ -53,7 +55,11 @@ def answers_of_sql(
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.register(TABLE, table)
-        found = connection.execute(sql_query(plan, keep=[_ROW])).fetchnumpy()
+        try:
+            found = connection.execute(sql_query(plan, keep=[_ROW])).fetchnumpy()
+        except duckdb.Error as error:
+            words = first_line(error)
+            raise InputError(f"DuckDB cannot run the query on these rows: {words}") from None
     order = np.argsort(found[_ROW])
     return _by_name(plan, {name: values[order] for name, values in found.items()})
 
@@ -136,4 +142,4 @@ def category_text(cell: Any) -> str | None:
         return cell
     if isinstance(cell, bool):
         return str(cell).lower()
-    return str(int(cell)) if cell == int(cell) else str(cell)
+    return str(int(cell)) if isinstance(cell, int) or cell.is_integer() else str(cell)

@@ -18,10 +18,12 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
+from crossview.exporting.vectorized.dates import BLANKS, seconds_of_text
 from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column, TableEncoder
 from crossview.portable.scoring import Trees
 from crossview.tables.columns import LARGEST
+from crossview.tables.dates import ISO
 
 try:
     import sqlglot
@@ -41,7 +43,6 @@ DIALECTS = {
 IGNORE_CASE = ("duckdb", "sqlite", "bigquery")
 TABLE = "rows_to_score"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
-ISO = "%Y-%m-%d"
 # terms between two parentheses: a sum must not be as deep as it is long, nor need a function
 # more arguments than databases take
 TERMS = 32
@@ -125,7 +126,7 @@ class _Category:
     """A column of categories, and the table of what they weigh."""
 
     column: str
-    values: list[str]
+    values: list[str | float]
     weights: dict[str, list[float | None]] = field(default_factory=dict)
 
 
@@ -157,100 +158,72 @@ class _Query(Operations):
         return self.inputs["date", column.name]
 
     def _epoch(self, column: Column) -> _Expression:
-        """Return seconds since 1970 of a date, a timestamp, or a text, maybe with its zone."""
-        trimmed = exp.Trim(this=exp.cast(self._source(column), "text"))
-        blank = exp.Nullif(this=trimmed, expression=exp.Literal.string(""))
-        text = self._kept(blank, 0)
-        format = format_of(column.pattern or "")
-        if format != ISO:
-            if self.dialect == "sqlite":
-                raise InputError(
-                    f"holds dates as in {format}, and SQLite reads ISO 8601 only; write them so, "
-                    "and train with them",
-                    column=column.name,
-                )
-            time: Any = exp.StrToTime(this=text.use(), format=exp.Literal.string(format))
-            return self._kept(self._seconds_of(time), 1)
-        t = text.expression.name
+        """Return seconds since 1970 of a date, a timestamp or a text, which are read as text."""
+        words = exp.cast(self._source(column), "text").sql()
+        text = self._kept(sqlglot.parse_one(f"TRIM({BLANKS} FROM {words})"), 0).expression.name
+        # databases write their own dates as in ISO 8601
+        formats = dict.fromkeys([format_of(column.pattern or ""), ISO])
+        name, *other = [
+            self._kept_words(seconds_of_text(column.name, text, one, self._kept_words))
+            for one in formats
+        ]
+        if other:
+            name = self._kept_words(f"COALESCE({name}, {other[0]})")
+        return _Expression(exp.column(name), self.level_of[name])
 
-        def end(n: Any, size: int = 1) -> str:
-            """The characters that begin n before the end."""
-            return f"SUBSTRING({t}, LENGTH({t}) - {n} + 1, {size})"
-
-        # how many characters the zone has, if it is no date alone: Z, +01:00, +0100 or +01
-        zone = self._kept_words(
-            f"CASE WHEN NOT (LENGTH({t}) > 12) THEN 0 WHEN {end(1)} = 'Z' THEN 1 "
-            f"WHEN {end(6)} IN ('+', '-') AND {end(3)} = ':' THEN 6 "
-            f"WHEN {end(5)} IN ('+', '-') THEN 5 WHEN {end(3)} IN ('+', '-') THEN 3 ELSE 0 END",
-            1,
-        ).expression.name
-        here = self._kept_words(
-            f"REPLACE(TRIM(SUBSTRING({t}, 1, LENGTH({t}) - {zone})), ',', '.')", 2
-        )
-        hours, minutes = end(f"({zone} - 1)", 2), end(2, 2)
-        offset = sqlglot.parse_one(
-            f"CASE WHEN {zone} > 1 THEN CASE WHEN {end(zone)} = '-' THEN -1.0e0 ELSE 1.0e0 END * "
-            f"(CAST({hours} AS DOUBLE) * 3600.0e0 + CASE WHEN {zone} > 3 THEN "
-            f"CAST({minutes} AS DOUBLE) ELSE 0.0e0 END * 60.0e0) ELSE 0.0e0 END"
-        )
-        return self._kept(exp.Sub(this=self._seconds_of(here.use()), expression=offset), 3)
-
-    def _kept_words(self, words: str, level: int) -> _Expression:
-        return self._kept(sqlglot.parse_one(words), level)
-
-    def _seconds_of(self, time: Any) -> Any:
-        """Return the seconds since 1970 of a time, or of a text as in ISO 8601."""
-        if self.dialect == "sqlite":
-            # its functions round to milliseconds; the model, to microseconds
-            t = time.sql()
-            return sqlglot.parse_one(
-                f"CASE WHEN INSTR({t}, '.') > 0 THEN "
-                f"CAST(STRFTIME('%s', SUBSTR({t}, 1, INSTR({t}, '.') - 1)) AS DOUBLE) + "
-                f"ROUND(CAST(SUBSTR({t}, INSTR({t}, '.')) AS DOUBLE), 6) "
-                f"ELSE CAST(STRFTIME('%s', {t}) AS DOUBLE) END",
-                dialect="sqlite",
-            )
-        time = exp.cast(time, "timestamp")
-        if self.dialect == "bigquery":
-            time = exp.Anonymous(this="UNIX_MICROS", expressions=[time])
-        elif self.dialect == "snowflake":
-            unit = exp.Var(this="EPOCH_MICROSECOND")
-            time = exp.Anonymous(this="DATE_PART", expressions=[unit, time])
-        elif self.dialect == "postgres":
-            time = exp.Extract(this=exp.Var(this="EPOCH"), expression=time)
-        else:
-            time = exp.Anonymous(this="EPOCH", expressions=[time])
-        time = exp.cast(time, "double")
-        if self.dialect in ("bigquery", "snowflake"):
-            return exp.Paren(this=exp.Div(this=time, expression=_number(1e6)))
-        return time
+    def _kept_words(self, words: str) -> str:
+        """Return the name of a column after all that it reads."""
+        expression = sqlglot.parse_one(words)
+        layer = 1 + max(self.level_of[name] for name in _columns_in(expression))
+        return str(self._kept(expression, layer).expression.name)
 
     def category(self, column: Column, values: Sequence[str]) -> tuple[Any, Vector]:
         key = "category", column.name
         if key not in self.inputs:
-            text = self._kept(exp.cast(self._source(column), "text"), 0)
+            text = self._kept(self._name_of(column), 0)
             self.inputs[key] = _Category(text.expression.name, []), text
             self.categories.append(self.inputs[key][0])
         category, text = self.inputs[key]
-        known = set(category.values)
+        known, others = set(category.values), {one: self._others(one, column) for one in values}
+        if self.dialect == "sqlite" and not column.boolean:
+            for word, bit in (("true", 1), ("false", 0)):
+                if word in others and str(bit) not in others:
+                    others[word] = [bit]
         for value in values:
-            for one in [value, *self._aliases(value, column)]:
-                if one not in known and (one == value or one not in values):
+            for one in [value, *others[value]]:
+                if one not in known and (one == value or one not in others):
                     known.add(one)
                     category.values.append(one)
                     for weights in category.weights.values():
                         weights.append(None)
-        names = {one: value for value in values for one in self._aliases(value, column)}
+        names = {one: value for value, own in others.items() for one in own}
         return (category, names), self.unary("missing", [text])
 
-    def _aliases(self, value: str, column: Column) -> list[str]:
-        """Return other texts that the database may have for a value that is no text."""
-        found = []
-        if column.declared and re.fullmatch(r"-?[0-9]+", value):
-            found.append(f"{value}.0")  # of a column of floats, 3.0 is 3
-        if self.dialect == "sqlite" and value in ("true", "false"):
-            found.append(str(int(value == "true")))
-        return found
+    def _name_of(self, column: Column) -> Any:
+        """Return a category as the values that are looked up have it."""
+        source = self._source(column)
+        text: Any = exp.cast(source, "text")
+        if column.boolean:
+            words = text.sql()
+            return sqlglot.parse_one(
+                f"CASE WHEN LOWER({words}) IN ('true', '1', '1.0') THEN 'true' "
+                f"WHEN LOWER({words}) IN ('false', '0', '0.0') THEN 'false' ELSE {words} END"
+            )
+        if self.dialect == "sqlite":  # its text of a number lacks digits; of an expression
+            # numbers stay numbers, and are not compared with text
+            return exp.Coalesce(this=source, expressions=[exp.null()])
+        return text
+
+    def _others(self, value: str, column: Column) -> list[str | float]:
+        """Return what else the database may have for a category, of a column that is no text."""
+        if column.boolean:
+            return []
+        number = _number_of(value)
+        if self.dialect == "sqlite":
+            return [] if number is None else [number]
+        if number is None or not column.declared:
+            return []
+        return [one for one in _texts(number) if one != value]
 
     def view(self, name: str, width: int) -> Vector:
         raise InputError(
@@ -525,7 +498,9 @@ class _Query(Operations):
             weights = [column[i] for column in one.weights.values()]
             if any(weight is not None for weight in weights):
                 cells = ["NULL" if w is None else self._write(_number(w)) for w in weights]
-                rows.append((self._write(exp.Literal.string(value)), cells))
+                is_text = isinstance(value, str)
+                literal = exp.Literal.string(value) if is_text else _label(value, self.dialect)
+                rows.append((self._write(literal), cells))
         names = ["v", *one.weights]
         name = f"crossview_values_{place}"
         if self.dialect == "sqlite":
@@ -686,6 +661,32 @@ def _identity(operation: str, a: Element, b: Element) -> Any:
     if operation == "div" and not isinstance(b, _Expression) and b == 1.0:
         return a
     return _UNKNOWN
+
+
+def _number_of(name: str) -> int | float | None:
+    """Return the number that has this name as a category; None: there is none."""
+    if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?", name):
+        return None
+    number = int(name) if name.lstrip("-").isdigit() else float(name)
+    return number if str(number) == name else None
+
+
+def _texts(number: int | float) -> list[str]:
+    """Return the texts that databases write of a number in columns of floats, also of 32 bits.
+
+    PostgreSQL writes powers from 1e15, of 32 bits from 1e6; others as Python.
+    """
+    found = []
+    for kind, digits in ((np.float64, 15), (np.float32, 6)):
+        try:
+            x = kind(number)
+        except OverflowError:
+            continue
+        if np.isfinite(x) and x == number:
+            power = np.format_float_scientific(x, trim="-", exp_digits=2)
+            is_far = not -5 < int(power.partition("e")[2]) < digits
+            found += [str(x), power if is_far else np.format_float_positional(x, trim="-")]
+    return [*dict.fromkeys(found)] if number else ["0.0", "-0.0", "-0"]
 
 
 def _label(label: Any, dialect: str) -> Any:
