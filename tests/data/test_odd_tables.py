@@ -85,6 +85,40 @@ def test_a_label_is_learned_or_refused_in_one_line(name, classes, tmp_path):
     assert "\n" not in str(caught.value)
 
 
+OTHERS = {
+    "list": pa.array([[i % 5, i] for i in range(300)]),
+    "list_of_two": pa.array([[i, 1] for i in range(300)], pa.list_(pa.int64(), 2)),
+    "texts": pa.array([["u"], ["v", "w"]] * 150),
+    "string_view": pa.array(["u", "v"] * 150, pa.string_view()),
+    "runs": pa.RunEndEncodedArray.from_arrays(pa.array([100, 300]), pa.array(["u", "v"])),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_column_in_no_view_may_be_of_any_type(name):
+    x, z = np.random.default_rng(0).normal(size=(2, 300))
+    table = pa.table({"a__x": x, "b__z": z, "other": OTHERS[name], "l": (x > z).astype(int)})
+    assert [column.name for column in crossview.describe(table, "l").columns][:2] == [
+        "a__x",
+        "b__z",
+    ]
+    assert crossview.compare(table, "l", models=["view:a"], cv=2, baselines=[]).n_rows == 300
+
+
+@pytest.mark.parametrize("name", ["string_view", "runs"])
+def test_text_in_views_and_runs_is_text(name):
+    text = OTHERS[name].to_pylist()
+    label = ["p" if (c == "u") != (i % 7 == 0) else "q" for i, c in enumerate(text)]
+    rows = {"a__x": np.arange(300.0), "l": label}
+    plain, stored = (pa.table(rows | {"b__c": column}) for column in (pa.array(text), OTHERS[name]))
+    scores = []
+    for table in (plain, stored):
+        answer = crossview.train(table, "l", model="view:b")
+        scores.append(crossview.predict(answer, table)["score"].to_pylist())
+        crossview.compare(table, "l", models=["view:b"], cv=2, baselines=[])
+    assert scores[0] == scores[1]
+
+
 def test_a_label_is_no_long_text():
     long = pa.table(TABLE | {"l": ["p", "q" * 100_000] * (N // 2)})
     with pytest.raises(InputError, match=r"'q{20}\.\.\.' has 100,000 characters, and a class 256"):

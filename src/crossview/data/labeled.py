@@ -605,8 +605,6 @@ def _compact(data: Any, text: Sequence[str]) -> Any:
         return pa.Table.from_batches([data])
     columns = {}
     for name, column in zip(data.schema.names, data.columns, strict=True):
-        if pa.types.is_string_view(column.type):
-            column = column.cast(pa.large_string())
         coded = isinstance(column, pa.DictionaryArray)
         if coded and (name in text or len(column.dictionary) > len(column)):
             column, coded = column.dictionary_decode(), False

@@ -320,11 +320,9 @@ def as_type(given: Sequence[Any], kind: Any, label: str | None) -> list[Any]:
 
 
 def value_type(kind: Any) -> Any:
-    """Return the type of values that may be stored as a dictionary or as views of a text."""
-    from pyarrow import large_string, types
+    """Return the type of values that may be stored as a dictionary."""
+    from pyarrow import types
 
-    if types.is_string_view(kind):
-        return large_string()
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
