@@ -306,3 +306,22 @@ def test_categories_that_are_no_text_are_refused_with_what_makes_text_of_them():
     with pytest.raises(InputError, match=r"column 'a': holds categories of .*\.astype\(str\)"):
         ViewEncoder().fit(frame)
     ViewEncoder().fit(frame.astype({"a": str}))
+
+
+def test_half_a_character_is_refused_with_its_column():
+    rows = pd.DataFrame({"a__x": np.arange(40.0), "b__c": ["u", "v"] * 20, "t": ["r s", "r"] * 20})
+    encoder = ViewEncoder({"a": "a__*", "b": ["b__*", "t"]}, text="t")
+    model = train(rows, ["p", "q"] * 20, model="arow", encoder=encoder).fitted
+    broken = rows.astype({"b__c": object})
+    broken.loc[3, "b__c"] = "x\ud800"
+    message = "row 3, column 'b__c': holds .* which is not UTF-8"
+    with pytest.raises(InputError, match=message):
+        train(broken, ["p", "q"] * 20)
+    with pytest.raises(InputError, match=message):
+        crossview.predict(model, broken)
+    with pytest.raises(InputError, match=r"^column 'b__c': holds '\\ud800', half a character"):
+        model.predict_one({"b__c": "\ud800"})
+    with pytest.raises(InputError, match=r"^column 'b__c'"):
+        model.learn_one({"b__c": "\ud800"}, "p")
+    with pytest.raises(InputError, match=r"the label '\\ud800' is not UTF-8"):
+        train(rows, ["p", "\ud800"] * 20)

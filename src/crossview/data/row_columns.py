@@ -121,6 +121,11 @@ def check_classes(
                 f"the label {value} is too large; give whole numbers below 2^63, or text",
                 column=label,
             )
+        if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
+            raise InputError(
+                f"the label {value!a:.30} is not UTF-8; mend it, or leave its rows out",
+                column=label,
+            )
         if isinstance(value, str) and len(value) > MOST_CHARACTERS:
             raise InputError(
                 f"the label {value[:20] + '...'!r} has {len(value):,} characters, and a class "

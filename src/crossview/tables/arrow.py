@@ -142,11 +142,21 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
         else:
             arrow = table.to_arrow()
         return plain_columns(arrow.select(columns))
-    except (pa.ArrowException, TypeError) as error:  # Arrow's TypeError is of sparse columns
+    except (
+        pa.ArrowException,
+        TypeError,
+        UnicodeEncodeError,
+    ) as error:  # Arrow's TypeError is of sparse columns
         native = table.to_native()
         for k, name in enumerate(table.columns):  # which one it is
             _array_of(str(name), native.iloc[:, k])
         raise InputError(f"cannot read the data frame: {first_line(error)}") from None
+
+
+def not_utf8(error: UnicodeEncodeError) -> str:
+    """Return what is wrong with text of Python that cannot be encoded, and what to do."""
+    shown = ascii(error.object[error.start : error.start + 1])
+    return f"holds {shown}, half a character, which is not UTF-8; mend the text, or leave it out"
 
 
 def plain_type(kind: Any) -> Any:
@@ -179,6 +189,10 @@ def _array_of(name: str, values: Any) -> Any:
     pa = pyarrow()
     try:
         return pa.array(values, from_pandas=True)
+    except UnicodeEncodeError as error:
+        texts = (isinstance(v, str) and v == error.object for v in np.asarray(values, dtype=object))
+        row = next(i for i, found in enumerate(texts) if found)
+        raise InputError(not_utf8(error), row=row, column=name) from None
     except (pa.ArrowException, TypeError):
         what = f"holds {values.dtype}, which cannot be read; convert it to numbers, text or dates"
         if str(values.dtype).startswith("Sparse"):
