@@ -132,10 +132,23 @@ def read_batches(duck: Any, relation: Any, batch_rows: int) -> Iterator[pa.Recor
     return batches() if is_prefetched() else prefetch(batches())
 
 
+def is_sql(text: str) -> bool:
+    """Return whether DuckDB can parse a text."""
+    import duckdb
+
+    with connection() as duck:
+        try:
+            return bool(duck.extract_statements(text))
+        except duckdb.Error:
+            return False
+
+
 def check_select(duck: Any, query: str) -> None:
     """Raise an error if text is not one SELECT, or writes, as COPY may inside of one."""
     kinds = [statement.type.name for statement in duck.extract_statements(query)]
     if kinds != ["SELECT"]:
+        if kinds == ["MULTI"]:
+            raise InputError("a PIVOT in a query names its values, as in ON kind IN ('u', 'v')")
         what = "is empty" if not kinds else f"holds {' and '.join(kinds)}"
         raise InputError(f"a query is one SELECT, and this one {what}")
     for node in _nodes(_parse(duck, query)):
