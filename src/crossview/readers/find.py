@@ -10,7 +10,7 @@ from typing import Any
 
 from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
-from crossview.errors import InputError, argument, check_kind
+from crossview.errors import InputError, argument, has_argument, type_of
 from crossview.readers.duck import is_sql, literal
 from crossview.saving.files import is_pipe
 from crossview.server_log.addresses import LOG, has_password, is_address
@@ -49,7 +49,11 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
         files = _expand(os.fspath(source))
     elif isinstance(source, list | tuple):
         for path in source:
-            check_kind("a path", **{"a file of X": path})
+            if not isinstance(path, str | os.PathLike):
+                raise InputError(
+                    f"X is a list that holds {type_of(path)}; give names of files, or of rows that "
+                    "are mappings the table pyarrow.Table.from_pylist(X)"
+                )
         if any(map(is_address, source)):
             raise InputError("a log in PostgreSQL is read alone; give its address, and no list")
         files = [file for path in source for file in _expand(os.fspath(path))]
@@ -128,9 +132,12 @@ def find_format(file: str) -> Reader:
         raise InputError(_OTHERS[suffix], file=file)
     known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
     packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
+    how = f"name the format, such as {argument(format='csv')}"
+    if not has_argument("format"):
+        how = f'give a query, such as "FROM read_csv({literal(file)})"'
     raise InputError(
         f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst), or "
-        f"name the format, such as {argument(format='csv')}",
+        f"{how}",
         file=file,
     )
 
