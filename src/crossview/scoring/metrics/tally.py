@@ -111,8 +111,8 @@ def _like(value: Any, array: np.ndarray) -> Any:
     return array.item() if array.size == 1 else array.tolist()
 
 
-# cells of the scores of a class
-MOST_CELLS = 1 << 14
+# cells of the scores of a class, and of all classes
+MOST_CELLS, MOST_CELLS_IN_ALL = 1 << 14, 1 << 20
 
 
 class OrderCounts(Resumable):
@@ -125,7 +125,7 @@ class OrderCounts(Resumable):
     """
 
     def __init__(self, n_classes: int, most_cells: int = MOST_CELLS) -> None:
-        self.most_cells = most_cells
+        self.most_cells = min(most_cells, max(2, MOST_CELLS_IN_ALL // max(1, n_classes)))
         self._shifts = [0] * n_classes  # bits that are left out
         # (3, cells): the bits of the score, rows of the other classes, and of the class
         self._cells = [np.empty((3, 0), dtype=np.int64) for _ in range(n_classes)]
