@@ -52,6 +52,7 @@ MISSING = {
     "boolean": (pd.Series([True, False, None] * 40, dtype="boolean"), [False, True]),
     "Int64": (pd.Series([2, 1, None] * 40, dtype="Int64"), [1, 2]),
     "int8[pyarrow]": (pd.Series([2, 1, None] * 40, dtype="int8[pyarrow]"), [1, 2]),
+    "Int64 array": (pd.array([2, 1, None] * 40, dtype="Int64"), [1, 2]),
     "string": (pd.Series(["v", "u", None] * 40, dtype="string"), ["u", "v"]),
     "category": (pd.Series(["v", "u", None] * 40, dtype="category"), ["u", "v"]),
     "category of Int64": (pd.Series([2, 1, None] * 40, dtype="Int64").astype("category"), [1, 2]),

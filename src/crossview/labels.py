@@ -49,7 +49,8 @@ def as_labels(y: Any) -> Any:
         return y
     labels, kind = np.asarray(y), str(getattr(y, "dtype", getattr(y, "type", "float"))).lower()
     if labels.dtype.kind == "f" and not ("float" in kind or "double" in kind):
-        values = next(getattr(y, name) for name in ("to_list", "to_pylist") if hasattr(y, name))()
+        names = (name for name in ("to_pylist", "to_list", "tolist") if hasattr(y, name))
+        values = getattr(y, next(names))()
         labels = np.array(values, dtype=object)
     if labels.dtype.kind == "O" and labels.ndim == 1:
         missing = ~has_label(labels)
