@@ -27,6 +27,11 @@ def argument(name: str = "", /, **value: Any) -> str:
     return f"{name}={repr(given[0]) if given else ''}" if spelled is None else spelled
 
 
+def has_argument(name: str) -> bool:
+    """Return whether an argument can be given here; of a command line, whether it is an option."""
+    return _spelling is None or _spelling(name) is not None
+
+
 def arguments_of(call: str, arguments: str) -> str:
     """Return arguments of an object that is an argument itself, for which there are options, too.
 

@@ -39,6 +39,27 @@ def about_constant(y: float) -> str:
     return f"the number to predict is {y:g} in every row, of which nothing can be learned"
 
 
+def as_labels(y: Any) -> Any:
+    """Return labels in memory as an array, where None is a missing one unless they are floats.
+
+    y: an array, a list, or a column of pandas, polars or Arrow; of these, whole numbers with a
+      missing one stay whole.  A name, or None, stays.
+    """
+    if y is None or isinstance(y, str):
+        return y
+    labels, kind = np.asarray(y), str(getattr(y, "dtype", getattr(y, "type", "float"))).lower()
+    if labels.dtype.kind == "f" and not ("float" in kind or "double" in kind):
+        names = (name for name in ("to_pylist", "to_list", "tolist") if hasattr(y, name))
+        values = getattr(y, next(names))()
+        labels = np.array(values, dtype=object)
+    if labels.dtype.kind == "O" and labels.ndim == 1:
+        missing = ~has_label(labels)
+        if missing.any():
+            labels = labels.copy()
+            labels[missing] = None
+    return labels
+
+
 def has_label(y: Any) -> np.ndarray:
     """Return which labels are present; None, NaN and pandas' NA are missing.
 

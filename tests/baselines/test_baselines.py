@@ -21,7 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from comparisons import make_numbers, make_views, thorough
 from crossview import (
     InputError,
+    LateFusionRegressor,
     MultiView,
+    MultiViewRidge,
     ViewEncoder,
     datasets,
     load,
@@ -124,6 +126,15 @@ def test_a_sparse_column_in_other_units_keeps_its_own_scale():
     assert rms[7] == pytest.approx(1.0)
     assert np.median(rms) == pytest.approx(1.0, abs=0.01)
     assert np.ptp(np.delete(rms, 7)) > 0.01  # which keep their proportions
+
+
+@pytest.mark.parametrize("kind", [MultiViewRidge, LateFusionRegressor])
+def test_numbers_are_learned_alike_from_arrays_and_sparse_matrices(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 40))
+    y = 2.0 * X[:, 0] + X[:, 30] + 0.1 * rng.normal(size=300) + 5.0
+    predicted = [kind([20, 20]).fit(A, y).predict(A) for A in (X, sp.csr_array(X))]
+    np.testing.assert_allclose(predicted[0], predicted[1], atol=1e-8)
 
 
 def test_what_rounding_makes_of_a_constant_is_no_scale():

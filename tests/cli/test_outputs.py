@@ -20,6 +20,7 @@ LABEL = ["--label", "diagnosis"]
 TRAIN = [*LABEL, "--model", "view:worst"]
 CHECKPOINT = ["train", "bc.parquet", *TRAIN, "-o", "x.st", "--checkpoint"]
 PREDICT = ["predict", "m.safetensors", "bc.parquet", "-o"]
+ANOTHER = "write to another file"
 QUERY = "SELECT * FROM 'b?.parquet' WHERE diagnosis != 'bc.csv'"
 CONCATENATED = "WITH a AS (FROM read_parquet(['bc.parquet', 'other.parquet'])) FROM a"
 
@@ -65,6 +66,16 @@ def test_an_output_is_no_input_and_replaces_only_its_kind(argv, message, here, c
     assert f"{argv[-1]}: " in err[0]
     assert message in err[0]
     assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_the_output_of_a_query_is_written_again(here, capsys):
+    query = "SELECT i AS x, i % 17 AS z, (i * 7) % 3 = 0 AS y FROM range(300) t(i) WHERE x <> 5"
+    for _ in range(2):
+        assert run(capsys, "train", query, "--label", "y", "--model", "arow", "-o", "q.st")[0] == 0
+        assert run(capsys, "predict", "q.st", query, "-o", "q.csv")[0] == 0
+    query = "SELECT *, 1.0 AS x, 2.0 AS z FROM q.csv"
+    status, _, err = run(capsys, "predict", "q.st", query, "-o", "q.csv")
+    assert (status, err) == (2, [f"crossview: error: q.csv: is one of the inputs; {ANOTHER}"])
 
 
 def test_the_library_keeps_other_files_too(here):

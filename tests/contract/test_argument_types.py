@@ -44,6 +44,8 @@ def test_an_argument_of_a_wrong_type_is_an_error_of_one_line(given, verb, name, 
         getattr(crossview, verb)(**given[verb] | {name: value})
 
 
-def test_a_list_of_files_holds_files():
-    with pytest.raises(InputError, match="a file of X= is an int; give a path"):
+def test_a_list_of_files_holds_files(given):
+    with pytest.raises(InputError, match="X is a list that holds an int; give names of files"):
         crossview.describe([3], "y")
+    with pytest.raises(InputError, match=r"holds a dict; .* pyarrow\.Table\.from_pylist\(X\)"):
+        crossview.predict(given["predict"]["model"], [{"a": 1.0}])

@@ -85,6 +85,40 @@ def test_a_label_is_learned_or_refused_in_one_line(name, classes, tmp_path):
     assert "\n" not in str(caught.value)
 
 
+OTHERS = {
+    "list": pa.array([[i % 5, i] for i in range(300)]),
+    "list_of_two": pa.array([[i, 1] for i in range(300)], pa.list_(pa.int64(), 2)),
+    "texts": pa.array([["u"], ["v", "w"]] * 150),
+    "string_view": pa.array(["u", "v"] * 150, pa.string_view()),
+    "runs": pa.RunEndEncodedArray.from_arrays(pa.array([100, 300]), pa.array(["u", "v"])),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_column_in_no_view_may_be_of_any_type(name):
+    x, z = np.random.default_rng(0).normal(size=(2, 300))
+    table = pa.table({"a__x": x, "b__z": z, "other": OTHERS[name], "l": (x > z).astype(int)})
+    assert [column.name for column in crossview.describe(table, "l").columns][:2] == [
+        "a__x",
+        "b__z",
+    ]
+    assert crossview.compare(table, "l", models=["view:a"], cv=2, baselines=[]).n_rows == 300
+
+
+@pytest.mark.parametrize("name", ["string_view", "runs"])
+def test_text_in_views_and_runs_is_text(name):
+    text = OTHERS[name].to_pylist()
+    label = ["p" if (c == "u") != (i % 7 == 0) else "q" for i, c in enumerate(text)]
+    rows = {"a__x": np.arange(300.0), "l": label}
+    plain, stored = (pa.table(rows | {"b__c": column}) for column in (pa.array(text), OTHERS[name]))
+    scores = []
+    for table in (plain, stored):
+        answer = crossview.train(table, "l", model="view:b")
+        scores.append(crossview.predict(answer, table)["score"].to_pylist())
+        crossview.compare(table, "l", models=["view:b"], cv=2, baselines=[])
+    assert scores[0] == scores[1]
+
+
 def test_a_label_is_no_long_text():
     long = pa.table(TABLE | {"l": ["p", "q" * 100_000] * (N // 2)})
     with pytest.raises(InputError, match=r"'q{20}\.\.\.' has 100,000 characters, and a class 256"):
@@ -272,3 +306,22 @@ def test_categories_that_are_no_text_are_refused_with_what_makes_text_of_them():
     with pytest.raises(InputError, match=r"column 'a': holds categories of .*\.astype\(str\)"):
         ViewEncoder().fit(frame)
     ViewEncoder().fit(frame.astype({"a": str}))
+
+
+def test_half_a_character_is_refused_with_its_column():
+    rows = pd.DataFrame({"a__x": np.arange(40.0), "b__c": ["u", "v"] * 20, "t": ["r s", "r"] * 20})
+    encoder = ViewEncoder({"a": "a__*", "b": ["b__*", "t"]}, text="t")
+    model = train(rows, ["p", "q"] * 20, model="arow", encoder=encoder).fitted
+    broken = rows.astype({"b__c": object})
+    broken.loc[3, "b__c"] = "x\ud800"
+    message = "row 3, column 'b__c': holds .* which is not UTF-8"
+    with pytest.raises(InputError, match=message):
+        train(broken, ["p", "q"] * 20)
+    with pytest.raises(InputError, match=message):
+        crossview.predict(model, broken)
+    with pytest.raises(InputError, match=r"^column 'b__c': holds '\\ud800', half a character"):
+        model.predict_one({"b__c": "\ud800"})
+    with pytest.raises(InputError, match=r"^column 'b__c'"):
+        model.learn_one({"b__c": "\ud800"}, "p")
+    with pytest.raises(InputError, match=r"the label '\\ud800' is not UTF-8"):
+        train(rows, ["p", "\ud800"] * 20)

@@ -396,6 +396,46 @@ def test_a_query_is_one_select_that_only_reads(query, message, tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "/* of May */ SELECT * FROM 't.csv'",
+        "/* of\nMay */SELECT * FROM 't.csv'",
+        "-- of May\nSELECT * FROM 't.csv'",
+        "(SELECT * FROM 't.csv')",
+        "(FROM 't.csv' LIMIT 1) UNION ALL (FROM 't.csv' OFFSET 1)",
+        "VALUES (1, 'a'), (2, 'b')",
+        "TABLE 't.csv'",
+        "PIVOT 't.csv' ON label IN ('a', 'b') USING sum(x) GROUP BY x",
+    ],
+)
+def test_a_query_may_begin_as_in_sql(query, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("x,label\n1,a\n2,b\n")
+    assert sum(len(batch) for batch in open_table(query)) == 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["table 1.csv", "values.csv", "pivot x.csv", "(from May) 1.csv", "--x.csv", "x/*/y*/z.csv"],
+)
+def test_what_begins_as_a_query_may_be_a_file(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"no such file|no file matches"):
+        open_table(name)
+    path = Path(name.replace("*", "_"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x,label\n1,a\n2,b\n")
+    for source in (name, name.replace("1", "*")):
+        assert sum(len(batch) for batch in open_table(source)) == 2
+
+
+def test_a_pivot_names_its_values(tmp_path):
+    (tmp_path / "t.csv").write_text("x,label\n1,a\n2,b\n")
+    with pytest.raises(InputError, match="names its values"):
+        open_table(f"PIVOT '{tmp_path / 't.csv'}' ON label USING sum(x)")
+
+
 def test_a_query_may_end_in_a_semicolon_or_a_comment():
     for query in ("SELECT 1 AS one;", "SELECT 1 AS one -- of; one", "SELECT ';' AS one;"):
         assert open_table(query).column_names == ["one"]

@@ -95,6 +95,7 @@ def test_numbers_are_pruned_too(model, tmp_path):
         (["-o", "m.py", "--label", "label"], "is for --prune"),
         (["-o", "m.py", "--prune", "--rows", "new.csv", "--label", "nix"], "no column 'nix'"),
         (["-o", "m.py", "--rows", "absent.csv"], "no such file"),
+        (["-o", "m.py", "--rows", "x.dat"], "give a query, such as \"FROM read_csv('x.dat')\""),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_nothing_is_written(
@@ -102,6 +103,7 @@ def test_what_cannot_be_done_is_one_line_and_nothing_is_written(
 ):
     monkeypatch.chdir(folder)
     Path("mine.py").write_text("print(1)\n")
+    Path("x.dat").write_text("age\n1\n")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     status, out, err = run(capsys, "export", "m.safetensors", *words)
     assert (status, out, len(err)) == (2, [], 1)

@@ -213,8 +213,8 @@ def test_what_is_made_up_is_a_damaged_file(table, tmp_path):
         ({}, with_counts(first, tally__n_rows=np.array([-1]))),
         ({}, with_counts(first, labels___last=np.array([2]))),
         ({}, with_counts(first, last__n_rows=np.empty(0))),
-        # a histogram, and a threshold that would never have been placed again: an endless loop
-        ({}, with_counts(first, tally__histogram=np.array([[1 << 15], [1]]))),
+        ({}, with_counts(first, tally__order__cells=np.array([[1 << 15], [1], [0]]))),
+        # a threshold that would never have been placed again: an endless loop
         ({}, with_counts(first, threshold___next_position=np.array([1]))),
     ):
         changed = {key: value for key, value in (info | change).items() if value is not ...}

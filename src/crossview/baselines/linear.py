@@ -46,6 +46,8 @@ from crossview.saving.schema import Array
 from crossview.views import ViewLayout
 
 MOST_ITERATIONS = 1000
+# of ridge regression on sparse columns, relative: that on an array is exact
+TOLERANCE = 1e-10
 # folds that give the rows on which late fusion weighs the views
 FOLDS = 3
 # iterations of the models of its views for more than ten classes: with the usual number 100 classes
@@ -408,7 +410,7 @@ class MultiViewRidge(LinearPipeline, PipelineRegressor):
     _parameter_constraints: ClassVar[dict] = {"alpha": [Interval(Real, 0, None, closed="left")]}
 
     def _pipeline(self, data: Shape) -> Pipeline:
-        return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha))
+        return make_pipeline(ViewMatrix(scale=True), Ridge(alpha=self.alpha, tol=TOLERANCE))
 
 
 @document_parameters(PARAMETERS, attributes=ATTRIBUTES)
@@ -460,7 +462,7 @@ class LateFusionRegressor(LateFusion, PipelineRegressor):
     _parameter_constraints: ClassVar[dict] = MultiViewRidge._parameter_constraints
 
     def _pipeline(self, data: Shape) -> Pipeline:
-        models = _of_views(data.views, Ridge(alpha=self.alpha))
+        models = _of_views(data.views, Ridge(alpha=self.alpha, tol=TOLERANCE))
         folds = KFold(FOLDS, shuffle=True, random_state=0)
         return make_pipeline(StackingRegressor(models, LinearRegression(positive=True), cv=folds))
 

@@ -256,8 +256,8 @@ def compare(
     ensemble is not: its members, weights and threshold are those of the other folds.
 
     With tied scores prbep, precision_at_k and recall_at_k are the mean over all orders of the ties.
-    Progressive validation computes ranking metrics from a histogram of the scores, in which scores
-    of the same bin (about 0.0001 wide near 0) are tied.
+    Progressive validation counts up to 16,384 different scores of a class one by one; of more,
+    neighbors are tied, and 8,192 or more remain.
 
     References
     ----------

@@ -43,7 +43,7 @@ from crossview.encoding.view_columns import split_form, without_ignored
 from crossview.encoding.view_reader import ViewReader
 from crossview.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError, argument
-from crossview.labels import has_label, rows_per_class
+from crossview.labels import as_labels, has_label, rows_per_class
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
 from crossview.tables.arrow import pyarrow, release_unused
@@ -159,6 +159,7 @@ class LabeledSource:
         self.table = self.stream = source
         self.has_columns, self.in_memory = source.has_columns, source.in_memory
         self.ordered, self.weighted = source.ordered, source.weighted
+        y = as_labels(y)
         self.task = task_of(task, source, y)
         self._numbers = self.task == "regression"
         if self._numbers and classes is not None:
@@ -207,7 +208,7 @@ class LabeledSource:
         if y is None:
             return None
         numbers = self._numbers
-        labels = read_targets(y, self._unlabeled) if numbers else share_long(np.asarray(y))
+        labels = read_targets(y, self._unlabeled) if numbers else share_long(y)
         if not self.has_columns:
             if not self._numbers and classes is None:
                 read_classes(labels, unlabeled=self._unlabeled)
@@ -605,8 +606,6 @@ def _compact(data: Any, text: Sequence[str]) -> Any:
         return pa.Table.from_batches([data])
     columns = {}
     for name, column in zip(data.schema.names, data.columns, strict=True):
-        if pa.types.is_string_view(column.type):
-            column = column.cast(pa.large_string())
         coded = isinstance(column, pa.DictionaryArray)
         if coded and (name in text or len(column.dictionary) > len(column)):
             column, coded = column.dictionary_decode(), False

@@ -121,6 +121,11 @@ def check_classes(
                 f"the label {value} is too large; give whole numbers below 2^63, or text",
                 column=label,
             )
+        if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
+            raise InputError(
+                f"the label {value!a:.30} is not UTF-8; mend it, or leave its rows out",
+                column=label,
+            )
         if isinstance(value, str) and len(value) > MOST_CHARACTERS:
             raise InputError(
                 f"the label {value[:20] + '...'!r} has {len(value):,} characters, and a class "
@@ -320,11 +325,9 @@ def as_type(given: Sequence[Any], kind: Any, label: str | None) -> list[Any]:
 
 
 def value_type(kind: Any) -> Any:
-    """Return the type of values that may be stored as a dictionary or as views of a text."""
-    from pyarrow import large_string, types
+    """Return the type of values that may be stored as a dictionary."""
+    from pyarrow import types
 
-    if types.is_string_view(kind):
-        return large_string()
     return kind.value_type if types.is_dictionary(kind) else kind
 
 

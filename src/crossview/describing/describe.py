@@ -42,6 +42,7 @@ from crossview.encoding.view_columns import (
     without_ignored,
 )
 from crossview.errors import InputError, argument, check_kind
+from crossview.labels import as_labels
 from crossview.readers.duck import identifier, literal
 from crossview.readers.source import Batch, Source, open_source
 from crossview.tables.columns import LARGEST, about_unusable, match_names
@@ -336,6 +337,7 @@ def describe_columns(
         if said := [name for name, value in options.items() if value is not None and len(value)]:
             raise InputError(f"{argument(said[0])} is about columns, and X has views; leave it out")
         return Description(**describe_views(table))
+    y = as_labels(y)
     label = y if isinstance(y, str) else None
     is_guess = y is not None and task is None
     task = "classification" if y is None else task_of(task, table, y)
@@ -354,7 +356,7 @@ def describe_columns(
         found = recognized(table, names, views, given, recognize)
         dates, given = found.dates, given | found.added_to(given)
     declared, formats = declared_kinds(given, names)
-    labels = None if y is None or label is not None else np.asarray(y)
+    labels = None if label is not None else y
     about: list[str] = []
     texts = [name for name, kind in declared.items() if kind == "text"]
     grouped = columns_of_views(views, names, texts) if names else {}

@@ -20,7 +20,7 @@ from crossview.errors import InputError
 from crossview.kernels.text.names import hash_names
 from crossview.kernels.text.words import PADDING
 from crossview.saving.schema import Array
-from crossview.tables.arrow import integers, labels_as
+from crossview.tables.arrow import integers, labels_as, not_utf8
 from crossview.tables.columns import Coded, Column, same_strings
 from crossview.tables.text import split_terms
 
@@ -172,7 +172,7 @@ class SlotTables:
 
     def hash_one(self, column: Column, term: str) -> tuple[int, int]:
         """Return the slot and the fingerprint of a category or a word."""
-        hashes, prints = hash_texts(prefix_of(column), [term])
+        hashes, prints = hash_texts(prefix_of(column), [term], column.name)
         return int(hashes[0]) % self.n_slots, int(prints[0])
 
     def name_one(self, column: Column, term: str) -> None:
@@ -317,9 +317,14 @@ def bytes_of(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return text, bounds[strings.offset : strings.offset + len(strings) + 1]
 
 
-def hash_texts(prefix: str, texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `hash_strings` does of some texts."""
-    encoded = [text.encode() for text in texts]
+def hash_texts(
+    prefix: str, texts: Iterable[str], column: str | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `hash_strings` does of some texts, of a column if they are input."""
+    try:
+        encoded = [text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        raise InputError(not_utf8(error), column=column) from None
     joined = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     return hash_strings(prefix, joined, np.cumsum([0, *map(len, encoded)]))
 

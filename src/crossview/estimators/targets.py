@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
-from crossview.labels import MAX_WEIGHT, has_label, places_of
+from crossview.labels import MAX_WEIGHT, as_labels, has_label, places_of
 from crossview.saving.schema import MAX_FINITE
 
 # spare bytes of a label in a model file
@@ -171,8 +171,8 @@ def one_per_row(y: Any, n_rows: int | None, learner: str) -> np.ndarray:
         raise InputError(f"{learner} requires y to be passed, but the target y is None")
     if type(y) is not np.ndarray or y.ndim != 1:  # looking for data frames loads pandas
         dtype: Any = getattr(y, "dtype", None)
-        if hasattr(dtype, "numpy_dtype") and dtype.kind in "biu" and not y.isna().any():
-            y = y.to_numpy(dtype=dtype.numpy_dtype)  # scikit-learn would make floats of them
+        if hasattr(dtype, "numpy_dtype") and dtype.kind in "biu":  # scikit-learn makes floats
+            y = as_labels(y) if y.isna().any() else y.to_numpy(dtype=dtype.numpy_dtype)
         y = column_or_1d(y, warn=True)
     if n_rows is not None:
         _check_length(y, n_rows)

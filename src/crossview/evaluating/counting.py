@@ -27,6 +27,7 @@ from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_number
 from crossview.scoring.drift import DriftCounter, scores_of_views
 from crossview.scoring.metrics import is_bounded, running_sum
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, log_losses
+from crossview.scoring.metrics.tally import MOST_CELLS
 from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
@@ -38,6 +39,9 @@ ROWS_FOR_SCALE = 1000
 # with more classes, an interval of a metric of the order takes seconds: only that which decides has
 # one
 MOST_CLASSES_IN_ORDER = 20
+# scores that are counted one by one: of all rows, those of all classes; and of a view, a slice or a
+# window those of each
+CELLS_OF_ALL, CELLS_OF_PART = 1 << 18, 1 << 13
 
 
 def shown_metrics(task: Problem, *, probabilities: bool) -> list[str]:
@@ -61,11 +65,22 @@ class OneMetric:
 
     task: what is predicted, and the metric.
     typical: rows that say where the scores are.
+    only_interval: the metric itself is counted elsewhere.
     """
 
-    def __init__(self, task: Problem, typical: Scored, metric: str | None = None) -> None:
+    def __init__(
+        self,
+        task: Problem,
+        typical: Scored,
+        metric: str | None = None,
+        *,
+        only_interval: bool = False,
+    ) -> None:
         self.task, self.metric = task, metric or task.metric
         self.blocks = task.block_tally(typical, self.metric)
+        in_order = metric_of(self.metric).kind == "order" and not only_interval
+        # blocks have few bins of scores
+        self._tally: Any = task.tally(CELLS_OF_PART) if in_order else None
 
     @property
     def n_rows(self) -> int:
@@ -79,31 +94,41 @@ class OneMetric:
     def count(self, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""
         self.task.count(self.blocks, y, scored)
+        if self._tally is not None:
+            self.task.count(self._tally, y, scored)
 
     def __add__(self, other: OneMetric) -> OneMetric:
         total = copy.copy(self)
         total.blocks = self.blocks + other.blocks
+        if self._tally is not None:
+            total._tally = self._tally + other._tally
         return total
+
+    def value(self) -> float:
+        """Return the metric."""
+        return self.blocks.values()[0] if self._tally is None else self._tally.value(self.metric)
 
     def estimate(self, value: float | None = None, metric: str | None = None) -> Estimate:
         """Return the metric, or another that follows from the same counts, with its interval.
 
-        ``value`` is the metric where it is known more exactly than by the blocks.
+        ``value`` is the metric where it was counted elsewhere.
         """
         metric = metric or self.metric
         whole, without, rows = self.blocks.values(metric)
-        value = whole if value is None else value
+        value = self.value() if value is None else value
         low, high = jackknife_posterior(value, whole, without, rows).interval()
         if math.isnan(value):
             return Estimate(value, math.nan, math.nan)
         return Estimate(value, max(low, 0.0), min(high, 1.0) if is_bounded(metric) else high)
 
-    def minus(self, other: OneMetric) -> Estimate:
-        """Return the difference to the metric of the same rows by another prediction."""
+    def minus(self, other: OneMetric, value: float) -> Estimate:
+        """Return the difference to the metric of the same rows by another prediction, a value."""
         whole, without, rows = self.blocks.values()
         other_whole, other_without, _ = other.blocks.values()
-        difference = whole - other_whole
-        posterior = jackknife_posterior(difference, difference, without - other_without, rows)
+        difference = self.value() - value
+        posterior = jackknife_posterior(
+            difference, whole - other_whole, without - other_without, rows
+        )
         return Estimate(difference, *posterior.interval())
 
 
@@ -117,17 +142,24 @@ class AllMetrics:
     def __init__(self, task: Problem, typical: Scored, names: list[str]) -> None:
         self.task, self.names = task, names
         self.typical = typical.take(slice(ROWS_FOR_SCALE))
-        self.tally: Any = task.tally()
+        n_classes = max(1, len(task.classes))
+        self.tally: Any = task.tally(max(MOST_CELLS, CELLS_OF_ALL // n_classes))
         # metrics of the predicted classes follow from the same counts, those of the order too
         self._blocks: dict[str, OneMetric] = {}
         for name in names:
             if _shares(name) not in self._blocks and self._has_interval(name):
-                self._blocks[_shares(name)] = OneMetric(task, self.typical, name)
+                self._blocks[_shares(name)] = OneMetric(
+                    task, self.typical, name, only_interval=True
+                )
 
     @property
-    def deciding(self) -> OneMetric:
+    def value(self) -> float:
         """The metric that decides."""
-        return self._blocks[_shares(self.task.metric)]
+        return float(self.tally.value(self.task.metric))
+
+    def difference(self, other: OneMetric) -> Estimate:
+        """Return how much higher it is by another prediction of the same rows."""
+        return other.minus(self._blocks[_shares(self.task.metric)], self.value)
 
     def count(self, y: np.ndarray, scored: Scored) -> None:
         """Count some rows."""

@@ -218,14 +218,14 @@ def _view(counts: Counts, view: str) -> ViewEvaluation:
     return ViewEvaluation(
         view,
         missing=missing.estimate(),
-        difference=missing.minus(counts.all.deciding),
+        difference=counts.all.difference(missing),
         alone=None if alone is None else alone.estimate(),
     )
 
 
 def _sliced(counts: Counts, slices: ByValue) -> SlicedColumn:
     """The metric by the values of a column."""
-    whole = counts.all.deciding.estimate().value
+    whole = counts.all.value
     found = []
     for code, name in enumerate(slices.names):
         if part := counts.parts.get((slices.column, code)):

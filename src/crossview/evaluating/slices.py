@@ -208,8 +208,6 @@ def _encoded(values: Any, column: str) -> Any:
             f"holds {values.type}, which makes no slices; take text, numbers or dates",
             column=column,
         )
-    if str(values.type) == "string_view":
-        values = values.cast(pa.large_string())
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), None, values)
     return values.dictionary_encode()

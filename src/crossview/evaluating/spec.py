@@ -15,6 +15,7 @@ from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, closest_names
 from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
+from crossview.labels import as_labels
 from crossview.readers.source import Source, open_table
 from crossview.scoring.models.fitted_model import ClassLabels, FittedModel, ModelRows, NumberLabels
 from crossview.scoring.problems import (
@@ -165,7 +166,7 @@ def labeled_batches(
     rows: ModelRows, y: Any, label: str | None
 ) -> Iterator[tuple[Located, MultiView, dict[str, Any], Any]]:
     """Yield where rows are from, their views, the columns that are kept, and their labels."""
-    given = None if y is None or isinstance(y, str) else np.asarray(y)
+    given = None if isinstance(y, str) else as_labels(y)
     done = 0
     batches: Iterable[tuple[list[Any], MultiView, Any]] = rows
     for kept, X, located in batches:

@@ -214,9 +214,9 @@ def export(
         plan.more_names = categories_of(categories, plan, fitted)
     labels: list[Any] = []
     if prune:
-        given, labels = labeled_rows(rows, fitted, label)
+        given, labels = labeled_rows(rows, fitted, label, keep)
     else:
-        given = made_up_rows(plan) if rows is None else _read(rows, fitted)[0]
+        given = made_up_rows(plan) if rows is None else _read(rows, fitted, keep=keep)[0]
     difference = compare_rows(plan, whole, given)
     if difference.is_wrong:
         raise InputError(
@@ -257,7 +257,7 @@ MOST_ROWS = 2000
 
 
 def labeled_rows(
-    source: Any, fitted: FittedModel, label: str | None
+    source: Any, fitted: FittedModel, label: str | None, keep: Sequence[str] = ()
 ) -> tuple[list[dict[str, Any]], list[Any]]:
     """Return such rows with a label, and the labels.
 
@@ -268,7 +268,7 @@ def labeled_rows(
         raise InputError(
             f"the model does not say which column has the labels; give {argument('label')}"
         )
-    rows, labels = _read(source, fitted, label)
+    rows, labels = _read(source, fitted, label, keep)
     if not rows:
         raise InputError(f"no row has a label in {label!r}, and {argument(prune=True)} needs some")
     return rows, labels
@@ -298,14 +298,17 @@ def categories_of(source: Any, plan: Plan, fitted: FittedModel) -> dict[str, dic
 
 
 def _read(
-    source: Any, fitted: FittedModel, label: str | None = None
+    source: Any, fitted: FittedModel, label: str | None = None, keep: Sequence[str] = ()
 ) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Return at most 2,000 rows of a source, evenly spaced, as mappings, and their labels."""
+    """Return at most 2,000 rows of a source, evenly spaced, as mappings, and their labels.
+
+    It must have the columns ``keep``, too.
+    """
     if not isinstance(fitted.encoder, ViewEncoder):
         raise InputError(
             f"{argument('rows')} are for models of tables; leave it out", file=fitted.file
         )
-    keep = [] if label is None else [label]
+    keep = [*([] if label is None else [label]), *keep]
     reader = NumberLabels(label) if fitted.classes is None else ClassLabels(fitted.classes, label)
     known = fitted.encoder.kinds()
     rows: list[dict[str, Any]] = []

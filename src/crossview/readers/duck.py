@@ -132,10 +132,23 @@ def read_batches(duck: Any, relation: Any, batch_rows: int) -> Iterator[pa.Recor
     return batches() if is_prefetched() else prefetch(batches())
 
 
+def is_sql(text: str) -> bool:
+    """Return whether DuckDB can parse a text."""
+    import duckdb
+
+    with connection() as duck:
+        try:
+            return bool(duck.extract_statements(text))
+        except duckdb.Error:
+            return False
+
+
 def check_select(duck: Any, query: str) -> None:
     """Raise an error if text is not one SELECT, or writes, as COPY may inside of one."""
     kinds = [statement.type.name for statement in duck.extract_statements(query)]
     if kinds != ["SELECT"]:
+        if kinds == ["MULTI"]:
+            raise InputError("a PIVOT in a query names its values, as in ON kind IN ('u', 'v')")
         what = "is empty" if not kinds else f"holds {' and '.join(kinds)}"
         raise InputError(f"a query is one SELECT, and this one {what}")
     for node in _nodes(_parse(duck, query)):
@@ -162,32 +175,28 @@ def has_order(duck: Any, query: str) -> bool:
 
 
 def named_files(query: str) -> list[str]:
-    """Return the files that a query names, as tables or in any text, with globs expanded."""
+    """Return the files that a query reads, with globs expanded, and those that a text names."""
     with connection() as duck:
-        texts = {
-            text
-            for node in _nodes(_parse(duck, query))
-            for value in node.values()
-            for text in (value if isinstance(value, list) else [value])
-            if isinstance(text, str)
-        }
-    return matching_files(texts)
+        read = read_names(duck, query)
+        texts = (node["text"] for node in _nodes(_parse(duck, query)) if _is_text(node))
+        return matching_files([*read, *map(glob.escape, texts)])
 
 
 def read_names(duck: Any, query: str) -> list[str]:
     """Return the names of the tables of a query, such as files and globs."""
     texts: set[str] = set()
     for node in _nodes(_parse(duck, query)):
-        if node.get("type") == "BASE_TABLE":
-            texts.add(str(node.get("table_name")))
+        if node.get("type") == "BASE_TABLE":  # of t.csv without quotes t is a schema
+            parts = (node.get(f"{part}_name") for part in ("catalog", "schema", "table"))
+            texts.add(".".join(part for part in parts if part))
         elif node.get("type") == "TABLE_FUNCTION":
             first = node.get("function", {}).get("arguments", [])[:1]
-            texts.update(
-                str(part["text"])
-                for part in _nodes(first)
-                if part.get("kind") == "STRING" and "text" in part
-            )
+            texts.update(part["text"] for part in _nodes(first) if _is_text(part))
     return sorted(texts)
+
+
+def _is_text(node: dict[str, Any]) -> bool:
+    return node.get("kind") == "STRING" and "text" in node
 
 
 def matching_files(texts: Iterable[str]) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
-from crossview.errors import InputError, argument, check_kind
-from crossview.readers.duck import literal
+from crossview.errors import InputError, argument, has_argument, type_of
+from crossview.readers.duck import is_sql, literal
 from crossview.saving.files import is_pipe
 from crossview.server_log.addresses import LOG, has_password, is_address
 
@@ -20,7 +20,11 @@ _REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
 _WORKBOOK = "is a workbook; save the sheet as CSV, or give Python the frame of pandas.read_excel"
 # what people have, and what to do with it
 _OTHERS = dict.fromkeys((".xlsx", ".xls", ".ods"), _WORKBOOK) | {".zip": "is an archive; unpack it"}
-_QUERY = re.compile(r"\s*(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
+_QUERY = re.compile(r"(\s|--.*\n|/\*(?s:.*?)\*/\s)*+(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
+# what may be the name of a file, too
+_MAYBE_QUERY = re.compile(
+    r"(\s|--.*\n|/\*(?s:.*?)\*/|\()*+(SELECT|WITH|FROM|VALUES|TABLE|(UN)?PIVOT)\b", re.IGNORECASE
+)
 
 
 def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
@@ -45,7 +49,11 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
         files = _expand(os.fspath(source))
     elif isinstance(source, list | tuple):
         for path in source:
-            check_kind("a path", **{"a file of X": path})
+            if not isinstance(path, str | os.PathLike):
+                raise InputError(
+                    f"X is a list that holds {type_of(path)}; give names of files, or of rows that "
+                    "are mappings the table pyarrow.Table.from_pylist(X)"
+                )
         if any(map(is_address, source)):
             raise InputError("a log in PostgreSQL is read alone; give its address, and no list")
         files = [file for path in source for file in _expand(os.fspath(path))]
@@ -77,7 +85,10 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
 
 def is_query(source: str) -> bool:
     """Return whether it is a query for DuckDB, and no file of that name."""
-    return bool(_QUERY.match(source)) and not os.path.exists(source)
+    if os.path.exists(source):
+        return False
+    is_maybe = _MAYBE_QUERY.match(source) is not None
+    return bool(_QUERY.match(source)) or (is_maybe and is_sql(source))
 
 
 def _is_utf8(text: str) -> bool:
@@ -121,9 +132,12 @@ def find_format(file: str) -> Reader:
         raise InputError(_OTHERS[suffix], file=file)
     known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
     packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
+    how = f"name the format, such as {argument(format='csv')}"
+    if not has_argument("format"):
+        how = f'give a query, such as "FROM read_csv({literal(file)})"'
     raise InputError(
         f"cannot tell the format from the name; use {known} ({packed} also with .gz or .zst), or "
-        f"name the format, such as {argument(format='csv')}",
+        f"{how}",
         file=file,
     )
 

@@ -398,8 +398,6 @@ class Source:
             if pc.any(missing).as_py():
                 found[None] += pc.sum(missing).as_py()
                 values = values.filter(pc.invert(missing))
-            if str(values.type) == "string_view":
-                values = values.cast("large_string")
             if str(values.type).startswith("decimal"):
                 values = values.cast("float64")
             found.update({n["values"]: n["counts"] for n in pc.value_counts(values).to_pylist()})

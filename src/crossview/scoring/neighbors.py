@@ -491,9 +491,8 @@ def _possible_groups(source: LabeledSource) -> list[str]:
     from pyarrow import types
 
     def fits(kind: Any) -> bool:
-        kind = getattr(kind, "value_type", kind)
-        texts = (types.is_string, types.is_large_string, types.is_string_view, types.is_integer)
-        return any(one(kind) for one in texts)
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        return is_text(kind) or bool(types.is_integer(kind))
 
     return [
         field.name

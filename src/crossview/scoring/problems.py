@@ -33,6 +33,7 @@ from crossview.scoring.metrics import (
     measure,
     signed_score,
 )
+from crossview.scoring.metrics.tally import MOST_CELLS
 from crossview.scoring.specification import Scoring, check_threshold
 
 # with more classes each has too few rows for a tuned threshold
@@ -321,9 +322,9 @@ class Classification(_Splits):
         """Count some rows."""
         tally.update(self.encode(y), *scored)
 
-    def tally(self) -> Tally:
-        """Return a tally that has counted nothing."""
-        return Tally(len(self.classes), positive=self.positive)
+    def tally(self, most_cells: int = MOST_CELLS) -> Tally:
+        """Return a tally that has counted nothing, with so many cells of the scores of a class."""
+        return Tally(len(self.classes), positive=self.positive, most_cells=most_cells)
 
     def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
         """Return a tally per block of the metric that decides; these rows came before it."""
@@ -434,7 +435,7 @@ class Regression(_Splits):
         """Count some rows."""
         tally.update(y, scored.scores)
 
-    def tally(self) -> ErrorTally:
+    def tally(self, most_cells: int = MOST_CELLS) -> ErrorTally:
         """Return a tally that has counted nothing."""
         return ErrorTally()
 

@@ -129,7 +129,7 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
     names = column_names(frame)
     columns = names if columns is None else list(columns)
     if isinstance(frame, pa.Table | pa.RecordBatch):
-        return frame if columns == names else frame.select(columns)
+        return plain_columns(frame if columns == names else frame.select(columns))
     if isinstance(frame, np.ndarray):
         arrays = {c: _array_of(c, frame[:, names.index(c)]) for c in columns}
         return pa.table(arrays)
@@ -141,12 +141,47 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
             arrow = pa.Table.from_pandas(table.to_native(), preserve_index=False)
         else:
             arrow = table.to_arrow()
-        return arrow.select(columns)
-    except (pa.ArrowException, TypeError) as error:  # Arrow's TypeError is of sparse columns
+        return plain_columns(arrow.select(columns))
+    except (
+        pa.ArrowException,
+        TypeError,
+        UnicodeEncodeError,
+    ) as error:  # Arrow's TypeError is of sparse columns
         native = table.to_native()
         for k, name in enumerate(table.columns):  # which one it is
             _array_of(str(name), native.iloc[:, k])
         raise InputError(f"cannot read the data frame: {first_line(error)}") from None
+
+
+def not_utf8(error: UnicodeEncodeError) -> str:
+    """Return what is wrong with text of Python that cannot be encoded, and what to do."""
+    shown = ascii(error.object[error.start : error.start + 1])
+    return f"holds {shown}, half a character, which is not UTF-8; mend the text, or leave it out"
+
+
+def plain_type(kind: Any) -> Any:
+    """Return the type as which a column is read: views and runs have few functions in Arrow."""
+    pa = pyarrow()
+    if pa.types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return views.get(kind, kind)
+
+
+def plain_columns(data: Any) -> Any:
+    """Return a table or batch whose columns have the types of `plain_type`."""
+    import pyarrow.compute as pc
+
+    kinds = [plain_type(kind) for kind in data.schema.types]
+    if kinds == data.schema.types:
+        return data
+    columns = []
+    for column, kind in zip(data.columns, kinds, strict=True):
+        if pyarrow().types.is_run_end_encoded(column.type):
+            column = pc.run_end_decode(column)
+        columns.append(column if column.type == kind else column.cast(kind))
+    fields = [field.with_type(kind) for field, kind in zip(data.schema, kinds, strict=True)]
+    return type(data).from_arrays(columns, schema=pyarrow().schema(fields, data.schema.metadata))
 
 
 def _array_of(name: str, values: Any) -> Any:
@@ -154,6 +189,10 @@ def _array_of(name: str, values: Any) -> Any:
     pa = pyarrow()
     try:
         return pa.array(values, from_pandas=True)
+    except UnicodeEncodeError as error:
+        texts = (isinstance(v, str) and v == error.object for v in np.asarray(values, dtype=object))
+        row = next(i for i, found in enumerate(texts) if found)
+        raise InputError(not_utf8(error), row=row, column=name) from None
     except (pa.ArrowException, TypeError):
         what = f"holds {values.dtype}, which cannot be read; convert it to numbers, text or dates"
         if str(values.dtype).startswith("Sparse"):

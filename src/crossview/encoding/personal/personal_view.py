@@ -227,7 +227,7 @@ class PersonalView(OwnsArrays):
         """The fingerprint of a user; those of the last ones are kept."""
         found = self._kept.get(user)
         if found is None:
-            found = int(hash_texts(self._prefix, [user])[1][0])
+            found = int(hash_texts(self._prefix, [user], self.column.name)[1][0])
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
             self._kept[user] = found

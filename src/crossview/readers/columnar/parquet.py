@@ -16,6 +16,8 @@ from crossview.tables.arrow import (
     check_text,
     check_unique,
     one_line,
+    plain_columns,
+    plain_type,
     pyarrow,
 )
 
@@ -35,6 +37,10 @@ def _without_index(schema: pa.Schema) -> pa.Schema:
     return schema
 
 
+def _plain(schema: pa.Schema) -> pa.Schema:
+    return pyarrow().schema([field.with_type(plain_type(field.type)) for field in schema])
+
+
 class ParquetSource:
     """Parquet files; text columns come as dictionaries, as they are stored."""
 
@@ -47,7 +53,7 @@ class ParquetSource:
         self.blocks: list[tuple[str, int, int]] = []
         for file in files:
             with one_line(file), self._file(file) as parquet:
-                schema = _without_index(parquet.schema_arrow)
+                schema = _plain(_without_index(parquet.schema_arrow))
                 self.n_rows += parquet.metadata.num_rows
                 self.blocks += [
                     (file, group, parquet.metadata.row_group(group).num_rows)
@@ -117,7 +123,7 @@ class ParquetSource:
             with one_line(file), self._file(file) as parquet:
                 row = sum(parquet.metadata.row_group(group).num_rows for group in range(groups[0]))
                 for data in parquet.iter_batches(batch_rows, row_groups=groups, columns=columns):
-                    data = data.select(columns)
+                    data = plain_columns(data.select(columns))
                     check_text(data, file)
                     if data.schema != schema:  # another file has a wider type
                         data = data.cast(schema)

@@ -32,8 +32,8 @@ class BlockTally:
     the rows of each begin, and the sum of their tallies has the blocks of the stream.
 
     There are 0 classes where a number is predicted.  The scores are counted in bins around the
-    median of ``typical_scores``, of rows before the stream, in units of their interquartile range;
-    without any around 0, in units of 1.
+    median of ``typical_scores``, of rows before the stream, in units of their interquartile range,
+    or where that is 0 of their standard deviation; without any around 0, in units of 1.
 
     >>> import numpy as np
     >>> tally = BlockTally("accuracy", n_classes=2)
@@ -107,7 +107,8 @@ class BlockTally:
         """Return the metric of all rows and without each block, and the rows of each block.
 
         ``metric`` may be another one of the same kind, *decision* or *order*.  It is NaN where it
-        is not defined, and one of order has more ties than that of `Tally`.
+        is not defined.  One of order has far more ties than that of `Tally`: what counts are its
+        differences.
         """
         ends = self.block_rows * np.arange(MOST_BLOCKS + 1)
         rows = np.diff(ends.clip(self.first_row, self.first_row + self.n_rows))
@@ -154,7 +155,8 @@ class _Scores:
             low, self.center, high = np.quantile(
                 typical.reshape(len(typical), -1), [0.25, 0.5, 0.75], axis=0
             )
-            self.unit = np.where(high > low, high - low, 1.0)
+            spread = np.where(high > low, high - low, typical.std(axis=0))
+            self.unit = np.where(spread > 0.0, spread, 1.0)
 
     def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
         with np.errstate(over="ignore"):  # of huge values

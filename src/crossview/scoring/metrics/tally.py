@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -110,8 +111,108 @@ def _like(value: Any, array: np.ndarray) -> Any:
     return array.item() if array.size == 1 else array.tolist()
 
 
-# of the histograms of the scores
-BINS = 1 << 14
+# cells of the scores of a class, and of all classes
+MOST_CELLS, MOST_CELLS_IN_ALL = 1 << 14, 1 << 20
+
+
+class OrderCounts(Resumable):
+    """Rows by score, for each class: those of the others and its own.
+
+    A score has a cell of its own until there are more than ``most_cells``.  Then those whose
+    float64 differ in the last bit only become one, then in the last two, and so on: at least half
+    the cells remain, where the scores are, however near each other these are.  Which cells there
+    are depends on the scores alone, and not on their order, batches or parts.
+    """
+
+    def __init__(self, n_classes: int, most_cells: int = MOST_CELLS) -> None:
+        self.most_cells = min(most_cells, max(2, MOST_CELLS_IN_ALL // max(1, n_classes)))
+        self._shifts = [0] * n_classes  # bits that are left out
+        # (3, cells): the bits of the score, rows of the other classes, and of the class
+        self._cells = [np.empty((3, 0), dtype=np.int64) for _ in range(n_classes)]
+        self._waiting: list[tuple[np.ndarray, np.ndarray]] = []
+        self._n_waiting = 0
+
+    def update(self, is_own: np.ndarray, scores: np.ndarray) -> None:
+        """Count some more rows; both have shape (n_samples, n_classes)."""
+        self._waiting.append((is_own, _in_order(scores)))
+        self._n_waiting += len(scores)
+        if self._n_waiting >= 2 * self.most_cells:
+            self._settle()
+
+    def counts(self) -> list[np.ndarray]:
+        """Return the rows per cell, (2, cells), of each class, from the lowest score on."""
+        self._settle()
+        return [cells[1:] for cells in self._cells]
+
+    def _settle(self) -> None:
+        if not self._waiting:
+            return
+        is_own, bits = (np.concatenate(some) for some in zip(*self._waiting, strict=True))
+        self._waiting, self._n_waiting = [], 0
+        for k in range(len(self._cells)):
+            own = is_own[:, k]
+            self._add(k, np.stack([bits[:, k] >> self._shifts[k], ~own, own]))
+
+    def _add(self, k: int, cells: np.ndarray) -> None:
+        cells = np.concatenate([self._cells[k], cells], axis=1)
+        cells = cells[:, cells[0].argsort()]
+        # neighbors are one cell once as many bits are left out as the highest that differs
+        apart = (cells[0, 1:] ^ cells[0, :-1]).view(np.uint64)
+        if np.count_nonzero(apart) >= self.most_cells:
+            shift = int(np.partition(apart, -self.most_cells)[-self.most_cells]).bit_length()
+            self._shifts[k] += shift
+            cells[0] >>= shift
+            apart >>= np.uint64(shift)
+        first = np.concatenate([[0], 1 + np.flatnonzero(apart)])
+        if len(first) < cells.shape[1]:
+            rows = np.add.reduceat(cells[1:], first, axis=1)
+            cells = np.concatenate([cells[:1, first], rows])
+        self._cells[k] = cells
+
+    def __add__(self, other: OrderCounts) -> OrderCounts:
+        total = OrderCounts(len(self._cells), self.most_cells)
+        for one in (self, other):
+            one._settle()
+        for k, pair in enumerate(zip(self._shifts, other._shifts, strict=True)):
+            total._shifts[k] = max(pair)
+            for one, shift in zip((self, other), pair, strict=True):
+                cells = one._cells[k].copy()
+                cells[0] >>= total._shifts[k] - shift
+                total._add(k, cells)
+        return total
+
+    def get_state(self) -> dict[str, np.ndarray]:
+        """Return the counts as arrays, the cells of the classes one after the other."""
+        self._settle()
+        return {
+            "sizes": np.array([cells.shape[1] for cells in self._cells]),
+            "shifts": np.array(self._shifts),
+            "cells": np.concatenate(self._cells, axis=1),
+        }
+
+    def set_state(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from counts that `get_state` of an equal object returned; all else is an error."""
+        n_classes, bits = len(self._cells), np.iinfo(np.int64)
+        lows, highs = [[bits.min], [0], [0]], [[bits.max], [MAX_COUNT], [MAX_COUNT]]
+        schema = {
+            "sizes": Array("i8", (n_classes,), 0, self.most_cells),
+            "shifts": Array("i8", (n_classes,), 0, 63),
+            "cells": Array("i8", (3, "cells"), lows, highs),
+        }
+        check_state(state, schema, "the counts")
+        ends = state["sizes"].cumsum()
+        parts = np.split(state["cells"].copy(), ends, axis=1)
+        rising = all((np.diff(cells[0]) > 0).all() for cells in parts)
+        if parts.pop().size or ends[-1] != state["cells"].shape[1] or not rising:
+            raise InputError("the array 'cells' of the counts is not as its sizes say")
+        self._cells, self._shifts = parts, state["shifts"].tolist()
+        self._waiting, self._n_waiting = [], 0
+
+
+def _in_order(scores: np.ndarray) -> np.ndarray:
+    """Whole numbers in the order of the scores: their bits, those of a negative one reversed."""
+    bits = (scores.astype(np.float64) + 0.0).view(np.int64)  # of both zeros 0
+    return bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
 
 
 class Tally(Resumable):
@@ -119,14 +220,15 @@ class Tally(Resumable):
 
     Memory does not grow with the stream.  Two tallies of the same classes add up to that of both
     streams, whichever worker counted them.  ``loss`` is the sum of the hinge losses; ``confusion``
-    has rows per true and predicted class; ``histogram``, of shape (1 or n_classes, 2, 16384), rows
-    per bin of the scores of a class, those of the others and its own; ``sums`` the losses of each
-    metric of probabilities; and ``bins`` is as for `count_in_bins`.
+    has rows per true and predicted class; ``order`` the rows per cell of the scores of a class;
+    ``sums`` the losses of each metric of probabilities; and ``bins`` is as for `count_in_bins`.
 
-    Metrics of the order of the scores come from the histogram: scores are mapped to (-1, 1)
-    by ``s / (1 + |s|)`` and counted in equal bins, about 0.0001 wide where the score is near 0;
-    two scores in the same bin count as equal.  All other metrics are exact.  Sums run row by row,
-    so that they do not depend on how the stream is cut into batches.
+    Metrics of the order of the scores are exact up to ``most_cells`` different scores of a class.
+    Beyond, those in one cell of `OrderCounts` count as equal: the metric is the mean over all
+    orders of the rows in each, and the area under the ROC curve is off by at most half the share of
+    the pairs, of a row of the class and one of the others, that are in one cell.  All other metrics
+    are exact.  Sums run row by row, so that they do not depend on how the stream is cut into
+    batches.
 
     >>> import numpy as np
     >>> tally = Tally(n_classes=2)
@@ -135,13 +237,13 @@ class Tally(Resumable):
     (0.667, 1.0)
     """
 
-    def __init__(self, n_classes: int, *, positive: int = 1) -> None:
+    def __init__(self, n_classes: int, *, positive: int = 1, most_cells: int = MOST_CELLS) -> None:
         self.n_classes = n_classes
         self.positive = positive
         self.n_rows = 0
         self.loss = 0.0
         self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
-        self.histogram = np.zeros((1 if n_classes == 2 else n_classes, 2, BINS), dtype=np.int64)
+        self.order = OrderCounts(1 if n_classes == 2 else n_classes, most_cells)
         of_rows = [name for name, metric in METRICS.items() if metric.kind == "probability"]
         self.sums = dict.fromkeys(of_rows, 0.0)
         self.bins = np.zeros((3, CALIBRATION_BINS))
@@ -151,10 +253,12 @@ class Tally(Resumable):
             "n_rows": COUNT,
             "loss": sum_of(),
             "confusion": counts_of_shape(self.confusion.shape),
-            "histogram": counts_of_shape(self.histogram.shape),
             "sums": sum_of(len(self.sums), low=-np.inf),
             "bins": Array("f8", self.bins.shape, 0.0),
         }
+
+    def _parts(self) -> dict[str, Resumable]:
+        return {"order": self.order}
 
     def update(
         self,
@@ -168,12 +272,8 @@ class Tally(Resumable):
         self.loss = float(running_sum(self.loss, hinge_losses(codes, scores)))
         predicted = decide(scores) if predicted is None else predicted
         self.confusion += confusion_matrix(codes, predicted, self.n_classes)
-        columns = scores.reshape(len(codes), -1)
-        squashed = columns / (1.0 + np.abs(columns))
-        bins = np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
-        for k, histogram in enumerate(self.histogram):
-            mine = codes == (1 if self.n_classes == 2 else k)
-            histogram += np.bincount(bins[:, k] + BINS * mine, minlength=2 * BINS).reshape(2, BINS)
+        own = [1] if self.n_classes == 2 else range(self.n_classes)
+        self.order.update(np.equal.outer(codes, own), scores.reshape(len(codes), -1))
         if probabilities is not None:
             for name, total in self.sums.items():
                 losses = METRICS[name].function()(codes, probabilities)
@@ -183,11 +283,11 @@ class Tally(Resumable):
     def __add__(self, other: Tally) -> Tally:
         if (self.n_classes, self.positive) != (other.n_classes, other.positive):
             raise InputError("two tallies of different classes do not add up")
-        total = Tally(self.n_classes, positive=self.positive)
+        total = copy.copy(self)
         total.n_rows = self.n_rows + other.n_rows
         total.loss = self.loss + other.loss
         total.confusion = self.confusion + other.confusion
-        total.histogram = self.histogram + other.histogram
+        total.order = self.order + other.order
         total.sums = {name: self.sums[name] + other.sums[name] for name in self.sums}
         total.bins = self.bins + other.bins
         return total
@@ -204,14 +304,14 @@ class Tally(Resumable):
                 return math.nan
             of_rows = metric.kind == "probability"
             return self.sums[name] / rows if of_rows else float(metric.function()(*self.bins))
-        return mean_of_defined(self._order(name, h) for h in self.histogram)
+        return mean_of_defined(self._of_order(name, counts) for counts in self.order.counts())
 
-    def _order(self, name: str, histogram: np.ndarray) -> float:
-        side, bins = np.nonzero(histogram)
-        is_positive, scores = side == 1, bins.astype(np.float64)
+    def _of_order(self, name: str, counts: np.ndarray) -> float:
+        side, places = np.nonzero(counts)
+        is_positive, scores = side == 1, places.astype(np.float64)
         if self.n_classes == 2 and self.positive == 0:
             is_positive, scores = ~is_positive, -scores
-        return value_of_order(name, is_positive, scores, histogram[side, bins])
+        return value_of_order(name, is_positive, scores, counts[side, places])
 
 
 class ErrorTally(Resumable):
