@@ -36,7 +36,16 @@ ALL = [
     *("view:strong", "view:weak", "view:noise"),
     *("pa:concatenated", "pa:independent", "pa:squared"),
     *("pam", "arow", "cw", "scw", "pam:squared"),
-    *("fm:cross-view", "fm", "mvm", "trees", "trees:additive", "extra-trees", "kernel-ridge"),
+    *(
+        "fm:cross-view",
+        "fm",
+        "mvm",
+        "trees",
+        "trees:additive",
+        "extra-trees",
+        "network",
+        "kernel-ridge",
+    ),
     "pegasos",
     *("linear", "stacking"),
     *(learner.name for learner in baselines("classification")),
@@ -63,7 +72,7 @@ def test_one_view_is_compared_without_what_is_the_same_with_one_view():
     layout, run = X.layout, Run([], Classification(np.unique(y), metric="f1"), 0, 1, ONE)
     left = [learner.name for learner in choose_learners(run, layout, 150, None)]
     assert left == [
-        *("pa:concatenated", "pam", "arow", "cw", "scw", "fm", "trees", "extra-trees"),
+        *("pa:concatenated", "pam", "arow", "cw", "scw", "fm", "trees", "extra-trees", "network"),
         *("kernel-ridge", "pegasos"),
         *(
             "linear",

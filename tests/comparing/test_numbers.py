@@ -39,7 +39,7 @@ def numbers():
 def test_of_numbers_the_lowest_error_is_best_and_interactions_are_seen(numbers):
     assert {row.model for row in numbers.rows} == {
         *("view:user", "view:item", "linear", "fm:cross-view", "fm", "mvm", "stacking"),
-        *("trees", "trees:additive", "extra-trees", "kernel-ridge", "ensemble"),
+        *("trees", "trees:additive", "extra-trees", "network", "kernel-ridge", "ensemble"),
         *(one.name for one in baselines("regression") if one.name != "baseline:median"),
     }
     values = [row.value for row in numbers.rows[1:]]
