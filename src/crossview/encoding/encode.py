@@ -211,7 +211,8 @@ class ViewEncoder(ViewTransformer):
     the column, again after 64, 128, ..., 4096, and then leaves them; before 32 there are none.
 
     Booleans are the categories ``true`` and ``false``.  Rows that come later may have them as 1 and
-    0, and as text such as ``True``, too; another number is an error.
+    0, and as text such as ``True``, ``yes`` or ``t``, too; another number is an error, and so are
+    Booleans where ``yes`` and ``no`` were learned as text.
 
     A category is hashed as ``column=value``, a word as ``column:word``, characters as
     ``column~characters``, by scikit-learn's `FeatureHasher`; two that share a slot are added.
