@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 MOST_CLASSES_SHOWN = 20
 # the exit status of what Ctrl-C ended
 INTERRUPTED = 130
+# what goes with a stored comparison, and where a model is added to it
+OF_STORED = ("--json", "--report", "--add")
+OF_ADDED = ("--budget", "--thorough", "--jobs", "--dask")
 SCORED = ("metric", "k", "cost", "positive", "threshold")
 
 
@@ -69,7 +72,7 @@ OPTIONS = f"""
 --baseline MODULE:CLASS: Also measure this scikit-learn model, such as
     sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table has logistic
     regression, gradient boosting, late fusion and the majority class.
---add NAME: Add this model to the comparison in SOURCE, a file of --json.
+--add NAME: Add this model, other than the ensemble, to the comparison in SOURCE, a file of --json.
 """
 
 
@@ -144,6 +147,7 @@ def run(
         Report.parse(report, words, [path], [json])
         load_heavy()
         earlier, command, columns = _read_comparison(path)
+        _check_options(path, words, adds=bool(add))
         given = command["options"] | {name: options[name] for name in ("budget", "n_jobs")}
         aside = [given.get(name) for name in ("groups", "time", "weight")]
         if add:
@@ -278,6 +282,18 @@ def _compare(
                 raise
             return observer.answer, INTERRUPTED
     return answer, 0
+
+
+def _check_options(path: str, words: Sequence[str], *, adds: bool) -> None:
+    """Raise an error for options that change nothing in a stored comparison."""
+    known = [*OF_STORED, *(OF_ADDED if adds else ())]
+    given = (word.partition("=")[0] for word in words if word.startswith("--"))
+    if others := [one for one in dict.fromkeys(given) if one not in known]:
+        raise InputError(
+            f"{', '.join(others)}: a stored comparison stays as it is, and takes "
+            f"{', '.join(known)}; leave it out, or compare the rows again",
+            file=path,
+        )
 
 
 def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], EncodedSource]:
