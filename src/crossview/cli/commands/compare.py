@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossview.cli.loading import is_own_process, load_heavy
 from crossview.cli.options import (
+    PER_VARIANCE,
     STANDARD,
     TUNED_THRESHOLD,
     EncodedSource,
@@ -120,6 +121,8 @@ def run(
     """
     from crossview.cli.opening import Opened, is_stored, opened, task_of
 
+    if thorough and "--budget" in _given(words):
+        raise InputError("--thorough is without a --budget; leave one of them out")
     progressive = progressive or source.per is not None
     options = {
         "task": task,
@@ -284,11 +287,16 @@ def _compare(
     return answer, 0
 
 
+def _given(words: Sequence[str]) -> list[str]:
+    """Return the options of a command line, each once."""
+    given = (word.partition("=")[0] for word in words if word.startswith("--"))
+    return list(dict.fromkeys(given))
+
+
 def _check_options(path: str, words: Sequence[str], *, adds: bool) -> None:
     """Raise an error for options that change nothing in a stored comparison."""
     known = [*OF_STORED, *(OF_ADDED if adds else ())]
-    given = (word.partition("=")[0] for word in words if word.startswith("--"))
-    if others := [one for one in dict.fromkeys(given) if one not in known]:
+    if others := [one for one in _given(words) if one not in known]:
         raise InputError(
             f"{', '.join(others)}: a stored comparison stays as it is, and takes "
             f"{', '.join(known)}; leave it out, or compare the rows again",
@@ -390,15 +398,15 @@ def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> En
     columns: EncodedSource = rows.arguments
     if answer.per is None or row.user == "per":
         return columns
+    columns = replace(columns, per=None, per_variance=PER_VARIANCE)
     if row.user == "without":
-        return replace(columns, per=None, ignore=[*(columns.ignore or []), answer.per])
+        return replace(columns, ignore=[*(columns.ignore or []), answer.per])
     views = [
         f"{name}={own if isinstance(own, str) else ','.join(own)}"
         for name, own in answer.category_views.items()
     ]
     return replace(
         columns,
-        per=None,
         categorical=[*(columns.categorical or []), answer.per],
         view=[*(columns.view or []), *views] or None,
     )
