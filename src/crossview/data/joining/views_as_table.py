@@ -10,7 +10,6 @@ from typing import Any
 import scipy.sparse as sp
 
 from crossview.data.joining.join import join_sources
-from crossview.encoding.encode import ViewEncoder
 from crossview.encoding.table_columns import views_of_join
 from crossview.errors import InputError, argument
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
@@ -89,8 +88,7 @@ def _reads(model: Any) -> ReadsTables:
     nothing = ReadsTables({}, None)
     if isinstance(model, str | os.PathLike):
         return read_tables(model) or nothing
-    encoder = None if model is None else steps_of(model)[0][1]
-    if not isinstance(encoder, ViewEncoder):
+    if model is None or not hasattr(encoder := steps_of(model)[0][1], "view_columns"):
         return nothing
     return ReadsTables(encoder.view_columns(), encoder.dialect)
 
