@@ -87,6 +87,11 @@ def test_a_stored_comparison_gets_another_model(here, capsys):
     run(capsys, "compare", "c.json", "--add", "cw", "--json", "more.json")
     assert Path("c.json").read_bytes() == before
     assert len(json.loads(Path("more.json").read_text())["rows"]) == 4
+    # the ensemble needs predictions that are not there
+    status, _, err = run(capsys, "compare", "c.json", "--add", "cw", "--add", "ensemble")
+    assert status == 2
+    assert "the ensemble is made of the predictions of all models" in err[-1]
+    assert Path("c.json").read_bytes() == before
     # the rows are other ones now
     fewer = pq.read_table("bc.parquet").slice(0, 400)
     Path("bc.parquet").unlink()
@@ -99,6 +104,26 @@ def test_a_stored_comparison_gets_another_model(here, capsys):
     status, _, err = run(capsys, "compare", "old.json")
     assert status == 2
     assert "old.json: holds no comparison of this version of crossview" in err[-1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *("--metric f2", "--label nosuch", "--ablate", "--cv=7", "--positive benign", "--cv 2"),
+        *("--model arow", "--budget 5s", "--metric f2 --add cw", "--null NA --rope 0.2"),
+    ],
+)
+def test_a_stored_comparison_refuses_what_would_change_nothing(options, here, capsys):
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "2", "--thorough"]
+    assert run(capsys, *command, "--model", "arow", "--json", "c.json")[0] == 0
+    before = Path("c.json").read_bytes()
+    status, out, err = run(capsys, "compare", "c.json", *options.split())
+    assert (status, out) == (2, [])
+    first = options.partition(" ")[0].partition("=")[0]
+    assert err[-1].startswith(f"crossview: error: c.json: {first}")
+    assert "leave it out, or compare the rows again" in err[-1]
+    assert Path("c.json").read_bytes() == before
+    assert run(capsys, "compare", "c.json", "--json", "again.json")[0] == 0
 
 
 def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch):

@@ -326,7 +326,7 @@ def test_train_takes_the_arguments_of_the_recommended_model():
     trained = train(table.assign(y=y), "y", **arguments)
     assert trained.name == "ensemble"
     assert trained.threshold == arguments["scoring"].threshold
-    assert trained.encoder.feature_names_in_.tolist() == ["a__x", "b__x", "day"]
+    assert trained.encoder.view_columns() == {"a": ["a__x"], "rest": ["b__x", "day"]}
     assert trained.encoder.hash_bits == 4
     assert encoder.ignore == ViewEncoder().ignore
     # in order of a column, with weights

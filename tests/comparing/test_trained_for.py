@@ -126,6 +126,16 @@ def test_some_of_many_rows_choose_for_the_svm(monkeypatch):
     assert 58 <= min(fits)[0] <= 62
 
 
+def test_no_threshold_is_that_of_a_coarse_model_whose_weights_are_0():
+    """Its scores are all the same, so that all rows were predicted positive."""
+    rng = np.random.default_rng(2)
+    y = np.where(rng.random(900) < 0.35, "yes", "no")
+    a = rng.normal(size=(900, 4)) + 0.45 * (y == "yes")[:, None]
+    X, grid = MultiView({"a": a, "b": rng.normal(size=(900, 3))}), {"C1": [0.01], "C2": [0.001]}
+    answer = thorough(X, y, models=["svmperf"], cv=3, grid=grid, scoring="f1")
+    assert min(answer.row("svmperf").thresholds) > 0.2
+
+
 def test_rows_are_drawn_by_class():
     y = np.array(["a"] * 200 + ["b"] * 700 + ["c"] * 5 + ["d"] * 2)
     np.random.default_rng(0).shuffle(y)

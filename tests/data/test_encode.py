@@ -383,6 +383,7 @@ def test_booleans_may_be_written_in_other_ways_later(declared):
         [None if b is None else kind(b) for b in values]
         for kind in (int, float, str, words.get, lambda b: str(b).upper(), lambda b: str(int(b)))
     ]
+    ways += [["yes", None, "no", "yes"], ["Y", None, "N", "Y"], ["t", None, "f", "t"]]
     for cells in [values, *ways]:
         column = pa.array(cells)
         for array in (column, column.dictionary_encode(), pa.chunked_array([column])):
@@ -410,6 +411,24 @@ def test_booleans_may_be_written_in_other_ways_later(declared):
     made_up["columns"][0][-1] = "words"
     with pytest.raises(InputError, match="which is of no kind"):
         restored.set_header(made_up)
+
+
+def test_true_and_false_where_yes_and_no_were_learned_are_refused():
+    """They were categories that no row had, without a word."""
+    for words in (["yes", "no", None], ["F", "F", None], ["y", "n", "n"]):
+        encoder = ViewEncoder(hash_bits=BITS).fit(
+            pa.table({"v__b": words, "v__x": [1.0, 2.0, 3.0]})
+        )
+        for cells in ([True, None], ["false", "true"]):
+            rows = pa.table({"v__b": cells, "v__x": [1.0, 2.0]})
+            for method in (encoder.transform, encoder.partial_fit):
+                with pytest.raises(
+                    InputError, match=r"column 'v__b': holds true and false, and .* learned"
+                ):
+                    method(rows)
+        encoder.transform(pa.table({"v__b": pa.nulls(1, pa.bool_()), "v__x": [1.0]}))
+    encoder = ViewEncoder(hash_bits=BITS).fit(pa.table({"v__b": ["red", "no"]}))
+    assert encoder.transform(pa.table({"v__b": ["true"]})).matrix.nnz == 1  # a color
 
 
 def test_numbers_in_strings_and_booleans_when_said_so():

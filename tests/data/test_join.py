@@ -292,6 +292,30 @@ def test_commands_take_several_sources(files, capsys):
     assert run(capsys, "convert", *learn[1:4], "--on", "id", "--label", "y", "-o", "o.vw")[0] == 0
 
 
+def test_a_view_may_have_a_column_called_like_the_label(files, capsys):
+    """A model that had learned it could not predict: it became the label."""
+    mrna = pa.csv.read_csv("a.csv", convert_options=TEXT)
+    words = pa.array(["smoker" if i % 2 else "never" for i in range(len(mrna))])
+    pa.csv.write_csv(mrna.append_column("y", words), "a.csv")
+    a = ["--source", "a=a.csv", "--on", "id"]
+    learn = ["train", "labels.csv", *a, "--label", "y", "--model", "arow", "-o", "m.st"]
+    assert run(capsys, *learn)[0] == 0
+    assert "a__y" in load("m.st")[0].view_columns()["a"]
+    pa.csv.write_csv(pa.csv.read_csv("labels.csv", convert_options=TEXT).select(["id"]), "ids.csv")
+    status, expected, _ = run(capsys, "predict", "m.st", "labels.csv", *a)
+    assert status == 0
+    status, out, err = run(capsys, "predict", "m.st", "ids.csv", *a)
+    assert (status, out) == (0, expected), err
+    assert run(capsys, "predict", "m.st", *a)[0] == 0
+    status, _, err = run(capsys, "evaluate", "m.st", *a)
+    assert status == 2
+    assert "no column 'y' (the label of the model)" in err[-1]
+    assert run(capsys, "evaluate", "m.st", "labels.csv", *a)[0] == 0
+    for model in ("m.st", load("m.st")):
+        with pytest.raises(InputError, match="no column 'y'"):
+            evaluate(model, {"a": "a.csv"}, "y", on="id")
+
+
 def test_a_comparison_of_several_sources_can_be_extended(files, capsys):
     sources = ["--source", "c=labels.csv", "--source", "a=a.csv", "--label", "y"]
     budget = ["--cv", "2", "--budget", "1s", "--jobs", "1"]

@@ -352,6 +352,38 @@ def test_a_query_joins_files_and_keeps_its_order(tmp_path):
     assert list(stream.value_counts("name")) == ["Ann", "Bob"]
 
 
+@pytest.mark.parametrize("words", ["yes no", "t f", "Y N", "F F", "no true"])
+def test_a_query_has_the_words_of_a_csv_file(words, tmp_path, monkeypatch):
+    """DuckDB made Booleans of them, which no model of the file knows."""
+    monkeypatch.chdir(tmp_path)
+    some, other = words.split()
+    written = f"x,my member,A,b,flag\n1,{some},{some},x,True\n2,{other},{other},y,False\n"
+    (tmp_path / "f.csv").write_text(written)
+    with gzip.open("it's.csv.gz", "wt") as file:
+        file.write(written)
+    alone = rows(open_table("f.csv"))
+    for query in (
+        "FROM 'f.csv'",
+        'SELECT * FROM "f.csv" t',
+        "FROM './*.csv'",
+        "FROM 'it''s.csv.gz'",
+    ):
+        found = rows(open_table(query))
+        assert [{**row, "flag": str(row["flag"]).lower()} for row in found] == alone
+    stream = open_table(
+        "SELECT sum(flag::INT) AS n FROM 'f.csv' WHERE \"my member\" = true GROUP BY x"
+    )
+    assert all(row["n"] in (0, 1) for row in rows(stream))
+
+
+def test_two_csv_files_of_a_query_whose_names_differ_in_case(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.csv").write_text("a\nyes\nno\n")
+    (tmp_path / "F.csv").write_text("a\nred\n")
+    assert rows(open_table("FROM 'F.csv'")) == [{"a": "red"}]
+    assert rows(open_table("SELECT b.a FROM 'f.csv' a, 'F.csv' b LIMIT 1")) == [{"a": "red"}]
+
+
 def test_a_query_is_batched_in_order_also_with_fewer_columns():
     stream = open_table(
         "FROM range(10000) t(i) SELECT i, i % 7 AS m ORDER BY i DESC", batch_rows=3000

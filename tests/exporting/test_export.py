@@ -134,6 +134,23 @@ def test_a_kernel_of_python_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("in_ensemble", [False, True])
+def test_a_kernel_of_many_support_rows_is_no_query(in_ensemble, tmp_path):
+    """It was planned for hours, without a word."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1600) < 0.5, "a", "b")
+    X = MultiView({"u": rng.normal(size=(1600, 2)), "v": rng.normal(size=(1600, 2))})
+    given: dict = {"model": "pegasos"}
+    if in_ensemble:
+        members = ["pegasos weight=1", "linear weight=1"]
+        given = {"model": "ensemble", "settings": {"members": members}}
+    trained = train(X, y, **given)
+    with pytest.raises(InputError, match=r"have \d,\d\d\d support rows, .* export to \.onnx, \.py"):
+        export(trained, tmp_path / "m.sql")
+    assert not (tmp_path / "m.sql").exists()
+    assert export(trained, tmp_path / "m.onnx").n_bytes > 0
+
+
 def test_the_page_loads_nothing_and_ends_no_script(folder, tmp_path):
     rows = [{"city": "</script><script>alert(1)</script>", "n": float(k)} for k in range(30)]
     table = pa.Table.from_pylist(rows).append_column("y", pa.array(["<b>", "&"] * 15))

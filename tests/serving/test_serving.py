@@ -172,6 +172,18 @@ def test_names_of_which_the_model_has_no_column_are_in_the_answer(server):
 
 
 @UNUSED
+def test_columns_that_were_in_no_view_are_known_names(tmp_path):
+    cells = {"user__age": [3.0, 4.0, 4.0, 3.0] * 10, "day": [*range(40)], "row id": [*range(40)]}
+    table = pa.table(cells | {"click": ["yes", "no", "no", "yes"] * 10})
+    encoder, path = crossview.ViewEncoder({"user": "user__*"}, ignore=["row id"]), tmp_path / "m.st"
+    crossview.train(table, "click", encoder=encoder, model="arow", output=path)
+    row = table.slice(0, 1).to_pylist()[0]
+    with serving(tmp_path / "live", path) as server:
+        assert "unknown" not in server.post("/predict", {"row": row})
+        assert server.post("/predict", {"row": row | {"dya": 1}})["unknown"] == ["dya"]
+
+
+@UNUSED
 def test_unknown_names_where_rows_are_hashed(tmp_path, model_file):
     with serving(tmp_path, model_file, hash_rows=True) as server:
         assert server.post("/predict", {"row": {"usr__age": 3}})["unknown"] == ["usr__age"]

@@ -274,7 +274,10 @@ def join(
         for name, file in columns.tables(source)
     ]
     on = columns.ids or None
-    table = join_sources(tables, on, main=source is not None, label=label, named=named)
+    learned = () if model is None else model.names
+    table = join_sources(
+        tables, on, main=source is not None, label=label, named=named, learned=learned
+    )
     columns.views = views_of_join(table, columns.views)
     for line in table.join.lines if table.join else ():
         say(line)

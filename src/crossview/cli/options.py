@@ -328,6 +328,10 @@ class TableSource(SourceArguments):
     _encoding: ClassVar[tuple[str, ...]] = ("ignore",)
 
 
+# as of the encoder
+PER_VARIANCE = 0.3
+
+
 @dataclass
 class EncodedSource(TableSource):
     """A source, and how its columns become views."""
@@ -344,7 +348,7 @@ class EncodedSource(TableSource):
     scale_views: bool = True
     bins: int | None = None
     per: str | None = None
-    per_variance: float = 0.3
+    per_variance: float = PER_VARIANCE
     max_users: int | None = None
 
     def __post_init__(self) -> None:
@@ -354,6 +358,11 @@ class EncodedSource(TableSource):
         if self.bins not in (None, 0) and not 2 <= self.bins <= MOST_BINS:
             raise InputError(
                 f"--bins {self.bins}; give a whole number from 2 to {MOST_BINS}, or 0 for none"
+            )
+        if self.per is None and self.per_variance != PER_VARIANCE:
+            raise InputError(
+                f"--per-variance {self.per_variance:g} is about --per, the column of the users; "
+                "name it, or leave it out"
             )
 
     def encoding_parameters(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from crossview.catalog.learners import known_learners
+from crossview.catalog.learners import ENSEMBLE, known_learners
 from crossview.catalog.names import check_task
 from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import check_grid, choose_learners
@@ -186,7 +186,7 @@ def compare(
         are always compared, unless progressive.
     extend : Comparison, default=None
         An earlier comparison of the same rows by the same folds.  Its rows are kept, and ``models``
-        are added.
+        are added; the ensemble is not, as it takes the predictions of all of them.
     ablate : bool, default=False
         Whether to measure the recommended model without each view, and with that view missing in
         the rows that it predicts (`Comparison.ablation`).
@@ -307,6 +307,11 @@ def compare(
         )
     for_train = {"on": on, "time": time, "weight": weight, "groups": groups}
     for_train = {name: value for name, value in for_train.items() if value is not None}
+    if extend is not None and ENSEMBLE in (models or ()):
+        raise InputError(
+            f"the {ENSEMBLE} is made of the predictions of all models, which the comparison to "
+            f"extend does not keep; compare them again, with {ENSEMBLE!r} among the models"
+        )
     progressive = progressive or encoder.per is not None
     own = X.groups if isinstance(X, MultiView) else None
     grouped = "of X" if groups is None and own is not None else groups

@@ -167,7 +167,8 @@ def _fit(
 ) -> tuple[Any, Fold, Chosen]:
     """Return the model of a setting, the fold in its encoding, and what the held-out rows say."""
     fold = fold.of_setting(setting)
-    chosen = Tuner(run, learner, fold).choose([(0, setting)])
+    tuner = Tuner(run, learner, fold)
+    chosen = tuner.settle(tuner.choose([(0, setting)]))
     model, _ = fit_model(run, learner, fold, chosen)
     return model, fold, chosen
 

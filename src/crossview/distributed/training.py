@@ -169,6 +169,7 @@ def train(
             tune(learner, task, chosen_by.scores, chosen_by.y, chosen_by.weight)
         elif task.needs_probabilities or (job.entry.divided and learner.calibration != "none"):
             learner.calibrate(chosen_by.scores, chosen_by.y, chosen_by.weight)
+    job.name_columns(encoder)
     once = rounds.n_rounds == 1
     answer = Trained(
         encoder=encoder,

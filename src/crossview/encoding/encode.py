@@ -11,7 +11,7 @@ a code per row, and the hashes of an unchanged dictionary are reused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from numbers import Real
@@ -211,7 +211,8 @@ class ViewEncoder(ViewTransformer):
     the column, again after 64, 128, ..., 4096, and then leaves them; before 32 there are none.
 
     Booleans are the categories ``true`` and ``false``.  Rows that come later may have them as 1 and
-    0, and as text such as ``True``, too; another number is an error.
+    0, and as text such as ``True``, ``yes`` or ``t``, too; another number is an error, and so are
+    Booleans where ``yes`` and ``no`` were learned as text.
 
     A category is hashed as ``column=value``, a word as ``column:word``, characters as
     ``column~characters``, by scikit-learn's `FeatureHasher`; two that share a slot are added.
@@ -615,6 +616,20 @@ class ViewEncoder(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         return self._single_rows().unknown_names(x)
+
+    def know_names(self, names: Iterable[str]) -> None:
+        """Take names of the fitted tables that are in no view.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Names of columns; in single rows they are not unknown.
+        """
+        check_is_fitted(self, "layout_")
+        known = dict.fromkeys([*self.feature_names_in_, *names])
+        self.feature_names_in_ = np.array([*known], dtype=object)
+        self.n_features_in_ = len(known)
+        self._single = None
 
     def _single_rows(self) -> SingleRows:
         if self._single is None:

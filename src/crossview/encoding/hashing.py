@@ -21,7 +21,7 @@ from crossview.kernels.text.names import hash_names
 from crossview.kernels.text.words import PADDING
 from crossview.saving.schema import Array
 from crossview.tables.arrow import integers, labels_as, not_utf8
-from crossview.tables.columns import Coded, Column, same_strings
+from crossview.tables.columns import WORDS_OF_TRUTH, Coded, Column, same_strings
 from crossview.tables.text import split_terms
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ class SlotTables:
         for column, one in zip(columns, coded, strict=True):
             table, words = self._tables.get(column), None
             if table is None or not same_strings(table.dictionary, one.dictionary):
+                self._check_truths(column, one.dictionary)
                 words = self._hash(column, one.dictionary)
                 content = self._content(column, words)
                 table = _Table(one.dictionary, content, _none_of(one.dictionary))
@@ -141,6 +142,23 @@ class SlotTables:
         for view, found in unnamed.items():
             self._name(view, found)
         return contents
+
+    def _check_truths(self, column: Column, dictionary: pa.Array) -> None:
+        """Raise for true and false in a column that had yes and no, or such, when learned."""
+        first = set(dictionary[:3].to_pylist())
+        if column.kind != "categorical" or not first or not first <= {"true", "false"}:
+            return
+        prefix = prefix_of(column)
+        names = [name for name in self.names[column.view].values() if name.startswith(prefix)]
+        learned = [name.removeprefix(prefix) for name in names]
+        if learned and {word.lower() for word in learned} <= WORDS_OF_TRUTH.keys():
+            some = " and ".join(sorted(learned))
+            types = f"types={{{column.name!r}: 'VARCHAR'}}"
+            raise InputError(
+                f"holds true and false, and {some} were learned: give these words (a query has "
+                f"them of read_csv('...', {types}))",
+                column=column.name,
+            )
 
     def _hash(self, column: Column, dictionary: pa.Array) -> _Words:
         import pyarrow as pa

@@ -298,8 +298,8 @@ function asText(cell, column) {
 function asCategory(cell, column) {
   if (column.boolean && cell !== null && typeof cell !== "object") {
     const text = String(cell).toLowerCase();
-    if (["true", "1", "1.0"].includes(text)) return "true";
-    if (["false", "0", "0.0"].includes(text)) return "false";
+    if (["true", "1", "1.0", "yes", "y", "t"].includes(text)) return "true";
+    if (["false", "0", "0.0", "no", "n", "f"].includes(text)) return "false";
     if (typeof cell !== "string") throw wrong(column, cell, "neither true nor false");
   }
   if (typeof cell === "boolean") return String(cell);

@@ -348,9 +348,9 @@ def _as_text(cell, column):
 def _as_category(cell, column):
     if column.get("boolean") and isinstance(cell, (str, bool, int, float)):
         text = str(cell).lower()
-        if text in ("true", "1", "1.0"):
+        if text in ("true", "1", "1.0", "yes", "y", "t"):
             return "true"
-        if text in ("false", "0", "0.0"):
+        if text in ("false", "0", "0.0", "no", "n", "f"):
             return "false"
         if not isinstance(cell, str):
             raise ValueError(f"{column['name']!r}: {cell!r} is neither true nor false")

@@ -34,7 +34,8 @@ class Column:
     ``declared``, a number (3.0 is the text 3, true is true); "text"; or "date", a text that matches
     ``pattern`` as a whole, with the groups Y or y, m, d, H, M, S and z.  A number that is declared
     may be a text or Boolean.  A category that is ``boolean`` is the text true or false; 1, 1.0 and
-    these as text are true, 0 and 0.0 false, in upper or lower case, and another number is none.
+    the texts 1, 1.0, yes, y and t are true, 0, 0.0, no, n and f false, in upper or lower case, and
+    another number is none.
     """
 
     name: str

@@ -6,6 +6,7 @@ import contextlib
 import glob
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -197,6 +198,42 @@ def read_names(duck: Any, query: str) -> list[str]:
 
 def _is_text(node: dict[str, Any]) -> bool:
     return node.get("kind") == "STRING" and "text" in node
+
+
+def views_of_words(duck: Any, names: Iterable[str]) -> list[str]:
+    """Return statements by which a query has yes and no of CSV files as words.
+
+    The files have them so where they are read by themselves.  names: the tables of the query.
+    """
+    names, statements = list(names), []
+    for name in filter(_CSV.search, names):
+        if [other.lower() for other in names].count(name.lower()) > 1:  # one table, for DuckDB
+            continue
+        file = literal(name)
+        with contextlib.suppress(Exception):  # the query says what is wrong
+            found = describe(duck, f"read_csv({file})")
+            kinds = {column: "VARCHAR" for column, kind in found if kind == "BOOLEAN"}
+            if not kinds:
+                continue
+            rows = f"FROM read_csv({file}, types={_typed(kinds)})"
+            truths = (f"lower({identifier(one)}) IN ('true', 'false')" for one in kinds)
+            tests = ", ".join(f"bool_and({truth})" for truth in truths)
+            (are_truths,) = duck.sql(f"SELECT {tests} {rows}").fetchall()
+            words = [one for one, truth in zip(kinds, are_truths, strict=True) if not truth]
+            if words:
+                kinds = dict.fromkeys(words, "VARCHAR")
+                rows = f"FROM read_csv({file}, types={_typed(kinds)})"
+                statements.append(f"CREATE TEMP VIEW {identifier(name)} AS {rows}")
+    return statements
+
+
+# files that DuckDB reads as CSV by their names
+_CSV = re.compile(r"\.[ct]sv(\.gz|\.zst)?$", re.IGNORECASE)
+
+
+def _typed(kinds: Mapping[str, str]) -> str:
+    """Columns and their types, as an option of DuckDB's readers."""
+    return "{" + ", ".join(f"{literal(c)}: {literal(kind)}" for c, kind in kinds.items()) + "}"
 
 
 def matching_files(texts: Iterable[str]) -> list[str]:

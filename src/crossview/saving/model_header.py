@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +63,12 @@ class ReadsTables(NamedTuple):
     """
 
     columns: dict[str, list[str]]
-    dialect: dict[str, Any] | None
+    dialect: Mapping[str, Any] | None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of all views."""
+        return [name for of_view in self.columns.values() for name in of_view]
 
 
 def read_tables(path: str | os.PathLike) -> ReadsTables | None:

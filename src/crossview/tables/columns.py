@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 USER = "user"
 # what is written of a category that is true or false, and how tables have it
 BOOLEAN = "boolean"
+WORDS_OF_TRUTH = dict.fromkeys("yt", "true") | dict.fromkeys("nf", "false")
+WORDS_OF_TRUTH |= {"yes": "true", "no": "false"}
 TRUTH = {"true": "true", "1": "true", "1.0": "true"} | dict.fromkeys(("false", "0", "0.0"), "false")
+TRUTH |= WORDS_OF_TRUTH
 # beyond this, squares and differences overflow
 LARGEST = 1e100
 NOT_MISSING = "NaN is not a missing value: write null (fill_nan(None) in polars), or an empty field"

@@ -140,6 +140,11 @@ class Job(NamedTuple):
     about: dict[str, Any]
     start: Start | None = None
 
+    def name_columns(self, encoder: Any) -> None:
+        """Let an encoder that has learned the rows know the columns that are in no view."""
+        if isinstance(encoder, ViewEncoder) and self.source.has_columns:
+            encoder.know_names(self.source.table.column_names)
+
 
 def new_job(
     X: Any,

@@ -241,6 +241,7 @@ def train(
             answer = fit_in_memory(job)
         answer.warn_of_one_class()
         # 3. keep it
+        job.name_columns(answer.encoder)
         if output is not None:
             parts, progress = named_steps(answer.encoder, answer.learner), answer.progress
             save_steps(parts, output, pipeline=len(parts) > 1, info=answer.info, progress=progress)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossview.cli.loading import is_own_process, load_heavy
 from crossview.cli.options import (
+    PER_VARIANCE,
     STANDARD,
     TUNED_THRESHOLD,
     EncodedSource,
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 MOST_CLASSES_SHOWN = 20
 # the exit status of what Ctrl-C ended
 INTERRUPTED = 130
+# what goes with a stored comparison, and where a model is added to it
+OF_STORED = ("--json", "--report", "--add")
+OF_ADDED = ("--budget", "--thorough", "--jobs", "--dask")
 SCORED = ("metric", "k", "cost", "positive", "threshold")
 
 
@@ -69,7 +73,7 @@ OPTIONS = f"""
 --baseline MODULE:CLASS: Also measure this scikit-learn model, such as
     sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table has logistic
     regression, gradient boosting, late fusion and the majority class.
---add NAME: Add this model to the comparison in SOURCE, a file of --json.
+--add NAME: Add this model, other than the ensemble, to the comparison in SOURCE, a file of --json.
 """
 
 
@@ -117,6 +121,8 @@ def run(
     """
     from crossview.cli.opening import Opened, is_stored, opened, task_of
 
+    if thorough and "--budget" in _given(words):
+        raise InputError("--thorough is without a --budget; leave one of them out")
     progressive = progressive or source.per is not None
     options = {
         "task": task,
@@ -144,6 +150,7 @@ def run(
         Report.parse(report, words, [path], [json])
         load_heavy()
         earlier, command, columns = _read_comparison(path)
+        _check_options(path, words, adds=bool(add))
         given = command["options"] | {name: options[name] for name in ("budget", "n_jobs")}
         aside = [given.get(name) for name in ("groups", "time", "weight")]
         if add:
@@ -280,6 +287,23 @@ def _compare(
     return answer, 0
 
 
+def _given(words: Sequence[str]) -> list[str]:
+    """Return the options of a command line, each once."""
+    given = (word.partition("=")[0] for word in words if word.startswith("--"))
+    return list(dict.fromkeys(given))
+
+
+def _check_options(path: str, words: Sequence[str], *, adds: bool) -> None:
+    """Raise an error for options that change nothing in a stored comparison."""
+    known = [*OF_STORED, *(OF_ADDED if adds else ())]
+    if others := [one for one in _given(words) if one not in known]:
+        raise InputError(
+            f"{', '.join(others)}: a stored comparison stays as it is, and takes "
+            f"{', '.join(known)}; leave it out, or compare the rows again",
+            file=path,
+        )
+
+
 def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], EncodedSource]:
     """A comparison from a file of ``compare --json``, the command that made it, and its columns."""
     from crossview.comparing.result.comparison import Comparison
@@ -374,15 +398,15 @@ def _columns_of_user(answer: Comparison, row: ComparisonRow, rows: Opened) -> En
     columns: EncodedSource = rows.arguments
     if answer.per is None or row.user == "per":
         return columns
+    columns = replace(columns, per=None, per_variance=PER_VARIANCE)
     if row.user == "without":
-        return replace(columns, per=None, ignore=[*(columns.ignore or []), answer.per])
+        return replace(columns, ignore=[*(columns.ignore or []), answer.per])
     views = [
         f"{name}={own if isinstance(own, str) else ','.join(own)}"
         for name, own in answer.category_views.items()
     ]
     return replace(
         columns,
-        per=None,
         categorical=[*(columns.categorical or []), answer.per],
         view=[*(columns.view or []), *views] or None,
     )

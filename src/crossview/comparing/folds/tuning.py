@@ -130,6 +130,7 @@ class Tuner:
         self.run, self.learner, self.fold = run, learner, fold
         self.deadline = seconds_of_work() + seconds
         self.labels = fold.y_train
+        self._eased = learner.tuning_params
         once = learner.stops_early or not learner.streams
         self.inner = fold.inner[: 1 if once else tuning.splits]
         self.tuning = tuning
@@ -221,11 +222,15 @@ class Tuner:
         """Return the setting with the held-out rows of all rows that are learned.
 
         They place the threshold and calibrate.  A share of the rows is enough to choose a setting,
-        and not for these: scores grow with the rows.
+        and not for these: scores grow with the rows.  Nor is a wide tolerance by which all weights
+        stay 0, and all scores are the same.
         """
-        whole = self.tuning.learned
-        if self.tuning.share == whole:
+        whole, held_out = self.tuning.learned, chosen.held_out
+        says_nothing = held_out is not None and np.ptp(held_out.scores) == 0.0
+        if self.tuning.share == whole and not (self._eased and says_nothing):
             return chosen
+        if says_nothing:
+            self._eased = {}
         return self._sound(self.evaluate([(chosen.order, chosen.setting)], self.inner, whole)[0])
 
     def _unit(self, value: float) -> float:
@@ -291,7 +296,7 @@ class Tuner:
         """A model for each setting that learned one part, and its scores of the other."""
         run, common = self.run, settings[0]
         X_train, y_train, weight, X_test = self._take(number, split, share, common)
-        model = make_model(run, self.learner, {**common, **self.learner.tuning_params})
+        model = make_model(run, self.learner, {**common, **self._eased})
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
             if self.learner.fitted_together:

@@ -107,6 +107,7 @@ def join_sources(
     main: bool = True,
     label: str | None = None,
     named: Iterable[str] = (),
+    learned: Collection[str] = (),
     dialect: Mapping[str, Any] | None = None,
 ) -> Source:
     """Return the rows of several tables, joined by an id.
@@ -114,7 +115,8 @@ def join_sources(
     ``sources`` are pairs of a view and its table; columns of a table without a view keep their
     names, and rows that it has not are left out.  With ``main`` the first table gives the rows and
     their order; otherwise the table that has the label does, and without a label all ids that a
-    table has, in their order.  The label and the ``named`` columns keep their names.
+    table has, in their order.  The label and the ``named`` columns keep their names, other than
+    where a model has ``learned`` a column of the view by the other name.
     """
     keys = None if on is None else [on] if isinstance(on, str) else list(on)
     for view, _ in sources:
@@ -131,7 +133,7 @@ def join_sources(
     guessed = keys is None
     keys = _check_keys(keys, streams)
     names = [name for name in [label, *named] if name is not None]
-    tables = _name_columns(streams, keys, names)
+    tables = _name_columns(streams, keys, names, learned)
     with_label = (i for i, table in enumerate(tables) if label in table.columns)
     rows = 0 if main else next(with_label, None)
     tables = [one._replace(required=one.view is None and i != rows) for i, one in enumerate(tables)]
@@ -177,7 +179,10 @@ def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Sour
 
 
 def _name_columns(
-    streams: Sequence[tuple[str | None, Source]], keys: Sequence[str], named: Sequence[str]
+    streams: Sequence[tuple[str | None, Source]],
+    keys: Sequence[str],
+    named: Sequence[str],
+    learned: Collection[str],
 ) -> list[JoinedTable]:
     """The tables with the names of their columns in the join."""
     tables: list[JoinedTable] = []
@@ -189,7 +194,7 @@ def _name_columns(
             if own in keys:
                 continue
             as_it_is = view is None or own.startswith(f"{view}__")
-            if own in named and own not in plain:
+            if own in named and own not in plain and f"{view}__{own}" not in learned:
                 as_it_is = True
             name = own if as_it_is else f"{view}__{own}"
             if name in taken:

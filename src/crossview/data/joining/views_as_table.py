@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from crossview.data.joining.join import join_sources
 from crossview.encoding.table_columns import views_of_join
 from crossview.errors import InputError, argument
-from crossview.saving.model_header import read_label, read_tables
+from crossview.saving.model_header import ReadsTables, read_label, read_tables
 from crossview.saving.pipelines import steps_of
 from crossview.tables.frames import side_by_side
 from crossview.views import MultiView, check_rows, is_mapping, row_index
@@ -68,19 +68,29 @@ def open_views(
     elif y is not None and not isinstance(y, str):
         check_rows(sources[0][1], y=y, **arrays)
     main = sources[0][0] is None or not (y is None or isinstance(y, str))
-    table = join_sources(sources, on, main=main, label=label, named=named, dialect=_dialect(model))
+    known = _reads(model)
+    table = join_sources(
+        *(sources, on),
+        main=main,
+        label=label,
+        named=named,
+        learned=known.names,
+        dialect=known.dialect,
+    )
     views = views_of_join(table, views)
     for line in table.join.lines if table.join else ():
         warnings.warn(line, UserWarning, stacklevel=3)
     return table, y, views
 
 
-def _dialect(model: Any) -> Any:
-    """Return the dialect of the CSV files that a model has learned, if it is known."""
+def _reads(model: Any) -> ReadsTables:
+    """Return the columns that a model has learned, and the dialect of their CSV files."""
+    nothing = ReadsTables({}, None)
     if isinstance(model, str | os.PathLike):
-        known = read_tables(model)
-        return known and known.dialect
-    return None if model is None else getattr(steps_of(model)[0][1], "dialect", None)
+        return read_tables(model) or nothing
+    if model is None or not hasattr(encoder := steps_of(model)[0][1], "view_columns"):
+        return nothing
+    return ReadsTables(encoder.view_columns(), encoder.dialect)
 
 
 def _names_rows(y: Any, on: list[str]) -> bool:

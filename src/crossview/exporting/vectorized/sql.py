@@ -21,7 +21,7 @@ from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.dates import BLANKS, seconds_of_text
 from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column, TableEncoder
-from crossview.portable.scoring import Trees
+from crossview.portable.scoring import Blend, Scorer, Stack, Trees, ViewSum
 from crossview.tables.columns import LARGEST
 from crossview.tables.dates import ISO
 
@@ -41,6 +41,8 @@ DIALECTS = {
 }
 # those that take A for a, also in quotes
 IGNORE_CASE = ("duckdb", "sqlite", "bigquery")
+# of kernels: 760 take DuckDB a minute to plan, and twice as many eight times as long
+MOST_SUPPORT_ROWS = 1000
 TABLE = "rows_to_score"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
 # terms between two parentheses: a sum must not be as deep as it is long, nor need a function
@@ -63,7 +65,7 @@ def sql_query(
     Returns query: one SELECT.  Its columns are called as those of `crossview.predict`.
     Raises InputError: the dialect is unknown, text is hashed, the model has no table, a date is
       written in a way that the database does not read, the database takes a column for another
-      one, or the query would have too many columns.
+      one, or the query would have too many columns or support rows.
     """
     if dialect not in DIALECTS:
         raise InputError(f"the dialect {dialect!r} is none of {', '.join(DIALECTS)}")
@@ -74,6 +76,11 @@ def sql_query(
                 raise InputError(
                     f"{dialect} takes column {column.name!r} for {other!r}; train with other names"
                 )
+    if (n := _support_rows(plan.model.scorer)) > MOST_SUPPORT_ROWS:
+        raise InputError(
+            f"the kernels of the model have {n:,} support rows, each a column of the query, and "
+            f"{MOST_SUPPORT_ROWS:,} take a database minutes to plan; export to .onnx, .py or .js"
+        )
     query = _Query(dialect)
     answers = lower(plan, query)
     own = [("prediction", *answers.prediction)]
@@ -93,6 +100,14 @@ def sql_query(
     has_bins = isinstance(plan.encoder, TableEncoder) and plan.encoder.n_bins > 0
     shorter = "train without bins (--bins 0), or " if has_bins else ""
     return query.text(_table_name(table, dialect), list(keep), own, shorter)
+
+
+def _support_rows(scorer: Scorer) -> int:
+    """Return the number of rows that kernels compare a row with, in all views and members."""
+    if isinstance(scorer, Stack | Blend):
+        return sum(_support_rows(one.scorer) for one in scorer.members)
+    views = scorer.views if isinstance(scorer, ViewSum) else ()
+    return sum(len(one.supports.weights) for one in views if one.supports is not None)
 
 
 def _table_name(table: str, dialect: str) -> str:
@@ -497,7 +512,7 @@ class _Query(Operations):
         for i, value in enumerate(one.values):
             weights = [column[i] for column in one.weights.values()]
             if any(weight is not None for weight in weights):
-                cells = ["NULL" if w is None else self._write(_number(w)) for w in weights]
+                cells = ["NULL" if w is None else _number_text(w) for w in weights]
                 is_text = isinstance(value, str)
                 literal = exp.Literal.string(value) if is_text else _label(value, self.dialect)
                 rows.append((self._write(literal), cells))

@@ -14,6 +14,7 @@ from crossview.readers.duck import (
     load_remote,
     read_batches,
     read_names,
+    views_of_words,
 )
 from crossview.readers.source import Batch
 from crossview.tables.arrow import check_unique, one_line
@@ -32,13 +33,16 @@ class QuerySource:
         with connection() as duck, one_line(None):
             load_remote(duck, self._query)
             check_select(duck, self._query)
+            self.reads = read_names(duck, self._query)
+            self._views = views_of_words(duck, self.reads)
             relation = self._relation(duck)
             self.schema = empty_table(relation).schema
             self.ordered = has_order(duck, self._query)
-            self.reads = read_names(duck, self._query)
 
     def _relation(self, duck: Any) -> Any:
         """The rows, in which text of JSON has no quotes."""
+        for view in self._views:
+            duck.execute(view)
         relation = duck.sql(self._query)
         check_unique(relation.columns, None)
         columns = zip(relation.columns, map(str, relation.types), strict=True)

@@ -35,6 +35,7 @@ from crossview.scoring.drift import DriftCounter, read_reference
 from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
 from crossview.tables.arrow import codes_of, pyarrow
+from crossview.tables.columns import WORDS_OF_TRUTH
 from crossview.views import MultiView
 
 # what `keep` calls the tags of Vowpal Wabbit
@@ -333,8 +334,9 @@ class NumberLabels:
 
 def _truth(label: Any) -> bool | None:
     """Return the Boolean that a label is or spells, as yes or no do; otherwise None."""
-    words = {"true": True, "yes": True, "false": False, "no": False}
-    return words.get(str(label).casefold())
+    words = WORDS_OF_TRUTH | {"true": "true", "false": "false"}
+    word = words.get(str(label).casefold())
+    return None if word is None else word == "true"
 
 
 def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:
