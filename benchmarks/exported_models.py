@@ -56,6 +56,9 @@ QUICK = {
     "cv": 2,
     "max_categories": 3,
     "fourier_features": 3,
+    "n_members": 2,
+    "n_hidden": 4,
+    "max_epochs": 10,
 }
 MEMBERS = {
     "classification": [

@@ -141,8 +141,12 @@ class Job(NamedTuple):
     start: Start | None = None
 
     def name_columns(self, encoder: Any) -> None:
-        """Let an encoder that has learned the rows know the columns that are in no view."""
-        if isinstance(encoder, ViewEncoder) and self.source.has_columns:
+        """Let an encoder that has learned the rows know the columns that are in no view.
+
+        That of a model to go on from knows those of its own table.
+        """
+        is_new = self.start is None and isinstance(encoder, ViewEncoder)
+        if is_new and self.source.has_columns:
             encoder.know_names(self.source.table.column_names)
 
 
