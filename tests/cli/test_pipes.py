@@ -178,3 +178,15 @@ def test_the_model_to_go_on_from_knows_the_views(here, capsys):
         assert status == 2
         assert message in err[0]
         assert len(err) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [("network", "scores change without a column"), ("kernel-ridge", "at the landmarks")],
+)
+def test_importances_say_what_they_are(here, capsys, model, said):
+    argv = ["train", "bc.parquet", "--label", "diagnosis", "--model", model]
+    few = ["--set", "n_members=1"] if model == "network" else []
+    assert run(capsys, *argv, *few, "-o", "m.st")[0] == 0
+    _, out, _ = run(capsys, "inspect", "m.st")
+    assert any(line.startswith("importance: ") and said in line for line in out)

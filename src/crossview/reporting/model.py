@@ -176,7 +176,7 @@ def _kernel_tables(learner: Any, info: Mapping[str, Any]) -> Iterator[str | Fitt
 def _importance_tables(
     learner: Any, encoder: Any, info: Mapping[str, Any], top: int
 ) -> Iterator[str | FittingTable]:
-    """Views and columns by what the splits on them gained."""
+    """Views and columns by their share in what the scores are made of."""
     importances = learner.feature_importances_
     by_view = {view: importances[some] for view, some in learner.view_columns().items()}
     about = {
@@ -184,9 +184,12 @@ def _importance_tables(
         "importance": {view: f"{own.sum():.0%}" for view, own in by_view.items()},
     }
     yield from _view_table(learner, info, about)
-    gained = "in what the splits of the trees gained in training"
-    slopes = "of how much the scores change with a column, at the landmarks"
-    yield f"importance: share {slopes if hasattr(learner, 'n_landmarks_') else gained}"
+    share = "in what the splits of the trees gained in training"
+    if hasattr(learner, "n_landmarks_"):
+        share = "of how much the scores change with a column, at the landmarks"
+    elif hasattr(learner, "n_members"):
+        share = "of how much the scores change without a column, in training rows"
+    yield f"importance: share {share}"
 
     def cells(view: str, column: int) -> list[str]:
         return [f"{by_view[view][column]:.1%}"]

@@ -281,7 +281,7 @@ def training_summary(learner: Any) -> str:
     if hasattr(learner, "n_landmarks_"):
         return f"one fit with {learner.n_landmarks_} landmarks"
     if hasattr(learner, "n_members"):
-        return f"{learner.n_members:,} networks"
+        return f"one fit of {learner.n_members:,} network{'s' if learner.n_members > 1 else ''}"
     if hasattr(learner, "n_estimators"):
         return f"{learner.n_estimators:,} trees"
     if hasattr(learner, "feature_importances_"):
