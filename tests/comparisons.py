@@ -47,6 +47,7 @@ def few_trees():
         rate, _ = boosting.OF_FEW_CLASSES
         patch.setattr(boosting, "OF_FEW_CLASSES", (rate, 30))
         patch.setattr(networks, "MOST_EPOCHS", 3)
+        patch.setattr(networks, "FEWEST_EPOCHS", 3)
         yield
 
 

@@ -223,7 +223,7 @@ class LearnedFeatures:
             loadings=loadings,
         )
         self._steps, self._views = steps, self.features.views(ptr)
-        # the number of what there is for each number: z, and its ramps unless there are too many
+        # of z of each number, and then of each ramp, which is not learned from if there are many
         self._of_view = np.concatenate(
             [view_of(self.features.numbers, ptr), self._views[: steps.size]]
         )

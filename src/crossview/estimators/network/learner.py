@@ -206,7 +206,7 @@ class NetworkModel(ViewLearner):
                 float(self.dropout),
                 float(self.learning_rate),
                 min(max(FEWEST_OF_STEP, n // STEPS_OF_A_PASS), MOST_OF_STEP),
-                self.max_epochs or max(min(blind, ROWS_OF_ALL // n), min(blind, FEWEST_EPOCHS)),
+                self.max_epochs or max(min(blind, ROWS_OF_ALL // n), FEWEST_EPOCHS),
             )
             rng = np.random.RandomState(seeds[i])
             return network.learn(data, rest, held_out, how, rng)
