@@ -461,15 +461,46 @@ def test_a_model_that_takes_too_long_is_left_out_and_named(costs):
 
 
 def test_a_long_first_fold_begins_with_no_further_model(costs, monkeypatch):
-    """Two models take more than a share of the budget there; a baseline comes anyway."""
-    monkeypatch.setattr("crossview.comparing.budget.planner.MOST_OF_FIRST_FOLD", 0.3)
-    costs |= {"baseline:majority": 1e-8, "view:strong": 1.0, "view:weak": 1.0}
-    models = ["baseline:majority", *MODELS]
+    """Two models take more than a share of the budget there; what costs nothing comes anyway."""
+    cheap = ["baseline:majority", "arow"]
+    costs |= {"view:strong": 1.0, "view:weak": 1.0, "pa:squared": 1.0} | dict.fromkeys(cheap, 1e-8)
+    models = [*cheap, *MODELS]
     monkeypatch.setattr(Planner, "that_fit", lambda self, reserved: [])
     answer = thorough(*make_views(), grid=ONE, cv=2, budget=1400.0, models=models)
-    assert {row.model for row in answer.rows} == {"baseline:majority", *MODELS[:2]}
+    assert {row.model for row in answer.rows} == {*cheap, *MODELS[:2]}
     (left,) = answer.left_out
     assert (left.model, left.what) == ("pa:squared", "not compared")
+
+
+def test_where_time_is_short_the_best_models_have_fewer_folds(costs, monkeypatch):
+    """Else one of them would be left out for what takes less."""
+    X, y = make_noisy(600)
+
+    def left(self, n_folds):
+        return max(0.0, self.clock.budget - self.done)
+
+    monkeypatch.setattr(Planner, "_seconds_left", left)
+    # fits of 320 and 480 rows: each model takes 80 s a fold
+    costs |= {"view:strong": 0.1, "view:weak": 0.1}
+    given = {"grid": ONE, "models": ["view:strong", "view:weak"], **UNTUNED}
+    folds = []
+    for seconds in (850.0, 750.0, 550.0):
+        answer = thorough(X, y, budget=seconds, cv=5, **given)
+        folds.append(answer.folds)
+        assert {row.model for row in answer.rows} == {"view:strong", "view:weak"}
+    assert folds == [5, 4, 3]
+
+
+@pytest.mark.parametrize(("budget", "lighter"), [(1e6, False), (500.0, True)])
+def test_trees_are_lighter_where_the_budget_is_short(costs, budget, lighter):
+    """The setting says so, and with it they are trained as they were measured."""
+    costs["trees"] = 1.0  # 200 rows and 133 of them: 333 s, and a fifth of it
+    answer = thorough(*make_views(), cv=2, budget=budget, models=["trees"], **UNTUNED)
+    (row,) = answer.rows
+    entry = find_learner("trees", "classification", ["a"])
+    assert (entry.lighter.items() <= row.setting.items()) == lighter
+    notes = [one.what for one in answer.left_out]
+    assert any("lighter parameters" in one for one in notes) == lighter
 
 
 def test_the_clock_of_a_worker_does_not_change_what_is_tried(monkeypatch):
@@ -517,7 +548,7 @@ def test_a_model_may_be_left_out_later(costs, monkeypatch):
         if len(rounds) == 3:  # when the third fold begins
             cost = self.costs["pa:squared"]
             cost.add(cost.n_train, 1e20, 0.0)
-        plan(self, *given)
+        return plan(self, *given)
 
     monkeypatch.setattr(Planner, "replan", slower)
     answer = thorough(*make_views(), grid=ONE, cv=4, budget=1e4, models=MODELS)
@@ -566,11 +597,12 @@ def test_a_model_that_was_left_out_comes_back_if_time_is_left(costs, monkeypatch
     dropping, plan = [], Planner.replan
 
     def drop(self, finished, begun):
-        plan(self, finished, begun)
+        goes_on = plan(self, finished, begun)
         if finished == 1 and not dropping:
             dropping.append(self)
             self.plan.dropped.add("view:strong")
             self.saved["view:strong"] = "not compared", 1.0
+        return goes_on
 
     monkeypatch.setattr(Planner, "replan", drop)
     answer = thorough(X, y, budget=1e6, **given)

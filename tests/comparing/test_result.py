@@ -419,6 +419,15 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     ):
         with pytest.raises(InputError, match="other rows, folds, encoding or choice"):
             thorough(*rows, **{"cv": 3, "grid": ONE, "models": ["arow"], "extend": first} | change)
-    first.folds = 2
-    with pytest.raises(InputError, match="has 2 of 3 folds; compare all models again"):
-        thorough(X, y, cv=3, grid=ONE, models=["arow"], extend=first)
+
+
+def test_an_answer_of_fewer_folds_is_extended_by_them():
+    X, y = make_views()
+    given = {"cv": 3, "grid": ONE}
+    first = thorough(X, y, models=["view:weak"], **given)
+    first.rows, first.folds = [row.by_folds(2) for row in first.rows], 2
+    more = thorough(X, y, models=["arow"], extend=first, **given)
+    alone = thorough(X, y, models=["arow"], **given)
+    assert (more.folds, more.planned_folds) == (2, 3)
+    assert more.row("arow").scores == alone.row("arow").scores[:2]
+    assert more.row("view:weak").scores == first.row("view:weak").scores

@@ -40,6 +40,7 @@ class Learner:
       are no parameters of the estimator.
     settable: parameters that ``--set`` accepts, besides those of the grid.
     tuning_params: less precise, faster parameters during tuning.
+    lighter: parameters with which it takes ``lighter_share`` of the time, where that is short.
     fitted_together: parameters whose values its ``fit_path`` fits together, in less time.
     streams: whether it has ``partial_fit``.  Otherwise it needs all rows in memory and has its own
       stopping criterion.
@@ -54,8 +55,10 @@ class Learner:
       `crossview.distributed`.
     explained_by {"weights", "interactions", "importances", "support rows", "experts", "members"}:
       what ``crossview inspect`` shows of it.
-    splits: columns of a view, at most, that its trees look at in all rows; 0: it has none, or they
-      look at few of them.
+    splits: columns of a view, at most, that its trees look at in all rows, or its networks; 0: it
+      has none, or they look at few of them.
+    rows_of_networks: rows that its networks read in all their passes together, at most, and passes;
+      ``(0, 0)``: it has none.
     quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper: the entry that `compare` uses instead if the cost is too high.
     compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it.
@@ -90,6 +93,8 @@ class Learner:
     refined: Mapping[str, tuple] = field(default_factory=dict)
     settable: tuple[str, ...] = ()
     tuning_params: Mapping[str, Any] = field(default_factory=dict)
+    lighter: Mapping[str, Any] = field(default_factory=dict)
+    lighter_share: float = 1.0
     fitted_together: tuple[str, ...] = ()
     streams: bool = True
     random: bool = True
@@ -101,6 +106,7 @@ class Learner:
     divided: bool = False
     explained_by: str = "weights"
     splits: int = 0
+    rows_of_networks: tuple[int, int] = (0, 0)
     quadratic: bool = False
     cheaper: str | None = None
     compared: str = "always"

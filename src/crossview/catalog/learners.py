@@ -316,6 +316,8 @@ def _trees(task: str) -> Iterator[Learner]:
         effort=5,
         explained_by="importances",
         splits=300,  # the most informative, and components
+        lighter={"n_bags": 1, "max_columns": 50},
+        lighter_share=0.2,
         measured_against="trees:additive",
     )
     yield trees
@@ -335,6 +337,8 @@ def _trees(task: str) -> Iterator[Learner]:
         about="extremely randomized trees",
         fixed={},
         splits=0,
+        lighter={},
+        lighter_share=1.0,
         refined={"max_features": (0.3,)},
         settable=(*EXTRA_TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
         measured_against=None,
@@ -354,6 +358,10 @@ def _network(task: str) -> Learner:
         streams=False,
         effort=7,
         explained_by="importances",
+        splits=300,
+        rows_of_networks=(1_200_000, 240),
+        lighter={"n_members": 2},
+        lighter_share=0.5,
     )
 
 

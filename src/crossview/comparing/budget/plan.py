@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -22,6 +22,7 @@ LEVELS = (
     Tuning(splits=1, halving=True),
     *(Tuning(splits=1, halving=True, refined=False, share=HALVING**-k) for k in (0, 1, 2, 3)),
 )
+LIGHTER = Tuning(splits=1, halving=True, refined=False, lighter=True)
 # the fewest rows that choose a setting
 FEWEST_ROWS = 100
 # before a baseline is left out, it learns from this share of the rows, again and again
@@ -45,6 +46,8 @@ class Yardstick(NamedTuple):
 
 # a linear one is what the others are measured by, where columns are many the best of all
 OF_LINEAR, OF_OTHERS = Yardstick(0.4, MOST_OF_ONE, 0.0), Yardstick(0.15, 0.2, 1 / 4)
+# share of the time up to which a learner is not made lighter
+OF_WHOLE = 0.4
 # effort of a linear one
 LINEAR = 4
 # up to this share of the time is next to nothing
@@ -58,6 +61,8 @@ BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
 BY_SCORED = 1e-8
 # columns that trees split, for each number of a row
 BY_SPLIT, SPLIT = 2e-6, 8
+# a row that a network reads, and each of its columns
+BY_READ, BY_COLUMN = 1e-6, 6e-9
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
 # and nobody is left out unless it is too high even if divided by this
@@ -92,8 +97,11 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     once = learner.streams or learner.effort > MODELS
     seconds = BY_ROW + BY_EFFORT.get(learner.effort, 0.0) * numbers * (1.0 if once else IN_MEMORY)
     if learner.splits:  # what is not there in a row, too
-        split = sum(min(width, learner.splits) for width in X.layout.widths)
-        seconds = BY_ROW + BY_SPLIT * min(split, SPLIT * numbers)
+        split = min(sum(min(w, learner.splits) for w in X.layout.widths), SPLIT * numbers)
+        seconds = BY_ROW + BY_SPLIT * split
+        read, passes = learner.rows_of_networks
+        if read:
+            return BY_ROW + min(read / n_rows, passes) * (BY_READ + BY_COLUMN * split)
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
     if n_classes <= 2 or (learner.effort > MODELS and not learner.streams):
@@ -117,6 +125,7 @@ class Cost:
     n_refined: passes that are made to try further settings, from the best one on.
     by_scored: seconds of a row that is held out, as guessed: where a row has many numbers and its
       fit is short, these are most of what a task takes.
+    lighter: share of the time that it takes with ``Learner.lighter``.
     yardstick: of a baseline, which learns from fewer rows before it is left out.
     kin: costs of learners of the same class and effort: what their tasks took tells what its own
       will.
@@ -132,6 +141,7 @@ class Cost:
     n_refined: int = 0
     yardstick: Yardstick | None = None
     by_scored: float = 0.0
+    lighter: float = 1.0
     kin: Sequence[Cost] = field(default=(), repr=False, compare=False)
     took: dict[int, float] = field(default_factory=dict)
     guessed: dict[int, float] = field(default_factory=dict)
@@ -141,6 +151,8 @@ class Cost:
         """Levels of tuning, from all to least; enough rows choose the setting."""
         enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
         enough.insert(0, LEVELS[0])
+        if self.lighter < 1.0:
+            enough.append(LIGHTER)
         if self.yardstick is not None:
             least, learned = enough[-1], FEWER
             while learned >= max(self.yardstick.fewest, FEWEST_ROWS / self.n_inner):
@@ -177,10 +189,11 @@ class Cost:
             return CAUTION
         return math.exp(np.interp(math.log(n), *told._corrections))
 
-    def fit(self, n: float) -> float:
+    def fit(self, n: float, tuning: Tuning = LEVELS[0]) -> float:
         """Return the seconds of one fit of n rows, and of the scores of those held out."""
         scores = self.by_scored * (self.n_train - self.n_inner)
-        return self.correction(n) * (OF_A_FIT + self.by_row * n + scores)
+        share = self.lighter if tuning.lighter else 1.0
+        return share * self.correction(n) * (OF_A_FIT + self.by_row * n + scores)
 
     def splits(self, tuning: Tuning) -> int:
         """Return the number of splits for tuning."""
@@ -191,18 +204,18 @@ class Cost:
         splits = self.splits(tuning)
         n, settings = tuning.share * self.n_inner, self.n_settings
         if not tuning.halving or settings == 1:
-            return settings * splits * self.fit(n)
+            return settings * splits * self.fit(n, tuning)
         passed = math.ceil(settings / HALVING)
-        return settings * self.fit(n / HALVING) + passed * splits * self.fit(n)
+        return settings * self.fit(n / HALVING, tuning) + passed * splits * self.fit(n, tuning)
 
     def finish(self, tuning: Tuning) -> float:
         """Return the seconds of refining and settling a setting, and of the fit that is scored."""
         splits = self.splits(tuning)
         n_refined = self.n_refined if tuning.refined else 0
-        refined = n_refined * splits * self.fit(tuning.share * self.n_inner)
+        refined = n_refined * splits * self.fit(tuning.share * self.n_inner, tuning)
         settles = tuning.share < tuning.learned
-        settled = settles * splits * self.fit(tuning.learned * self.n_inner)
-        return refined + settled + self.fit(tuning.learned * self.n_train)
+        settled = settles * splits * self.fit(tuning.learned * self.n_inner, tuning)
+        return refined + settled + self.fit(tuning.learned * self.n_train, tuning)
 
     def fold(self, tuning: Tuning) -> float:
         """Return the seconds of one fold."""
@@ -215,13 +228,14 @@ class Cost:
     def last_level(self, seconds: float) -> int:
         """Return the position of the last level that is worth trying: the cheapest one.
 
-        seconds: for a fold, of all learners; of a baseline it is the first level that takes no more
-          than its share, from the cheapest of all rows on.
+        seconds: for a fold, of all learners; of a baseline, and of what can be made lighter, it is
+          the first level that takes no more than its share, from the cheapest whole one on.
         """
         costs = [self.fold(level) for level in self.levels]
-        if self.yardstick is not None:
-            whole = [i for i, level in enumerate(self.levels) if level.learned == 1.0]
-            most = self.yardstick.whole * seconds * (DOUBT if self.told is None else 1.0)
+        if self.yardstick is not None or self.lighter < 1.0:
+            whole = [i for i, one in enumerate(self.levels) if one.learned == 1.0 > one.lighter]
+            most = OF_WHOLE if self.yardstick is None else self.yardstick.whole
+            most *= seconds * (DOUBT if self.told is None else 1.0)
             for i in range(min(whole, key=costs.__getitem__), len(costs)):
                 if costs[i] <= most:
                     return i
@@ -252,21 +266,23 @@ def make_plan(
     seconds: float,
     begun: Mapping[str, float] | None = None,
     most: float = MOST_OF_ONE,
+    leaders: Collection[str] = (),
 ) -> Plan:
     """Return what fits into the time of all workers together.
 
-    Baselines come in first, of fewer rows if need be, then what takes next to nothing, and then the
-    other learners in their order: each that fits with the least tuning, beside those before it, and
-    takes no more than ``most`` of the time, or .7 the one that is worth most, baselines no more
-    than their own share.  A guess leaves out those alone that take far too long.  The time that is
-    left goes to tuning: the learner that takes longest gives first, and one that takes next to
-    nothing gives no more.
+    Baselines come in first, of fewer rows if need be, then the leaders, what takes next to nothing,
+    and the other learners in their order: each that fits with the least tuning, beside those
+    before it, and takes no more than ``most`` of the time, or .7 a leader and the one that is worth
+    most, baselines no more than their own share.  A guess leaves out those alone that take far too
+    long.  The time that is left goes to tuning: the learner that takes longest gives first, and one
+    that takes next to nothing gives no more.
 
     costs: of each learner, those that are worth most first.
     n_folds: how many folds are still to do.
     seconds: what all workers have together.
     begun: seconds that a learner takes besides, for what it has begun, unless it is dropped.
     most: share of the time that one learner may take.
+    leaders: learners that were best so far.
     Returns plan: the levels, and the learners that are dropped.
 
     >>> from crossview.comparing.budget.plan import Cost, make_plan
@@ -287,8 +303,9 @@ def make_plan(
     def total(names: Iterable[str]) -> float:
         return sum(spent(name, level[name]) for name in names)
 
-    def late(name: str) -> tuple[bool, bool]:
-        return costs[name].yardstick is None, spent(name, last[name]) > CHEAP * seconds
+    def late(name: str) -> tuple[bool, bool, bool]:
+        is_yardstick = costs[name].yardstick is not None
+        return not is_yardstick, name not in leaders, spent(name, last[name]) > CHEAP * seconds
 
     first = next((name for name in costs if costs[name].yardstick is None), None)
     kept, used = [], 0.0
@@ -296,7 +313,7 @@ def make_plan(
     for name in sorted(costs, key=late):
         guessed, own = costs[name].told is None, costs[name].yardstick
         least = spent(name, last[name]) / (DOUBT if guessed else 1.0)
-        share = max(most, MOST_OF_FIRST) if name == first else most
+        share = max(most, MOST_OF_FIRST) if name == first or name in leaders else most
         share = share if own is None or not tight else min(most, own.most)
         if least <= share * seconds and (guessed or used + least <= seconds):
             kept.append(name)
@@ -350,6 +367,8 @@ def in_words(tuning: Tuning, cost: Cost) -> str:
         words.append(
             f"learned from {round(tuning.learned * cost.n_train):,} of {cost.n_train:,} rows"
         )
+    if tuning.lighter:
+        words.append("lighter parameters")
     if tuning.splits is not None and cost.n_splits > tuning.splits:
         words.append(f"{tuning.splits} of {cost.n_splits} inner folds")
     if tuning.halving and cost.n_settings > 1:

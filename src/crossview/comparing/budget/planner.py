@@ -33,9 +33,11 @@ from crossview.comparing.run import Run
 # of the time of all workers; the rest is for tasks that take longer than expected
 EFFICIENCY = 0.75
 # of the budget: when the first fold has taken as much, it begins with no further learner
-MOST_OF_FIRST_FOLD = 0.4
+MOST_OF_FIRST_FOLD = 0.3
 # folds that begin before all learners have told what they take
 FEWEST_TO_TELL = 2
+# learners that were best in the first folds, and the folds that are few enough to keep them
+LEADERS, FEWEST_OF_LEADERS = 3, 3
 # of the budget: the folds after it take as much if need be
 LEAST_OF_LATER = 0.2
 
@@ -50,6 +52,7 @@ class Planner:
     """Planner of what each learner may spend: by a guess, corrected by what its tasks took.
 
     n_folds: how many folds there are.
+    fewest: folds that are enough to keep the best learners.
     n_workers: how many tasks run at a time.
     clock: what is left of the budget.
     plan: for the folds to come.
@@ -71,6 +74,8 @@ class Planner:
         self.took: dict[str, float] = defaultdict(float)
         self.done = self.encoding = 0.0
         self.failed = Failures()
+        # the last folds of those in order tell most
+        self.fewest = n_folds if run.in_order else min(n_folds, FEWEST_OF_LEADERS)
         # what tasks have taken by then, in the first fold, ends it
         self.most_of_first = MOST_OF_FIRST_FOLD * n_workers * clock.budget
         # however long the first fold took, the answer is not that of a single model
@@ -117,6 +122,7 @@ class Planner:
             n_refined=sum(passes),
             yardstick=yardstick_of(learner),
             by_scored=BY_SCORED * numbers_of_row(learner, fold),
+            lighter=learner.lighter_share,
         )
 
     def add(self, name: str, took: Took, guessed: float, n_rows: float) -> None:
@@ -192,11 +198,13 @@ class Planner:
         ours = {one for one, cost in self.costs.items() if cost.yardstick is None}
         if cost is None or cost.yardstick is not None or not (ours - {name}) & self.took.keys():
             return False
-        late = begins and f == 0 and self.done > self.most_of_first and name not in self.took
+        costly = cost.least() > CHEAP * self.most_of_first
+        late = begins and f == 0 and costly and self.done > self.most_of_first
+        late = late and name not in self.took
         if not late and f < FEWEST_TO_TELL and cost.told is not None:
             # by work alone: what compiles meanwhile is not known yet
             seconds = EFFICIENCY * self.n_workers * self.clock.budget
-            needed = (self.n_folds - f) * cost.least() - (0.0 if f else self.took[name])
+            needed = (self.fewest - f) * cost.least() - (0.0 if f else self.took[name])
             late = needed > max(seconds - self.done, f * CHEAP * seconds)
         if late:
             self.plan.dropped.add(name)
@@ -235,24 +243,39 @@ class Planner:
             if name in one.refined and not self.is_dropped(one.name)
         )
 
-    def replan(self, finished: int, begun: Mapping[str, float]) -> None:
+    def replan(self, finished: int, begun: Mapping[str, float]) -> bool:
         """Plan the folds that are left, by what those before took.
+
+        There are fewer of them where the best learners so far would have to be left out.
 
         finished: folds that have begun.
         begun: seconds that the learners have still to take for them.
+        Returns: whether there is time for another fold.
         """
-        left = self.n_folds - finished
         if not self.costs:
+            left = self.n_folds - finished
             self.plan.seconds = self.done / finished * left if finished else math.nan
-            return
+            return True
         costs = {name: cost for name, cost in self.costs.items() if not self.is_dropped(name)}
         costs = dict(sorted(costs.items(), key=lambda one: is_outdone(one[0], costs, self.inner)))
         # what was kept after the first fold is not given up because the rest of the time is less
         most = MOST_OF_ONE if finished < 2 else 1.0
-        plan = make_plan(costs, left, max(self.least, self._seconds_left(left - 1)), begun, most)
+        by_value = sorted(costs, key=lambda name: -self.inner.get(name, -math.inf))
+        leaders = by_value[:LEADERS] if finished else []
+        left = self.n_folds - finished
+        while True:
+            seconds = max(self.least, self._seconds_left(left - 1))
+            plan = make_plan(costs, left, seconds, begun, most, leaders)
+            fits = plan.dropped.isdisjoint(leaders)
+            if fits or finished + left <= self.fewest or left == 1:
+                break
+            left -= 1
+        if not fits and finished >= self.fewest:
+            return False
         self._note_what_is_left_out(plan, finished, left)
         plan.dropped |= self.plan.dropped
         self.plan = plan
+        return True
 
     def _seconds_left(self, n_folds: int) -> float:
         """Seconds of all workers, if so many folds are still to be encoded."""

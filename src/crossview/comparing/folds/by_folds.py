@@ -103,7 +103,9 @@ def compare_folds(
         *(repr(one) for one in (_options(run), run.problem.chosen_by, _encoding(source))),
         *(array for array in (protocol.groups, data.weight) if array is not None),
     )
-    earlier = _earlier_rows(run, options.extend, known)
+    earlier, planned = _earlier_rows(run, options.extend, known), len(data.splits)
+    if options.extend is not None:
+        data.splits = data.splits[: options.extend.folds]
     left_out = run.problem.left_out
     rare = [rare_line(left_out, protocol.cv)] if left_out else []
     comparison = FoldComparison(run, data, first, resources)
@@ -114,7 +116,7 @@ def compare_folds(
         return _answer(
             *(run, data, comparison, earlier, options.rope, protocol.cv),
             in_order=protocol.in_order,
-            planned_folds=len(data.splits),
+            planned_folds=planned,
             seconds=time.monotonic() - begin,
             fingerprint=known,
             warnings=[*rare, *split.lines, *leaks.found],
@@ -265,11 +267,6 @@ def _earlier_rows(run: Run, extend: Comparison | None, known: str) -> list[Compa
         raise InputError(
             "the comparison to extend has other rows, folds, encoding or choice of settings; give "
             "the same, or compare all models again"
-        )
-    if extend.folds != extend.planned_folds:
-        raise InputError(
-            f"the comparison to extend has {extend.folds} of {extend.planned_folds} folds; compare "
-            "all models again, with a larger budget"
         )
     return extend.rows
 

@@ -198,12 +198,13 @@ class FoldComparison:
         f, rows = self.number, self._next
         if rows is None or (f >= FEWEST_FOLDS and self.clock.remaining < 0.0):
             return False
-        fold = OpenFold(rows.result())
-        self._next, self.number = None, f + 1
         if f and self.planner.costs:
             self._say_of_the_machine()
-        if f:
-            self.planner.replan(f, _seconds_of(self.pending, self.open.values(), self.planner))
+        begun = _seconds_of(self.pending, self.open.values(), self.planner)
+        if f and not self.planner.replan(f, begun):
+            return False
+        fold = OpenFold(rows.result())
+        self._next, self.number = None, f + 1
         self.total = self.planner.done + self.planner.plan.seconds
         self.open[f] = fold
         jobs = []

@@ -45,6 +45,7 @@ class Tuning(NamedTuple):
     share: share of the training rows that choose the setting.
     refined: whether further parameters are tried from the best setting on.
     learned: share of the training rows that the model learns from in the end.
+    lighter: whether the model has the parameters of ``Learner.lighter``.
     """
 
     splits: int | None = None
@@ -52,6 +53,7 @@ class Tuning(NamedTuple):
     share: float = 1.0
     refined: bool = True
     learned: float = 1.0
+    lighter: bool = False
 
 
 @dataclass
@@ -141,6 +143,8 @@ class Tuner:
 
     def choose(self, settings: Sequence[Numbered]) -> Chosen:
         """Return the best of some settings."""
+        if self.tuning.lighter:
+            settings = [(order, {**self.learner.lighter, **one}) for order, one in settings]
         if self.tuning.halving and len(settings) > 1:
             some = self.evaluate(settings, self.inner[:1], self.tuning.share / HALVING)
             some.sort(key=lambda one: (-one.value, one.order))
