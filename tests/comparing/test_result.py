@@ -141,7 +141,7 @@ def test_the_ensemble_is_not_first_where_a_model_leads_it_in_all_metrics(auc, fi
         (
             {"view:a": NEAR, LINEAR: WORSE},
             [
-                "; scikit-learn alone (logistic regression): 0.8080, worse with probability 1.00",
+                "; scikit-learn alone (logistic regression): 0.8080, behind with probability 1.00, by more than 0.01 with 1.00",
                 "cheapest model that is shown to be equal to it: view:a (0.9040); with probability "
                 "0.09 it is worse by more than 0.01 (Holm-adjusted p = 0.34)",
             ],

@@ -234,7 +234,7 @@ def test_where_no_model_file_holds_the_best_the_next_is_offered():
 def test_without_an_ensemble_a_model_is_told_by_name_and_code():
     words = first_screen(report_html(of_models()))
     assert "Adaptive regularization of weights (arow) is recommended: f1 of 'yes' = 0.813" in words
-    assert "scikit-learn's logistic regression reaches 0.810, worse with probability" in words
+    assert "scikit-learn's logistic regression reaches 0.810, behind with probability" in words
     stream = first_screen(report_html(of_models(mode="progressive", folds=0)))
     assert "9 rows scored in stream order" in stream
 

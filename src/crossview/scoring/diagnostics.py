@@ -164,10 +164,10 @@ def mean_difference(view_scores: np.ndarray) -> np.ndarray:
 
 
 def without_means(view_scores: np.ndarray) -> np.ndarray:
-    """Return scores of the views of numbers less their means, 0 where a view is missing.
+    """Return scores of the views less their means, 0 where a view is missing.
 
-    The score of a view of a regressor has the mean of the targets in it, about which no view
-    says anything.
+    The score of a view may have a part of the mean of the targets in it, or of the intercept, about
+    which no view says anything.
     """
     view_scores = np.asarray(view_scores, dtype=np.float64)
     counts = np.maximum(np.isfinite(view_scores).sum(axis=0), 1)

@@ -90,8 +90,8 @@ class LastRows:
     ) -> dict[str, Any]:
         """Return what these rows say of the views.
 
-        ``view_shares``: the mean absolute score of each view, of numbers less its mean, as a
-        fraction of the sum, 0 for a missing view; None for a model with interactions, whose score
+        ``view_shares``: the mean absolute score of each view, less its mean, as a fraction
+        of the sum, 0 for a missing view; None for a model with interactions, whose score
         is not a sum over views.  ``rows_of_view_shares``: number of rows. ``reference``: how
         inputs and scores of each view are distributed (`crossview.scoring.drift.make_reference`).
 
@@ -110,10 +110,7 @@ class LastRows:
         shares = None
         adds_up = entry.explained_by != "interactions" and getattr(learner, "additive", True)
         if self.X is not None and adds_up:
-            scores = learner.view_scores(self.X)
-            if not hasattr(learner, "classes_"):
-                scores = without_means(scores)
-            scores = np.abs(np.nan_to_num(scores))
+            scores = np.abs(without_means(learner.view_scores(self.X)))
             size = scores.reshape(n, learner.layout_.n_views, -1).mean(axis=(0, 2))
             if size.sum() > 0:
                 each = (size / size.sum()).tolist()

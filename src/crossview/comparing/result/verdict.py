@@ -102,11 +102,19 @@ def _beside_baseline(c: Ranking) -> str:
     theirs = best_baseline(c)
     if theirs is None:
         return ""
-    assert theirs.difference is not None
-    worse = theirs.difference.areas(0.0).worse
-    sure = "" if worse != worse else f", worse with probability {worse:.2f}"
     part = f", from {theirs.learned:.0%} of the rows" if theirs.learned < 1.0 else ""
-    return f"; scikit-learn alone ({theirs.title}{part}): {short_value(c, theirs.value)}{sure}"
+    value = f"{short_value(c, theirs.value)}{how_sure(c, theirs)}"
+    return f"; scikit-learn alone ({theirs.title}{part}): {value}"
+
+
+def how_sure(c: Ranking, row: ComparisonRow) -> str:
+    """Return how sure it is that a row is behind the best, and by more than the rope."""
+    assert row.difference is not None
+    at_all, by_more = (row.difference.areas(least).worse for least in (0.0, c.rope))
+    if at_all != at_all:
+        return ""
+    more = f", by more than {in_digits(c.rope, 3)} with {by_more:.2f}" if c.rope else ""
+    return f", behind with probability {at_all:.2f}{more}"
 
 
 def _about_higher(c: Ranking) -> list[str]:

@@ -161,9 +161,7 @@ class ViewContributionDisplay(Display):
         display : ViewContributionDisplay
             One bar per view.
         """
-        each = scores_of_views(estimator, X)
-        if not hasattr(estimator, "classes_"):
-            each = without_means(each)
+        each = without_means(scores_of_views(estimator, X))
         return cls.from_predictions(estimator.layout_.names, each, ax=ax)
 
     def _draw(self, ax: Any) -> None:
@@ -221,8 +219,7 @@ def shares_of_scores(result: Any) -> dict[str, Estimate] | None:
     kept = result.diagnostics
     if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
         return None
-    scores = kept.by_view.view_scores
-    values = _shares(scores if result.task == "classification" else without_means(scores))
+    values = _shares(without_means(kept.by_view.view_scores))
     names = [one.view for one in kept.views]
     if len(names) != len(values) or not np.isfinite([one.value for one in values]).all():
         return None

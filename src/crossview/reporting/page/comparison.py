@@ -14,6 +14,7 @@ from crossview.comparing.result.verdict import (
     CONSTANT,
     as_good_constant,
     best_baseline,
+    how_sure,
     is_clear,
     name_of,
     short_value,
@@ -126,14 +127,13 @@ def _rival(c: Comparison) -> str:
     reaches = f"{named} reaches {brief_value(c, rival.value)}"
     if rival is c.best or rival.difference is None:
         return reaches
-    worse = rival.difference.areas(0.0).worse
     if is_clear(c, rival):
         return f"{reaches}, clearly worse"
     if rival.difference.location > c.rope and chosen is c.best:
         return f"{reaches}, which is not surely better"
     if rival.equal and chosen is c.best:
         return f"{reaches}, which is shown to be equal"
-    return reaches if math.isnan(worse) else f"{reaches}, worse with probability {worse:.2f}"
+    return f"{reaches}{how_sure(c, rival)}"
 
 
 def _members(c: Comparison) -> list[str]:
@@ -186,11 +186,10 @@ def _views(c: Comparison) -> list[Block]:
             share = shares[view].value if view in shares else math.nan
             cells.append("–" if math.isnan(share) else (f"{share:.0%}", share))
         rows.append(cells)
-    less = "" if c.task == "classification" else ", less its mean"
     header = ["view", *["alone"] * bool(alone), *["without it"] * bool(lost)]
     parts = [f"alone: {c.metric} of a model of this view only"] * bool(alone)
     parts += [f"without it: what {c.explained.model} then gains or loses"] * bool(lost)
-    parts += [f"share: of the absolute score{less}"] * bool(shares)
+    parts += ["share: of the absolute score, less its mean"] * bool(shares)
     if len(views) > MOST_VIEWS:
         parts.insert(0, f"{MOST_VIEWS} of {len(views)} views")
     how, title = sentence("; ".join(parts)), _about_views(c, alone, views[0])
@@ -317,9 +316,11 @@ def _about_speed(c: Comparison) -> str:
 def _difference(c: Comparison, difference: object) -> str:
     if difference is None:
         return "–"
-    low, high = difference.interval()  # type: ignore[attr-defined]
-    if math.isnan(low):
+    sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
+    ends = [sign * end for end in difference.interval()]  # type: ignore[attr-defined]
+    if math.isnan(ends[0]):
         return "–"
+    low, high = sorted(ends)
     return f"{short_value(c, low)} to {short_value(c, high)}"
 
 

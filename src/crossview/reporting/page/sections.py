@@ -182,13 +182,12 @@ def share_blocks(result: Any) -> list[Block]:
         return []
     kept = result.diagnostics
     of_model = f" Model: {kept.view_model}." if kept is not None and kept.view_model else ""
-    less = "" if result.task == "classification" else ", less its mean"
     shown = dict(sorted(shares.items(), key=lambda one: -one[1].value)[:20])
     return figures(
         (
             "shares",
             lambda: display_of_shares(shown),
-            f"Mean absolute score of each view{less}, by the sum over views: how loud a view is, "
+            "Mean absolute score of each view, less its mean, by the sum over views: how loud it is, "
             f"and not what is lost without it.{of_model}",
         )
     )

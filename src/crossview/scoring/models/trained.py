@@ -117,7 +117,7 @@ class Trained(SaysMetric, PlotMixin):
     threshold_for : str or None
         The metric for which the threshold is the best; None: it was given, or there is none.
     view_shares : dict of str to float or None
-        Mean absolute score of each view, of numbers less its mean, as a fraction of the sum over
+        Mean absolute score of each view, less its mean, as a fraction of the sum over
         the views; None for models with interactions, whose score is not a sum over views.
     rows_of_view_shares : int
         Number of last rows on which ``view_shares`` was measured.
