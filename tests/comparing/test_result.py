@@ -141,7 +141,8 @@ def test_the_ensemble_is_not_first_where_a_model_leads_it_in_all_metrics(auc, fi
         (
             {"view:a": NEAR, LINEAR: WORSE},
             [
-                "; scikit-learn alone (logistic regression): 0.8080, behind with probability 1.00, by more than 0.01 with 1.00",
+                "; scikit-learn alone (logistic regression): 0.8080, behind with probability 1.00, "
+                "by more than 0.01 with 1.00",
                 "cheapest model that is shown to be equal to it: view:a (0.9040); with probability "
                 "0.09 it is worse by more than 0.01 (Holm-adjusted p = 0.34)",
             ],
@@ -419,6 +420,21 @@ def test_a_comparison_is_extended_by_a_model_and_keeps_its_rows(answer):
     ):
         with pytest.raises(InputError, match="other rows, folds, encoding or choice"):
             thorough(*rows, **{"cv": 3, "grid": ONE, "models": ["arow"], "extend": first} | change)
+
+
+def test_what_is_known_of_the_best_models_is_kept_when_others_are_added():
+    X, y = make_views()
+    given = {"cv": 3, "grid": ONE}
+    models = ["linear", "arow", "ensemble"]
+    first = thorough(X, y, models=models, curve=True, **given)
+    more = thorough(X, y, models=["view:noise"], extend=first, ablate=True, **given)
+    assert first.recommended.model == more.recommended.model
+    assert more.diagnostics is first.diagnostics is not None
+    assert more.curve == first.curve is not None
+    assert [one.view for one in more.ablation] == list(first.views)
+    assert more.seconds > first.seconds
+    (before,), (after,) = ([r for r in c.rows if r.members] for c in (first, more))
+    assert (after.threshold, after.members) == (before.threshold, before.members)
 
 
 def test_an_answer_of_fewer_folds_is_extended_by_them():

@@ -209,6 +209,8 @@ def _run(
         if json is not None and status == 0:
             content = answer.to_dict() | {"command": command}
             text = jsonlib.dumps(content, indent=1, ensure_ascii=False)
+            if earlier is not None and models is not None:  # the same file, unless told otherwise
+                files.callback(print, f"wrote {json}", file=sys.stderr)
             files.callback(write_text, json, text + "\n", COMPARISON)
         # what reads JSON from stdout wants nothing else there
         with redirect_stdout(sys.stderr if to_stdout(json, page) else sys.stdout):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from crossview.catalog.learner import Learner
 from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.candidates import check_grid, choose_learners, with_target_scale
 from crossview.comparing.folds.parts import Data, Fold
@@ -126,42 +127,59 @@ def compare_folds(
 
     for _ in comparison.rounds():
         resources.observer.partial(answer())
-    final = answer()
-    models = [row.model for row in (final.recommended, *final.rows)]
-    scores = {**comparison.scores, ENSEMBLE: comparison.of_ensemble}
-    final.diagnostics = diagnose(run, data, scores, models, of_views)
+    final, extended = answer(), options.extend
     row = final.explained
+    learner = comparison.learners.get(row.model)
 
     def folds() -> Iterator[Fold]:
         for f in range(min(protocol.cv, final.folds)):
             yield data.encode(f, any(one.get("bins") for one in row.chosen))
 
-    learner = comparison.learners.get(row.model)
-    if learner is not None and final.folds > 1:
-        refit = Refit(run, row, learner, folds, resources.jobs, final.test_share)
-        setting, planner = row.chosen[0], comparison.planner
-        explained = has_weights(learner, setting)
-        if explained and planner.allows(planner.fit(learner.name), 1):
-            resources.observer.say(f"strongest columns of {learner.name}")
-            kept = final.diagnostics
-            kept.columns, kept.interactions = explain(refit, *data.named(0, setting))
-            kept.columns_of = "the rows held out of the first fold"
-        elif explained:
-            final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
-        whole = row.learned == 1.0
-        seconds = planner.curve(learner.name) / planner.n_workers
-        if options.curve and whole and planner.allows(seconds, planner.n_folds):
-            resources.observer.say(f"learning curve of {learner.name}")
-            with _noting(final, learner.name, "no learning curve"):
-                final.curve = learning_curve(refit)
-        elif options.curve:
-            final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
-        if options.ablate:
-            resources.observer.say(f"{learner.name} without each view")
-            with _noting(final, learner.name, "not fitted without each view"):
-                final.ablation = ablate(refit)
+    def refit(learner: Learner) -> Refit:
+        return Refit(run, row, learner, folds, resources.jobs, final.test_share)
+
+    if extended is not None:
+        begin -= extended.seconds
+        final.left_out += [one for one in extended.left_out if one.model not in run.names]
+    if extended is not None and _explains_the_same(final, extended, run):
+        for name in ("diagnostics", "curve", "ablation"):
+            setattr(final, name, getattr(extended, name))
+    else:
+        models = [one.model for one in (final.recommended, *final.rows)]
+        scores = {**comparison.scores, ENSEMBLE: comparison.of_ensemble}
+        final.diagnostics = kept = diagnose(run, data, scores, models, of_views)
+        if learner is not None and final.folds > 1:
+            setting, planner = row.chosen[0], comparison.planner
+            explained = has_weights(learner, setting)
+            if explained and planner.allows(planner.fit(learner.name), 1):
+                resources.observer.say(f"strongest columns of {learner.name}")
+                columns = explain(refit(learner), *data.named(0, setting))
+                kept.columns, kept.interactions = columns
+                kept.columns_of = "the rows held out of the first fold"
+            elif explained:
+                final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
+            whole = row.learned == 1.0
+            seconds = planner.curve(learner.name) / planner.n_workers
+            if options.curve and whole and planner.allows(seconds, planner.n_folds):
+                resources.observer.say(f"learning curve of {learner.name}")
+                with _noting(final, learner.name, "no learning curve"):
+                    final.curve = learning_curve(refit(learner))
+            elif options.curve:
+                final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
+    if learner is None and (entry := final.entry(row)) is not None:
+        learner = entry.for_metric(run.metric, run.problem.positive_label)
+    if options.ablate and not final.ablation and learner is not None and final.folds > 1:
+        resources.observer.say(f"{learner.name} without each view")
+        with _noting(final, learner.name, "not fitted without each view"):
+            final.ablation = ablate(refit(learner))
     final.seconds = time.monotonic() - begin
     return final
+
+
+def _explains_the_same(final: Comparison, earlier: Comparison, run: Run) -> bool:
+    """Return whether what an earlier comparison knows of its best models is still true."""
+    pairs = [(c.recommended.model, c.explained.model) for c in (final, earlier)]
+    return pairs[0] == pairs[1] and set(run.names).isdisjoint(pairs[0])
 
 
 @contextmanager
@@ -211,7 +229,9 @@ def _answer(
         known["warnings"] = [*known["warnings"], NO_ENSEMBLE]
     names = {row.model for row in mine}
     rows = [
-        row.by_folds(n, in_order=run.in_order) for row in earlier if row.model not in names
+        dataclasses.replace(row) if n == len(row.scores) else row.by_folds(n, in_order=run.in_order)
+        for row in earlier
+        if row.model not in names
     ] + mine
     return make_answer(
         run,
