@@ -29,7 +29,7 @@ _GIVEN = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)(?P<call>\(.*\))?",
 
 
 def _entry(
-    task: str, name: str, class_name: str, about: str, effort: int, splits: int = 0
+    task: str, name: str, class_name: str, about: str, effort: int, made_of: str = "weights"
 ) -> Learner:
     return Learner(
         f"{PREFIX}{name}",
@@ -37,11 +37,11 @@ def _entry(
         f"{_MODELS}:{class_name}",
         about,
         task=task,
-        grid={"max_leaf_nodes": LEAVES} if splits else {},
+        grid={} if made_of == "weights" else {"max_leaf_nodes": LEAVES},
         streams=False,
         random=False,
         effort=effort,
-        splits=splits,
+        made_of=made_of,
         baseline=True,
     )
 
@@ -51,7 +51,7 @@ _BASELINES = [
     *(entry for entry in LEARNERS if entry.baseline),
     _entry(
         *("classification", "gradient-boosting", "BoostingClassifier", _MOST_INFORMATIVE, 6),
-        splits=250,
+        "boosted trees",
     ),
     _entry(
         *("classification", "majority", "MajorityClassifier", "the most frequent class"),
@@ -59,7 +59,7 @@ _BASELINES = [
     ),
     _entry(
         *("regression", "gradient-boosting", "BoostingRegressor", _MOST_INFORMATIVE, 6),
-        splits=250,
+        "boosted trees",
     ),
     _entry(
         *("regression", "mean", "MeanRegressor", "the mean of the training rows"), LEARNS_NOTHING

@@ -55,10 +55,7 @@ class Learner:
       `crossview.distributed`.
     explained_by {"weights", "interactions", "importances", "support rows", "experts", "members"}:
       what ``crossview inspect`` shows of it.
-    splits: columns of a view, at most, that its trees look at in all rows, or its networks; 0: it
-      has none, or they look at few of them.
-    rows_of_networks: rows that its networks read in all their passes together, at most, and passes;
-      ``(0, 0)``: it has none.
+    made_of {"weights", "boosted trees", "forest", "networks"}: what tells how long a fit takes.
     quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper: the entry that `compare` uses instead if the cost is too high.
     compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it.
@@ -105,8 +102,7 @@ class Learner:
     trained_for_metric: bool = False
     divided: bool = False
     explained_by: str = "weights"
-    splits: int = 0
-    rows_of_networks: tuple[int, int] = (0, 0)
+    made_of: str = "weights"
     quadratic: bool = False
     cheaper: str | None = None
     compared: str = "always"

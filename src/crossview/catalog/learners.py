@@ -315,7 +315,7 @@ def _trees(task: str) -> Iterator[Learner]:
         streams=False,
         effort=5,
         explained_by="importances",
-        splits=300,  # the most informative, and components
+        made_of="boosted trees",
         lighter={"n_bags": 1, "max_columns": 50},
         lighter_share=0.2,
         measured_against="trees:additive",
@@ -336,7 +336,7 @@ def _trees(task: str) -> Iterator[Learner]:
         path=f"{_TREES}.randomized:MultiViewExtraTrees{kind}",
         about="extremely randomized trees",
         fixed={},
-        splits=0,
+        made_of="forest",
         lighter={},
         lighter_share=1.0,
         refined={"max_features": (0.3,)},
@@ -358,8 +358,7 @@ def _network(task: str) -> Learner:
         streams=False,
         effort=7,
         explained_by="importances",
-        splits=300,
-        rows_of_networks=(1_200_000, 240),
+        made_of="networks",
         lighter={"n_members": 2},
         lighter_share=0.5,
     )

@@ -59,10 +59,14 @@ IN_MEMORY, MODELS = 4.0, 6
 BY_ROW, BY_PRODUCT, OF_A_FIT = 2e-6, 1e-9, 0.005
 # seconds of taking and scoring a row that is held out, for each of its numbers
 BY_SCORED = 1e-8
-# columns that trees split, for each number of a row
-BY_SPLIT, SPLIT = 2e-6, 8
-# a row that a network reads, and each of its columns
-BY_READ, BY_COLUMN = 1e-6, 6e-9
+# dense columns of a view, at most, and for each number of a row: the most informative ones, and
+# components, that are looked at in all rows
+MOST_DENSE, DENSE = 300, 8
+# a row of boosted trees for each of them; of a forest for each doubling of the rows, too, where
+# classes look at fewer than numbers
+BY_SPLIT, BY_LEVEL, BY_DRAWN, BY_DRAWN_OF_CLASSES = 2e-6, 7e-6, 4e-7, 4.5e-8
+# a row that networks read, and each of its columns; rows in all passes together, and passes
+BY_READ, BY_COLUMN, READ, PASSES = 1e-6, 6e-9, 1_200_000, 240
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
 # and nobody is left out unless it is too high even if divided by this
@@ -94,21 +98,23 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     """
     X = learner.select_view(fold.X_train)
     n_rows, numbers = len(fold.y_train), numbers_of_row(learner, fold)
+    dense = min(sum(min(w, MOST_DENSE) for w in X.layout.widths), DENSE * numbers)
+    if learner.made_of == "networks":
+        return BY_ROW + min(READ / n_rows, PASSES) * (BY_READ + BY_COLUMN * dense)
+    if learner.made_of == "forest":
+        by_column = BY_DRAWN_OF_CLASSES if n_classes else BY_DRAWN
+        return BY_ROW + math.log2(n_rows) * (BY_LEVEL + by_column * dense)
+    if learner.made_of == "boosted trees":  # a tree for each class
+        return BY_ROW + BY_SPLIT * dense * max(n_classes / 2, 1.0)
     once = learner.streams or learner.effort > MODELS
     seconds = BY_ROW + BY_EFFORT.get(learner.effort, 0.0) * numbers * (1.0 if once else IN_MEMORY)
-    if learner.splits:  # what is not there in a row, too
-        split = min(sum(min(w, learner.splits) for w in X.layout.widths), SPLIT * numbers)
-        seconds = BY_ROW + BY_SPLIT * split
-        read, passes = learner.rows_of_networks
-        if read:
-            return BY_ROW + min(read / n_rows, passes) * (BY_READ + BY_COLUMN * split)
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
     if n_classes <= 2 or (learner.effort > MODELS and not learner.streams):
         return seconds  # kernel ridge solves one system of equations for all classes
     if learner.baseline and learner.effort == LINEAR:  # the softmax has as many weights as classes
         return seconds * n_classes
-    if learner.stops_early or learner.splits:  # a row of weights, or a tree, for each class
+    if learner.stops_early:  # a row of weights for each class
         return seconds * n_classes / 2
     # several classes share passes over the rows, and stop at different ones
     return seconds * math.sqrt(n_classes / 2)
