@@ -1,11 +1,14 @@
 """Networks: what they learn, what they read, and what changes nothing."""
 
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_friedman1
 
 from crossview import MultiView, MultiViewNetworkClassifier, MultiViewNetworkRegressor
+from crossview.algorithms import network
 from crossview.estimators.network.features import RAMPS
 
 FEW = {"n_members": 2, "n_hidden": 16, "random_state": 0}
@@ -64,6 +67,20 @@ def test_threads_change_nothing(circles, model):
     X, y = circles
     other = MultiViewNetworkClassifier([2, 2], n_jobs=2, **FEW).fit(X[:400], y[:400])
     np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+
+
+def test_one_thread_is_that_of_the_caller(circles, monkeypatch):
+    """Its clock tells `compare` what a fit takes."""
+    X, y = circles
+    seen, learn = set(), network.learn
+
+    def noted(*given):
+        seen.add(threading.get_ident())
+        return learn(*given)
+
+    monkeypatch.setattr(network, "learn", noted)
+    MultiViewNetworkClassifier([2, 2], max_epochs=1, **FEW).fit(X, y)
+    assert seen == {threading.get_ident()}
 
 
 def test_a_row_of_weight_0_is_not_there_and_weights_have_no_unit(circles):

@@ -66,7 +66,7 @@ MOST_DENSE, DENSE = 300, 8
 # classes look at fewer than numbers
 BY_SPLIT, BY_LEVEL, BY_DRAWN, BY_DRAWN_OF_CLASSES = 2e-6, 7e-6, 4e-7, 4.5e-8
 # a row that networks read, and each of its columns; rows in all passes together, and passes
-BY_READ, BY_COLUMN, READ, PASSES = 1e-6, 6e-9, 1_200_000, 240
+BY_READ, BY_COLUMN, READ, PASSES = 2e-6, 6e-9, 1_200_000, 240
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
 # and nobody is left out unless it is too high even if divided by this

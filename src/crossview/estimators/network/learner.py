@@ -211,7 +211,10 @@ class NetworkModel(ViewLearner):
             rng = np.random.RandomState(seeds[i])
             return network.learn(data, rest, held_out, how, rng)
 
-        with ThreadPoolExecutor(min(int(self.n_jobs), self.n_members)) as pool:
+        n_threads = min(int(self.n_jobs), self.n_members)
+        if n_threads == 1:  # the thread that fits counts what it takes
+            return [learn(i) for i in range(self.n_members)]
+        with ThreadPoolExecutor(n_threads) as pool:
             return list(pool.map(learn, range(self.n_members)))
 
     def _importances(self, rows: Rows, random_state: np.random.RandomState) -> np.ndarray:
