@@ -9,6 +9,7 @@ from comparisons import ONE
 from crossview import InputError, compare, describe, predict, train
 from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
+from crossview.data.summaries.columns import is_group_name
 from crossview.errors import LeakWarning
 from crossview.scoring import neighbors
 from crossview.scoring.neighbors import find_split
@@ -304,13 +305,32 @@ def test_columns_that_may_be_groups():
     assert out.lines()[0].startswith("no time to test whether rows are alike by user_id, shop")
 
 
+def test_an_identifier_of_several_rows_is_named_where_no_test_decides(monkeypatch):
+    few = make_users(30)
+    few["visit__number"] = few.groupby("user_id").cumcount()
+    few["visit__id"] = [f"v{i}" for i in range(len(few))]  # one row each
+    answer = small(few, "bought", views=VIEWS)
+    (line,) = answer.split_lines
+    assert answer.groups is None
+    assert line.startswith("user_id: 240 rows have 30 values, and ")
+    assert line.endswith("give groups='user_id'")
+    assert line in describe(few, "bought", views=VIEWS).warnings
+    table = make_users(50)
+    assert find(table, "bought", VIEWS).choice.column == "user_id"
+    monkeypatch.setattr(neighbors, "LEVEL", 0.0)  # no test is sure
+    (line,) = find(table, "bought", VIEWS).lines()
+    assert line.startswith("user_id: random folds say ")
+    assert "may be chance; if new rows" in line
+    assert find(table.rename(columns={"user_id": "shop"}), "bought", VIEWS).lines() == []
+
+
 @pytest.mark.filterwarnings(f"ignore::{LeakWarning.__module__}.LeakWarning")
 def test_names_of_groups():
     names = ["nr", "Patid", "subj", "case", "family", "Litter", "caseid", "subject_nr", "a__pid"]
-    assert all(map(neighbors.is_group_name, [*names, "user_name", "patientNr", "x__child.id"]))
+    assert all(map(is_group_name, [*names, "user_name", "patientNr", "x__child.id"]))
     others = ["age", "year", "no", "number", "grid", "paid", "showcase", "price", "state", "city"]
     others += ["zip", "postcode", "sponsor_code", "key"]
-    assert not any(map(neighbors.is_group_name, others))
+    assert not any(map(is_group_name, others))
 
 
 def test_names_and_numbers_of_times():

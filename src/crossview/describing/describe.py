@@ -28,6 +28,7 @@ from crossview.data.summaries.columns import (
     MOST_DISTINCT,
     Target,
     ValueSummary,
+    is_group_name,
     is_identifier,
 )
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks, shortened
@@ -378,7 +379,8 @@ def describe_columns(
     one_pass.of_rows = "" if not more else f" of the first {ROWS_OF_HEAD:,} rows"
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
-    if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
+    may_matter = n_rows >= ROWS_OF_FOLDS or any(map(is_group_name, table.column_names))
+    if alone and y is not None and time is None and may_matter:
         encoder = {**given, "views": views, "ignore": left_out}
         found_folds = _find_folds(table, y, encoder, task=task, weight=weight)
         if found_folds is not None:

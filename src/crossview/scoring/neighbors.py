@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from crossview.batch import make_rows, rows_at
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.labeled_source import unnamed
+from crossview.data.summaries.columns import is_group_name
 from crossview.errors import InputError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
@@ -36,7 +37,7 @@ from crossview.views import MultiView
 # rows and cells that are read, and rows that the quick models learn and score
 MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
 ROWS_OF_TEST, LEAST_OF_TEST, CELLS_OF_TEST, ROWS_OF_HALVES = 6000, 2000, 150_000, 3000
-# of fewer rows nothing can be said
+# fewer rows are not tested
 FEWEST_ROWS = 300
 # an order is looked at more closely from so many standard deviations on: of the changes of the
 # label, and of the area under the curve of trees that tell the first half of the rows
@@ -48,6 +49,10 @@ TELLS = 0.6
 # a test is repeated; the results of two repetitions correlate as those of folds with this share
 REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
+# a test with a larger p leaves open whether groups matter, up to this one
+OPEN = 0.25
+# an identifier is one of somebody with several rows if more than this share of its values have them
+MOST_VALUES = 0.5
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 # rows of groups stand together if the group changes at most so often per group
@@ -79,15 +84,6 @@ SHARE_OF_COPIES, SHARE_OF_VALUES = 0.01, 0.4
 # a quick model: trees, the columns of a view that they see, and classes
 TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
-ID = re.compile(r"((^|[_\W])(?i:id)|[a-z](Id|ID))$")
-SOMEBODY = re.compile(
-    r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
-    r"|speaker|session|account|household|individual|respondent|pupil|employee|worker|child|player"
-    r"|panelist|resident|donor|voter|animal|family|couple|litter|case|subj|nr"
-    r"|pid|sid|uid|hid|mrn|ssn"
-    r"|(case|child|fam|hh|indiv|pat|pers|pt|resp|stud|subj|cust|acct|emp|mem)[_.]?(id|nr|num|number)"
-    r")([_.]?(name|nr|num|number|key|code))?$"
-)
 
 
 @dataclass(frozen=True)
@@ -100,6 +96,7 @@ class NeighborTest:
     p: of the test that they do not matter, one-sided, by the loss.
     matters: whether the loss is significant, and the metric loses more than the rope, or else the
       area under the ROC curve does, which is then the metric here.
+    is_open: whether a metric loses more than the rope, but the loss may be chance.
     """
 
     column: str | None
@@ -108,6 +105,7 @@ class NeighborTest:
     apart: float
     p: float
     matters: bool = False
+    is_open: bool = False
 
     @property
     def loss(self) -> float:
@@ -139,6 +137,8 @@ class SplitFinding:
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
+    repeated: columns with the name of an identifier of which most values have several rows, and
+      that no test has decided on: why, in words.
     rows: of which rows it was found out, if not of all.
     """
 
@@ -151,6 +151,7 @@ class SplitFinding:
     date: str | None = None
     copies: int = 0
     out_of_time: list[str] | None = None
+    repeated: dict[str, str] = field(default_factory=dict)
     rows: str = ""
 
     @property
@@ -209,6 +210,13 @@ class SplitFinding:
                 f"{argument(time=self.date)} scores each fold by models of the rows before it; "
                 f"{argument(random_folds=True)} says that the order means nothing"
             )
+        if choice is None:
+            lines += [
+                f"{column}: {words}; if new rows have other values of it, give "
+                f"{argument(groups=column)}"
+                for column, words in self.repeated.items()
+                if column != self.sorted_by
+            ]
         if self.out_of_time:
             names = ", ".join(self.out_of_time)
             lines.append(f"no time to test whether rows are alike by {names}; a larger budget has")
@@ -245,9 +253,14 @@ def _find_split(
     y = rows.y
     known = np.flatnonzero(problem.is_known(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
-    if len(known) < FEWEST_ROWS:
-        return finding
     rows = rows.take(known)
+    if len(known) < FEWEST_ROWS:
+        for column, codes in _repeated(rows.X, others).items():
+            finding.repeated[column] = (
+                f"{len(known):,} rows have {codes.max() + 1:,} values, and whether rows of one are "
+                f"alike is not tested below {FEWEST_ROWS} rows"
+            )
+        return finding
     finding.copies, finding.date = _copies(rows), next(iter(source.dates), None)
     n_columns = sum(map(len, source.columns.values())) or rows.X.layout.n_columns
     most = max(LEAST_OF_TEST, min(ROWS_OF_TEST, CELLS_OF_TEST // n_columns))
@@ -291,6 +304,10 @@ def _find_split(
         if found is None:
             continue
         finding.tests.append(found)
+        if found.is_open and _is_repeated(column, codes):
+            finding.repeated[column] = (
+                f"{found.words.partition(': ')[2]}{finding.rows}, which may be chance"
+            )
         ordered = finding.tests[0]
         if found.matters and ordered.column is None and ordered.matters and _stand_together(codes):
             part = _encoded(without, rows.take(sample), problem, seed)
@@ -298,6 +315,26 @@ def _find_split(
             if of_others is not None and not of_others.matters:
                 finding.tests[0] = replace(ordered, matters=False)
     return finding
+
+
+def _repeated(table: Any, names: list[str]) -> dict[str, np.ndarray]:
+    """Return the columns of identifiers that have several rows of most values, however few."""
+    found: dict[str, np.ndarray] = {}
+    for name in filter(is_group_name, names):
+        column = table.column(name)
+        if column.null_count or not len(column):
+            continue
+        codes, _ = _coded(column)
+        fits = np.bincount(codes).max() <= LARGEST_VALUE * len(codes)
+        is_new = not any(np.array_equal(codes, one) for one in found.values())
+        if fits and is_new and _is_repeated(name, codes):
+            found[name] = codes
+    return dict(list(found.items())[:MOST_COLUMNS])
+
+
+def _is_repeated(name: str, codes: np.ndarray) -> bool:
+    """Whether a column has the name of an identifier, and most of its values several rows."""
+    return is_group_name(name) and bool(np.mean(np.bincount(codes) > 1) > MOST_VALUES)
 
 
 def _stand_together(codes: np.ndarray) -> bool:
@@ -501,14 +538,6 @@ def _possible_groups(source: LabeledSource) -> list[str]:
         and (field.name not in used or is_group_name(field.name))
         and fits(field.type)
     ]
-
-
-def is_group_name(column: str) -> bool:
-    """Whether a name is that of an id, or of somebody with several rows.
-
-    A key or a code of something else, such as a place, recurs in new rows.
-    """
-    return ID.search(column) is not None or SOMEBODY.search(column) is not None
 
 
 def _coded(column: Any) -> tuple[np.ndarray, Any]:
@@ -761,8 +790,10 @@ def compare_neighbors(
         with_them, without = (_value(part.problem, metric, y, one) for one in predicted)
         test = NeighborTest(column, metric, with_them, without, p)
         width = rope if is_bounded(metric) else rope * abs(test.near)
-        tests.append(replace(test, matters=bool(p < level and test.loss > width)))
-    return max(tests, key=lambda one: one.matters)  # the first of equals
+        loses = bool(test.loss > width)
+        is_open = loses and level <= p < OPEN
+        tests.append(replace(test, matters=loses and bool(p < level), is_open=is_open))
+    return max(tests, key=lambda one: (one.matters, one.is_open))  # the first of equals
 
 
 def _loss(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> float:
