@@ -287,6 +287,26 @@ def test_an_identifier_by_its_name_unless_it_is_declared():
     assert line.startswith("id: whole numbers")
 
 
+def test_identifiers_that_are_text_are_no_numbers():
+    rng = np.random.default_rng(0)
+    ids = np.repeat(np.arange(24), 50)
+    x = rng.normal(size=len(ids))
+    own = 3.0 * (rng.permutation(24) % 2)[ids]  # rows of one are alike, and stand together
+    table = pa.table(
+        {
+            "u__user_id": rng.permutation(ids).astype(str),
+            "u__class": ids.astype(str),
+            "u__size": rng.permutation(ids).astype(str),
+            "u__x": x,
+            "y": np.where(x + own > 1.5, "yes", "no"),
+        }
+    )
+    answer = describe(table, "y")
+    assert any("groups='u__class'" in line for line in answer.about_table)
+    assert [one.name for one in answer.columns if one.warnings] == ["u__size"]
+    assert column(answer, "u__size").warnings[0].endswith("numeric='u__size'")
+
+
 def test_the_table_as_a_whole():
     table = pa.table({"196": [1, 2], "242": [3, 4]})
     about = describe(table).about_table

@@ -385,6 +385,7 @@ def describe_columns(
         found_folds = _find_folds(table, y, encoder, task=task, weight=weight)
         if found_folds is not None:
             about += found_folds.lines()
+            one_pass.groups = found_folds.groups
             if found_folds.choice is not None:  # of whose rows compare learns all or none
                 one_pass.of_groups = found_folds.choice.column
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
@@ -441,6 +442,8 @@ class _Pass(TableSummary):
         self.open_formats: dict[str, DateFormat] = {}
         # the column by which compare makes folds: no leak, as it is in no view there
         self.of_groups: str | None = None
+        # columns that may be groups of rows, and so are no numbers
+        self.groups: set[str] = set()
         # whether the labels alone say that they are classes, or numbers
         self.is_guess = False
         # of the source, and of which rows the values are
@@ -716,6 +719,9 @@ class _Pass(TableSummary):
             if any(map(str.isdigit, value)):  # such as >3, which is not missing
                 return f"{words}: all are categories; to learn numbers, write these as numbers"
             fixes.append(argument(null=value))
+        named = is_identifier(summary.name) or is_group_name(summary.name)
+        if not fixes and (named or summary.name in self.groups):
+            return None
         if fixes and self.format not in HAVE_OPTIONS:
             sql, how = f"try_cast({written} AS DOUBLE)", "give numbers, and null for the others"
             return f"{words}: {self._instead(summary.name, sql, how)}"

@@ -160,6 +160,12 @@ class SplitFinding:
         found = [one for one in self.tests if one.matters]
         return max(found, key=lambda one: one.loss, default=None)
 
+    @property
+    def groups(self) -> set[str]:
+        """Columns that the lines may name as groups."""
+        tested = {one.column for one in self.tests if one.matters}
+        return {one for one in (*tested, self.sorted_by, *self.repeated) if one is not None}
+
     def lines(self, problem: str = "") -> list[str]:
         """Return a line for each finding; ``problem`` says why folds cannot be made by it."""
         choice, lines = self.choice, []
