@@ -77,6 +77,7 @@ TIME = re.compile(
     r"|.*\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
     r"|(week|day|month|quarter|year|hour|period|wave|round|season|[wqyt])[\W_]*\d+$"
 )
+YEAR = r"^(19|20)\d\d$"
 TIMES = (1900, 2100), (190_001, 210_012), (19_000_101, 21_001_231), (10**8, 10**19)
 # rows that are equal to another one are said from this share on, where some column has values of
 # its own in so many rows
@@ -133,6 +134,7 @@ class SplitFinding:
     sorted_by: a column by which the rows are sorted and which is no time, so that their order is
       its own.
     time: a column of times that start again in each of its blocks.
+    is_text: whether these are years that are text.
     timeless: whether the order matters, but nothing says that it is one of time.
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
@@ -147,6 +149,7 @@ class SplitFinding:
     sorted_by_label: bool = False
     sorted_by: str | None = None
     time: str | None = None
+    is_text: bool = False
     timeless: bool = False
     date: str | None = None
     copies: int = 0
@@ -192,12 +195,14 @@ class SplitFinding:
                 "SELECT DISTINCT drops them"
             )
         if self.sorted_by is not None and (choice is None or choice.column != self.sorted_by):
-            later = argument(time=self.time) if self.time else argument(in_order=True)
+            later = ""
+            if self.time is not None:
+                later = f", and if they are later, {argument(time=self.time)}"
+                later += ", once its years are numbers and no text" if self.is_text else ""
             lines.append(
                 f"{self.tests[0].words}{self.rows}, but the rows are sorted by {self.sorted_by}: "
                 f"their order is that of {self.sorted_by}, and not one of time; if new rows have "
-                f"other values of it, give {argument(groups=self.sorted_by)}, and if they are "
-                f"later, {later}"
+                f"other values of it, give {argument(groups=self.sorted_by)}{later}"
             )
         if self.timeless and (choice is None or choice.column is not None):
             lines.append(
@@ -289,6 +294,8 @@ def _find_split(
                 in_time = _is_in_time(source, rows)
                 if not in_time:
                     finding.sorted_by, finding.time = _sorted_by(source, rows)
+                    if finding.time is not None and finding.time not in source.dates:
+                        finding.is_text = is_text(rows.X.column(finding.time).type)
                     named = finding.sorted_by is not None or finding.time is not None
                     finding.timeless = not (named or _wanders(rows))
                 matters = finding.sorted_by is None and not finding.timeless
@@ -419,7 +426,9 @@ def _wanders(rows: LabeledBatch) -> bool:
 
 
 def _numbers(source: LabeledSource, table: Any) -> dict[str, np.ndarray]:
-    """Return columns of numbers and dates without missing values as numbers."""
+    """Return columns of numbers, dates and years without missing values as numbers."""
+    import pyarrow.compute as pc
+
     found = {}
     for name in table.column_names:
         column = table.column(name)
@@ -434,6 +443,10 @@ def _numbers(source: LabeledSource, table: Any) -> dict[str, np.ndarray]:
             for text in find_formats([{name: column}], [name]).values():
                 times = as_times(name, column, text.format)
                 found[name] = times.view(np.int64).astype(np.float64)
+        elif is_text(column.type):
+            text = column.cast("string")
+            if pc.all(pc.match_substring_regex(text, YEAR)).as_py():
+                found[name] = numbers_of(text.cast("int64")).astype(np.float64)
     return found
 
 
