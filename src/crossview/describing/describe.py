@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.data.guessed_task import task_of
+from crossview.data.guessed_task import about_levels, task_of
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
     RowColumns,
@@ -79,8 +79,6 @@ WRITE = "which is read as none; write them without separators of thousands, sign
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # or fewer words, if so large a share of the values are different
 SEVERAL_WORDS, MOST_DIFFERENT = 2.0, 0.5
-# classes that may be a rating
-MANY_LEVELS = 5
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
 
@@ -589,14 +587,8 @@ class _Pass(TableSummary):
         classes = [] if self.target.numbers else sorted(self.target.classes, key=str)
         if len(classes) == 1:
             yield "has one class in all rows; a classifier needs two or more"
-        elif words := about_alike(classes):
+        elif words := about_alike(classes) or (about_levels(classes) if self.is_guess else None):
             yield words
-        elif self.is_guess and len(classes) >= MANY_LEVELS and _are_levels(classes):
-            yield (
-                f"{len(classes)} whole numbers from {min(classes):g} to {max(classes):g}, which "
-                "are classes without an order; a rating or a count is a number: "
-                f"{argument(task='regression')}"
-            )
 
     def _about_values(
         self, one: ColumnDescription, summary: ValueSummary, present: int
@@ -843,13 +835,6 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
 
 def _is_number(value: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
-
-
-def _are_levels(classes: list[Any]) -> bool:
-    """Return whether classes are whole numbers without a gap, as those of a rating are."""
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in classes):
-        return False
-    return max(classes) - min(classes) == len(classes) - 1 and min(classes) % 1 == 0
 
 
 def _rows(n: int) -> str:
