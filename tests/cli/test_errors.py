@@ -155,6 +155,7 @@ NAN = "NaN is not a missing value: write null (fill_nan(None) in polars), or an 
         (["inspect", "bc.parquet"], "is not a model"),
         (["inspect", "newer.safetensors"], "newer version"),
         (["datasets", "iris", "-o", "out/d.csv"], "no data set 'iris'"),
+        (["datasets", "iris"], "no data set 'iris'"),
         (["datasets", "digits", "-o", "no/d.csv"], "no folder 'no'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

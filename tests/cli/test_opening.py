@@ -249,3 +249,18 @@ def test_the_task_of_a_query_is_guessed_as_that_of_a_file(source, here, capsys):
     argv = ["compare", source, "--label", "price", "--cv", "2"]
     status, _, err = run(capsys, *argv, "--model", "linear", "--model", "fm")
     assert (status, err[0][:33]) == (0, "crossview: predicting a number: '")
+
+
+def test_classes_that_may_be_a_rating_are_named_as_describe_names_them(here, capsys):
+    Path("n.csv").write_text("size,stars\n" + "".join(f"{i},{i % 5 + 1}\n" for i in range(90)))
+    given = ["n.csv", "--label", "stars"]
+    _, out, err = run(capsys, "describe", *given)
+    [line] = [one for one in (*out, *err) if "classes without an order" in one]
+    assert line.endswith("a rating or a count is a number: --task regression")
+    line = line[line.index("warning: ") :]
+    model = ["--model", "linear"]
+    for argv in (["compare", *given, *model, "--cv", "2"], ["train", *given, *model, "-o", "n.st"]):
+        _, _, err = run(capsys, *argv)
+        assert f"crossview: {line}" in err
+        _, _, err = run(capsys, *argv, "--task", "classification")
+        assert not any("without an order" in one for one in err)

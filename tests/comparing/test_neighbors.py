@@ -9,6 +9,7 @@ from comparisons import ONE
 from crossview import InputError, compare, describe, predict, train
 from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
+from crossview.data.summaries.columns import is_group_name
 from crossview.errors import LeakWarning
 from crossview.scoring import neighbors
 from crossview.scoring.neighbors import find_split
@@ -115,8 +116,11 @@ def test_rows_sorted_by_a_category_have_no_order_of_time():
         assert (found.sorted_by, found.choice) == ("b__shop", None)
         (line,) = found.lines()
         assert "the rows are sorted by b__shop" in line
-        assert "groups='b__shop'" in line
+        assert line.endswith("give groups='b__shop'")  # in order, some shops are learned
     assert find(table.sample(frac=1.0, random_state=0), "y", always=True).sorted_by is None
+    text = [str(1950 + i % 50) for i in range(len(table))]  # which is not learned as a time
+    (line,) = find(table.assign(b__when=text), "y", always=True).lines()
+    assert line.endswith("time='b__when', once its years are numbers and no text")
     weeks = table.assign(b__shop=[f"week {i}" for i in table.b__shop])
     years = table.assign(b__shop=table.b__shop + 2001)
     for in_time in (weeks, years, table.rename(columns={"b__shop": "b__month"})):
@@ -304,13 +308,32 @@ def test_columns_that_may_be_groups():
     assert out.lines()[0].startswith("no time to test whether rows are alike by user_id, shop")
 
 
+def test_an_identifier_of_several_rows_is_named_where_no_test_decides(monkeypatch):
+    few = make_users(30)
+    few["visit__number"] = few.groupby("user_id").cumcount()
+    few["visit__id"] = [f"v{i}" for i in range(len(few))]  # one row each
+    answer = small(few, "bought", views=VIEWS)
+    (line,) = answer.split_lines
+    assert answer.groups is None
+    assert line.startswith("user_id: 240 rows have 30 values, and ")
+    assert line.endswith("give groups='user_id'")
+    assert line in describe(few, "bought", views=VIEWS).warnings
+    table = make_users(50)
+    assert find(table, "bought", VIEWS).choice.column == "user_id"
+    monkeypatch.setattr(neighbors, "LEVEL", 0.0)  # no test is sure
+    (line,) = find(table, "bought", VIEWS).lines()
+    assert line.startswith("user_id: random folds say ")
+    assert "may be chance; if new rows" in line
+    assert find(table.rename(columns={"user_id": "shop"}), "bought", VIEWS).lines() == []
+
+
 @pytest.mark.filterwarnings(f"ignore::{LeakWarning.__module__}.LeakWarning")
 def test_names_of_groups():
     names = ["nr", "Patid", "subj", "case", "family", "Litter", "caseid", "subject_nr", "a__pid"]
-    assert all(map(neighbors.is_group_name, [*names, "user_name", "patientNr", "x__child.id"]))
+    assert all(map(is_group_name, [*names, "user_name", "patientNr", "x__child.id"]))
     others = ["age", "year", "no", "number", "grid", "paid", "showcase", "price", "state", "city"]
     others += ["zip", "postcode", "sponsor_code", "key"]
-    assert not any(map(neighbors.is_group_name, others))
+    assert not any(map(is_group_name, others))
 
 
 def test_names_and_numbers_of_times():

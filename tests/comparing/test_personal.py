@@ -97,7 +97,7 @@ def test_the_command_that_is_printed_trains_what_was_recommended(tmp_path, capsy
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cv": 3}, "cv= is for a comparison by folds"),
+        ({"cv": 3}, "cv= is for a comparison by folds; leave it out, or leave out per=$"),
         ({"groups": "user"}, "groups= is for a comparison by folds"),
         ({"encoder": ViewEncoder(per="usr")}, "per= names 'usr', which is no column"),
         ({"models": ["trees"]}, "'trees' needs all rows in memory"),

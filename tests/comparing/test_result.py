@@ -437,6 +437,11 @@ def test_what_is_known_of_the_best_models_is_kept_when_others_are_added():
     assert (after.threshold, after.members) == (before.threshold, before.members)
 
 
+def test_passes_are_as_many_as_some_fold_made(answer):
+    row = replace(answer.rows[0], scores=[0.9] * 4, passes=[10, 1, 10, 1], chosen=[{}] * 4)
+    assert row.by_folds(4).epochs in row.passes
+
+
 def test_an_answer_of_fewer_folds_is_extended_by_them():
     X, y = make_views()
     given = {"cv": 3, "grid": ONE}

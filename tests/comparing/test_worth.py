@@ -21,9 +21,9 @@ from crossview.comparing.folds.splits import draw_rows
 from crossview.comparing.followup import Refit, ablate, learning_curve
 from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.run import Run
-from crossview.reporting.tables import class_table, comparison_notes
+from crossview.reporting.tables import benefit_of_rows, class_table, comparison_notes
 from crossview.scoring.problems import Classification
-from crossview.scoring.significance import correlated_t_posterior
+from crossview.scoring.significance import Posterior, correlated_t_posterior
 
 GIVEN = {
     "grid": ONE,
@@ -89,8 +89,32 @@ def test_the_learning_curve_is_that_of_parts_of_the_training_rows():
     expected = correlated_t_posterior(np.subtract(answer.best.scores, scores), 1 / 2)
     assert answer.curve.last_doubling.location == pytest.approx(expected.location)
     assert answer.curve.last_doubling.scale == pytest.approx(expected.scale)
-    assert any(note.startswith("more rows ") for note in comparison_notes(answer))
+    assert any("more rows would" in note for note in comparison_notes(answer))
     assert Comparison.from_dict(answer.to_dict()).curve == answer.curve
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.002, 0.008, "more rows would bring little"),
+        (0.002, 0.030, "more rows would help"),
+        (-0.002, 0.030, "more rows may help"),
+        (-0.020, 0.028, "it is not known whether more rows would help"),
+        (-0.020, 0.004, "more rows would bring little"),
+    ],
+)
+def test_more_rows_bring_little_only_where_the_interval_says_so(low, high, words):
+    gain = Posterior((low + high) / 2, (high - low) / 2 / 1.96, np.inf)
+    assert benefit_of_rows(gain, rope=0.01) == words
+
+
+def test_a_constant_has_no_learning_curve():
+    X, _ = make_views(160)
+    y = np.random.default_rng(0).lognormal(sigma=2.0, size=160)  # which no column tells
+    given = {"cv": 2, "models": ["linear"], "baselines": ["median"], "scoring": "mae"}
+    answer = thorough(X, y, task="regression", curve=True, **given)
+    assert answer.explained.model == "baseline:median"
+    assert (answer.curve, answer.left_out) == (None, [])
 
 
 class Watched(Jobs):

@@ -239,10 +239,10 @@ def test_labels_that_are_numbers_but_for_a_word_are_named(task):
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])
 def test_whole_numbers_that_no_float_tells_apart_are_named(kind):
     ids = pa.array([1234567890123456000 + i % 30 for i in range(N)], kind)
-    table = pa.table({"a__account": ids, "a__x": RNG.normal(size=N), "y": Y})
+    table = pa.table({"a__of": ids, "a__x": RNG.normal(size=N), "y": Y})
     [line] = describe(table, "y").warnings
-    assert line.endswith("rounded: are they categories? categorical='a__account'")
-    assert describe(table, "y", encoder=ViewEncoder(categorical=["a__account"])).warnings == []
+    assert line.endswith("rounded: are they categories? categorical='a__of'")
+    assert describe(table, "y", encoder=ViewEncoder(categorical=["a__of"])).warnings == []
 
 
 def test_what_makes_numbers_of_text_is_what_the_source_can(tmp_path):
@@ -277,12 +277,34 @@ def test_an_identifier_by_its_name_unless_it_is_declared():
     ids, paid = (np.random.default_rng(n).integers(n, size=N) for n in (50, 900))
     # a column in no view is not learned
     table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": paid, "id": ids, "y": Y})
-    unused, *lines = describe(table, "y").warnings
+    [unused, *_] = describe(table, "y").about_table
     assert unused.startswith("not used, as columns called view__column are: id; views= names")
-    assert [line.split(":")[0] for line in lines] == ["u__user_id", "u__movieId"]
-    assert describe(table, "y", encoder=ViewEncoder(categorical=["u__*"])).warnings == [unused]
-    [line] = describe(table.select(["id", "y"]), "y").warnings
+    columns = describe(table, "y").columns
+    assert [one.name for one in columns if one.warnings] == ["u__user_id", "u__movieId"]
+    columns = describe(table, "y", encoder=ViewEncoder(categorical=["u__*"])).columns
+    assert not any(one.warnings for one in columns)
+    line = describe(table.select(["id", "y"]), "y").warnings[-1]
     assert line.startswith("id: whole numbers")
+
+
+def test_identifiers_that_are_text_are_no_numbers():
+    rng = np.random.default_rng(0)
+    ids = np.repeat(np.arange(24), 50)
+    x = rng.normal(size=len(ids))
+    own = 3.0 * (rng.permutation(24) % 2)[ids]  # rows of one are alike, and stand together
+    table = pa.table(
+        {
+            "u__user_id": rng.permutation(ids).astype(str),
+            "u__class": ids.astype(str),
+            "u__size": rng.permutation(ids).astype(str),
+            "u__x": x,
+            "y": np.where(x + own > 1.5, "yes", "no"),
+        }
+    )
+    answer = describe(table, "y")
+    assert any("groups='u__class'" in line for line in answer.about_table)
+    assert [one.name for one in answer.columns if one.warnings] == ["u__size"]
+    assert column(answer, "u__size").warnings[0].endswith("numeric='u__size'")
 
 
 def test_the_table_as_a_whole():

@@ -76,6 +76,17 @@ def test_a_comparison_marks_what_is_recommended_and_what_is_far_away(ax):
     assert (low, high) == pytest.approx([answer.best.value + end for end in expected])
 
 
+@pytest.mark.parametrize("models", [["pam", "pa:squared"], ["pa:independent", "arow:diagonal"]])
+def test_a_title_is_in_the_picture(models):
+    answer = made_answer({name: [0.9, 0.92, 0.91 - 0.01 * k] for k, name in enumerate(models)})
+    display = answer.plot()
+    display.figure_.draw_without_rendering()
+    extent = display.ax_._left_title.get_window_extent()
+    (left, low), (right, high) = extent.min, extent.max
+    assert 0.0 <= left < right <= display.figure_.bbox.width
+    assert display.ax_.bbox.ymax <= low < high <= display.figure_.bbox.height
+
+
 def test_where_lower_is_better_intervals_and_the_rope_are_on_the_other_side(ax):
     answer = made_answer(
         [made_row("fm", [1.0, 1.1], "regression"), made_row("mvm", [1.3, 1.5], "regression")],
@@ -176,6 +187,17 @@ def test_what_is_gray_or_dashed_is_said_below_the_axes(ax):
     ExpertWeightsDisplay(weights).plot(ax)
     assert ax.get_xlabel() == "rows   (gray: 3 more)"
     assert not any("gray" in text for text in texts(ax))
+
+
+def test_a_chosen_threshold_is_named_above_all_lines(ax):
+    p = np.array([0.1, 0.6, 0.4, 0.3])
+    probabilities = np.stack([1 - p, p], axis=1)
+    scored = ScoredRows(np.arange(4), np.array([0, 1, 1, 0]), p, probabilities=probabilities)
+    ThresholdDisplay(Ranked(scored, ["nein", "ja"], 1), 0.35).plot(ax)
+    ax.figure.draw_without_rendering()
+    (words,) = (one for one in ax.texts if one.get_text() == "chosen 0.35")
+    (_, at_1) = ax.transData.transform((0.0, 1.0))
+    assert at_1 < words.get_window_extent().ymin
 
 
 def test_a_threshold_is_told_by_the_same_counts_as_the_metrics():

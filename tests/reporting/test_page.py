@@ -239,6 +239,15 @@ def test_without_an_ensemble_a_model_is_told_by_name_and_code():
     assert "9 rows scored in stream order" in stream
 
 
+def test_only_beside_a_baseline_a_model_is_called_the_best_of_crossview():
+    ours = {"stacking": [0.90, 0.91, 0.92], "view:a": [0.90, 0.91, 0.919]}
+    words = first_screen(report_html(made_answer(ours)))
+    assert "(stacking) reaches 0.910" in words
+    assert "Crossview's best" not in words
+    theirs = {"baseline:forest": [0.98, 0.98, 0.97], "view:a": [0.90, 0.91, 0.919]}
+    assert "Crossview's best, " in first_screen(report_html(made_answer(theirs)))
+
+
 def test_no_model_is_recommended_where_none_is_better_than_a_constant():
     scores = [0.80, 0.83, 0.81]
     html = report_html(made_answer({"arow": scores, MAJORITY: scores}), Made(source="a", label="y"))

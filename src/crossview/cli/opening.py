@@ -328,8 +328,13 @@ def task_of(task: str | None, rows: Opened) -> str:
         table = open_table(table, **rows.arguments.reading)
     if task is not None or not isinstance(table, Source):
         return task or "classification"
+    label = rows.arguments.label
     with guesses_as_lines():
-        return guessed_task.task_of(None, table, rows.arguments.label)
+        task = guessed_task.task_of(None, table, label)
+    levels = None if label is None else guessed_task.about_first_levels(table, label)
+    if task == "classification" and levels is not None:
+        say(f"warning: {label}: {levels}")
+    return task
 
 
 def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:

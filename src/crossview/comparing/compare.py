@@ -319,6 +319,7 @@ def compare(
         if extend is not None:
             raise InputError("a progressive comparison is not extended; compare all models again")
         _refuse_options_of_folds(
+            argument(progressive=True) if encoder.per is None else argument("per"),
             *(("cv", cv), ("repeats", repeats), ("groups", grouped), ("baselines", baselines)),
             *(("ablate", ablate), ("budget", budget), ("n_jobs", n_jobs)),
             ("random_folds", random_folds),
@@ -431,12 +432,15 @@ def _check_options(
         raise InputError(f"{argument(epochs=epochs)}; give 1 or more, and 1 where progressive")
 
 
-def _refuse_options_of_folds(*given: tuple[str, Any]) -> None:
-    """Raise an error for options that a progressive comparison has no use for."""
+def _refuse_options_of_folds(instead: str, *given: tuple[str, Any]) -> None:
+    """Raise an error for options that a progressive comparison has no use for.
+
+    ``instead`` is the argument that makes it one.
+    """
     for name, value in given:
         default = _DEFAULTS[name].default
         if value is not None and (default is None or value != default):
             raise InputError(
                 f"{argument(name)} is for a comparison by folds; leave it out, or leave out "
-                f"progressive and {argument('per')}"
+                f"{instead}"
             )

@@ -16,6 +16,8 @@ from crossview.readers.source import Source
 # values that whole numbers take: of more than FEW they are classes only if they count from 0 or 1
 # without a gap, which is said, and of more than MOST they are numbers
 FEW, MOST = 10, 100
+# classes that may be a rating
+MANY_LEVELS = 5
 
 
 def task_of(task: str | None, source: Source, y: Any) -> str:
@@ -47,6 +49,26 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
     if n > FEW:
         _warn(f"predicting a class: {name} takes {n} whole numbers", "regression")
     return "classification"
+
+
+def about_levels(labels: Iterable[Any]) -> str | None:
+    """Return what to say of classes that are whole numbers without a gap, as those of a rating."""
+    levels = set(labels)
+    if len(levels) < MANY_LEVELS or not all(map(_is_number, levels)):
+        return None
+    low, high = min(levels), max(levels)
+    if high - low != len(levels) - 1 or low % 1 != 0:
+        return None
+    return (
+        f"{len(levels)} whole numbers from {low:g} to {high:g}, which are classes without an "
+        f"order; a rating or a count is a number: {argument(task='regression')}"
+    )
+
+
+def about_first_levels(source: Source, column: str) -> str | None:
+    """Return the same of the first rows, where `task_of` says nothing of so few classes."""
+    labels = {one for one in _first_labels(source, column) if one is not None and one == one}
+    return about_levels(labels) if len(labels) <= FEW else None
 
 
 def _warn(words: str, other: str) -> None:

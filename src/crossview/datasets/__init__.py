@@ -227,8 +227,7 @@ def write(name: str, path: str | os.PathLike[str]) -> pa.Table:
     (1797, 'digit')
     """
     target = Path(path)
-    if name not in SOURCES:
-        raise _unknown(name)
+    check_name(name)
     _pyarrow()
     from pyarrow import csv, parquet
 
@@ -254,6 +253,12 @@ def _fetched_table(name: str) -> pa.Table:
             ".ffm or .vw"
         )
     return found.data.append_column(found.label, _pyarrow().array(found.target))
+
+
+def check_name(name: str) -> None:
+    """Raise an error for a name that no data set has."""
+    if name not in SOURCES:
+        raise _unknown(name)
 
 
 def _unknown(name: str) -> InputError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crossview.data.guessed_task import task_of
+from crossview.data.guessed_task import about_levels, task_of
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import (
     RowColumns,
@@ -28,6 +28,7 @@ from crossview.data.summaries.columns import (
     MOST_DISTINCT,
     Target,
     ValueSummary,
+    is_group_name,
     is_identifier,
 )
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks, shortened
@@ -78,8 +79,6 @@ WRITE = "which is read as none; write them without separators of thousands, sign
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # or fewer words, if so large a share of the values are different
 SEVERAL_WORDS, MOST_DIFFERENT = 2.0, 0.5
-# classes that may be a rating
-MANY_LEVELS = 5
 # different whole numbers without a gap; pixels have 256
 MANY_IN_A_ROW = 300
 
@@ -378,11 +377,13 @@ def describe_columns(
     one_pass.of_rows = "" if not more else f" of the first {ROWS_OF_HEAD:,} rows"
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
-    if alone and y is not None and time is None and n_rows >= ROWS_OF_FOLDS:
+    may_matter = n_rows >= ROWS_OF_FOLDS or any(map(is_group_name, table.column_names))
+    if alone and y is not None and time is None and may_matter:
         encoder = {**given, "views": views, "ignore": left_out}
         found_folds = _find_folds(table, y, encoder, task=task, weight=weight)
         if found_folds is not None:
             about += found_folds.lines()
+            one_pass.groups = found_folds.groups
             if found_folds.choice is not None:  # of whose rows compare learns all or none
                 one_pass.of_groups = found_folds.choice.column
     return Description(n_rows, label, list(one_pass.describe(n_rows)), about)
@@ -439,6 +440,8 @@ class _Pass(TableSummary):
         self.open_formats: dict[str, DateFormat] = {}
         # the column by which compare makes folds: no leak, as it is in no view there
         self.of_groups: str | None = None
+        # columns that may be groups of rows, and so are no numbers
+        self.groups: set[str] = set()
         # whether the labels alone say that they are classes, or numbers
         self.is_guess = False
         # of the source, and of which rows the values are
@@ -584,14 +587,8 @@ class _Pass(TableSummary):
         classes = [] if self.target.numbers else sorted(self.target.classes, key=str)
         if len(classes) == 1:
             yield "has one class in all rows; a classifier needs two or more"
-        elif words := about_alike(classes):
+        elif words := about_alike(classes) or (about_levels(classes) if self.is_guess else None):
             yield words
-        elif self.is_guess and len(classes) >= MANY_LEVELS and _are_levels(classes):
-            yield (
-                f"{len(classes)} whole numbers from {min(classes):g} to {max(classes):g}, which "
-                "are classes without an order; a rating or a count is a number: "
-                f"{argument(task='regression')}"
-            )
 
     def _about_values(
         self, one: ColumnDescription, summary: ValueSummary, present: int
@@ -714,6 +711,9 @@ class _Pass(TableSummary):
             if any(map(str.isdigit, value)):  # such as >3, which is not missing
                 return f"{words}: all are categories; to learn numbers, write these as numbers"
             fixes.append(argument(null=value))
+        named = is_identifier(summary.name) or is_group_name(summary.name)
+        if not fixes and (named or summary.name in self.groups):
+            return None
         if fixes and self.format not in HAVE_OPTIONS:
             sql, how = f"try_cast({written} AS DOUBLE)", "give numbers, and null for the others"
             return f"{words}: {self._instead(summary.name, sql, how)}"
@@ -835,13 +835,6 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
 
 def _is_number(value: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
-
-
-def _are_levels(classes: list[Any]) -> bool:
-    """Return whether classes are whole numbers without a gap, as those of a rating are."""
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in classes):
-        return False
-    return max(classes) - min(classes) == len(classes) - 1 and min(classes) % 1 == 0
 
 
 def _rows(n: int) -> str:

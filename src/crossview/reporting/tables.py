@@ -126,9 +126,13 @@ def _about_curve(c: Comparison) -> list[str]:
 
 def benefit_of_rows(gain: Posterior, rope: float) -> str:
     """Return whether more rows would help, by what the last doubling gained."""
-    if gain.interval()[0] > 0.0:
+    low, high = gain.interval()
+    if high <= rope:
+        return "more rows would bring little"
+    if low > 0.0:
         return "more rows would help"
-    return "more rows may help" if gain.location > rope else "more rows would bring little"
+    known = gain.location > rope
+    return "more rows may help" if known else "it is not known whether more rows would help"
 
 
 def view_notes(c: Comparison) -> list[str]:

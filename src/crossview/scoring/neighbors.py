@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from crossview.batch import make_rows, rows_at
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.labeled_source import unnamed
+from crossview.data.summaries.columns import is_group_name
 from crossview.errors import InputError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
@@ -36,7 +37,7 @@ from crossview.views import MultiView
 # rows and cells that are read, and rows that the quick models learn and score
 MOST_ROWS, MOST_CELLS = 100_000, 2_500_000
 ROWS_OF_TEST, LEAST_OF_TEST, CELLS_OF_TEST, ROWS_OF_HALVES = 6000, 2000, 150_000, 3000
-# of fewer rows nothing can be said
+# fewer rows are not tested
 FEWEST_ROWS = 300
 # an order is looked at more closely from so many standard deviations on: of the changes of the
 # label, and of the area under the curve of trees that tell the first half of the rows
@@ -48,6 +49,10 @@ TELLS = 0.6
 # a test is repeated; the results of two repetitions correlate as those of folds with this share
 REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
+# a test with a larger p leaves open whether groups matter, up to this one
+OPEN = 0.25
+# an identifier is one of somebody with several rows if more than this share of its values have them
+MOST_VALUES = 0.5
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 # rows of groups stand together if the group changes at most so often per group
@@ -72,6 +77,7 @@ TIME = re.compile(
     r"|.*\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
     r"|(week|day|month|quarter|year|hour|period|wave|round|season|[wqyt])[\W_]*\d+$"
 )
+YEAR = r"^(19|20)\d\d$"
 TIMES = (1900, 2100), (190_001, 210_012), (19_000_101, 21_001_231), (10**8, 10**19)
 # rows that are equal to another one are said from this share on, where some column has values of
 # its own in so many rows
@@ -79,15 +85,6 @@ SHARE_OF_COPIES, SHARE_OF_VALUES = 0.01, 0.4
 # a quick model: trees, the columns of a view that they see, and classes
 TREES, RATE, COLUMNS_OF_VIEW, MOST_CLASSES = 30, 0.2, 30, 10
 LEAST_PROBABILITY = 1e-4
-ID = re.compile(r"((^|[_\W])(?i:id)|[a-z](Id|ID))$")
-SOMEBODY = re.compile(
-    r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
-    r"|speaker|session|account|household|individual|respondent|pupil|employee|worker|child|player"
-    r"|panelist|resident|donor|voter|animal|family|couple|litter|case|subj|nr"
-    r"|pid|sid|uid|hid|mrn|ssn"
-    r"|(case|child|fam|hh|indiv|pat|pers|pt|resp|stud|subj|cust|acct|emp|mem)[_.]?(id|nr|num|number)"
-    r")([_.]?(name|nr|num|number|key|code))?$"
-)
 
 
 @dataclass(frozen=True)
@@ -100,6 +97,7 @@ class NeighborTest:
     p: of the test that they do not matter, one-sided, by the loss.
     matters: whether the loss is significant, and the metric loses more than the rope, or else the
       area under the ROC curve does, which is then the metric here.
+    is_open: whether a metric loses more than the rope, but the loss may be chance.
     """
 
     column: str | None
@@ -108,6 +106,7 @@ class NeighborTest:
     apart: float
     p: float
     matters: bool = False
+    is_open: bool = False
 
     @property
     def loss(self) -> float:
@@ -135,10 +134,13 @@ class SplitFinding:
     sorted_by: a column by which the rows are sorted and which is no time, so that their order is
       its own.
     time: a column of times that start again in each of its blocks.
+    is_text: whether these are years that are text.
     timeless: whether the order matters, but nothing says that it is one of time.
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
+    repeated: columns with the name of an identifier of which most values have several rows, and
+      that no test has decided on: why, in words.
     rows: of which rows it was found out, if not of all.
     """
 
@@ -147,10 +149,12 @@ class SplitFinding:
     sorted_by_label: bool = False
     sorted_by: str | None = None
     time: str | None = None
+    is_text: bool = False
     timeless: bool = False
     date: str | None = None
     copies: int = 0
     out_of_time: list[str] | None = None
+    repeated: dict[str, str] = field(default_factory=dict)
     rows: str = ""
 
     @property
@@ -158,6 +162,12 @@ class SplitFinding:
         """The test whose neighbors matter most; None: random folds are fine."""
         found = [one for one in self.tests if one.matters]
         return max(found, key=lambda one: one.loss, default=None)
+
+    @property
+    def groups(self) -> set[str]:
+        """Columns that the lines may name as groups."""
+        tested = {one.column for one in self.tests if one.matters}
+        return {one for one in (*tested, self.sorted_by, *self.repeated) if one is not None}
 
     def lines(self, problem: str = "") -> list[str]:
         """Return a line for each finding; ``problem`` says why folds cannot be made by it."""
@@ -185,12 +195,14 @@ class SplitFinding:
                 "SELECT DISTINCT drops them"
             )
         if self.sorted_by is not None and (choice is None or choice.column != self.sorted_by):
-            later = argument(time=self.time) if self.time else argument(in_order=True)
+            later = ""
+            if self.time is not None:
+                later = f", and if they are later, {argument(time=self.time)}"
+                later += ", once its years are numbers and no text" if self.is_text else ""
             lines.append(
                 f"{self.tests[0].words}{self.rows}, but the rows are sorted by {self.sorted_by}: "
                 f"their order is that of {self.sorted_by}, and not one of time; if new rows have "
-                f"other values of it, give {argument(groups=self.sorted_by)}, and if they are "
-                f"later, {later}"
+                f"other values of it, give {argument(groups=self.sorted_by)}{later}"
             )
         if self.timeless and (choice is None or choice.column is not None):
             lines.append(
@@ -209,6 +221,13 @@ class SplitFinding:
                 f"{argument(time=self.date)} scores each fold by models of the rows before it; "
                 f"{argument(random_folds=True)} says that the order means nothing"
             )
+        if choice is None:
+            lines += [
+                f"{column}: {words}; if new rows have other values of it, give "
+                f"{argument(groups=column)}"
+                for column, words in self.repeated.items()
+                if column != self.sorted_by
+            ]
         if self.out_of_time:
             names = ", ".join(self.out_of_time)
             lines.append(f"no time to test whether rows are alike by {names}; a larger budget has")
@@ -245,9 +264,14 @@ def _find_split(
     y = rows.y
     known = np.flatnonzero(problem.is_known(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
-    if len(known) < FEWEST_ROWS:
-        return finding
     rows = rows.take(known)
+    if len(known) < FEWEST_ROWS:
+        for column, codes in _repeated(rows.X, others).items():
+            finding.repeated[column] = (
+                f"{len(known):,} rows have {codes.max() + 1:,} values, and whether rows of one are "
+                f"alike is not tested below {FEWEST_ROWS} rows"
+            )
+        return finding
     finding.copies, finding.date = _copies(rows), next(iter(source.dates), None)
     n_columns = sum(map(len, source.columns.values())) or rows.X.layout.n_columns
     most = max(LEAST_OF_TEST, min(ROWS_OF_TEST, CELLS_OF_TEST // n_columns))
@@ -270,6 +294,8 @@ def _find_split(
                 in_time = _is_in_time(source, rows)
                 if not in_time:
                     finding.sorted_by, finding.time = _sorted_by(source, rows)
+                    if finding.time is not None and finding.time not in source.dates:
+                        finding.is_text = is_text(rows.X.column(finding.time).type)
                     named = finding.sorted_by is not None or finding.time is not None
                     finding.timeless = not (named or _wanders(rows))
                 matters = finding.sorted_by is None and not finding.timeless
@@ -291,6 +317,10 @@ def _find_split(
         if found is None:
             continue
         finding.tests.append(found)
+        if found.is_open and _is_repeated(column, codes):
+            finding.repeated[column] = (
+                f"{found.words.partition(': ')[2]}{finding.rows}, which may be chance"
+            )
         ordered = finding.tests[0]
         if found.matters and ordered.column is None and ordered.matters and _stand_together(codes):
             part = _encoded(without, rows.take(sample), problem, seed)
@@ -298,6 +328,26 @@ def _find_split(
             if of_others is not None and not of_others.matters:
                 finding.tests[0] = replace(ordered, matters=False)
     return finding
+
+
+def _repeated(table: Any, names: list[str]) -> dict[str, np.ndarray]:
+    """Return the columns of identifiers that have several rows of most values, however few."""
+    found: dict[str, np.ndarray] = {}
+    for name in filter(is_group_name, names):
+        column = table.column(name)
+        if column.null_count or not len(column):
+            continue
+        codes, _ = _coded(column)
+        fits = np.bincount(codes).max() <= LARGEST_VALUE * len(codes)
+        is_new = not any(np.array_equal(codes, one) for one in found.values())
+        if fits and is_new and _is_repeated(name, codes):
+            found[name] = codes
+    return dict(list(found.items())[:MOST_COLUMNS])
+
+
+def _is_repeated(name: str, codes: np.ndarray) -> bool:
+    """Whether a column has the name of an identifier, and most of its values several rows."""
+    return is_group_name(name) and bool(np.mean(np.bincount(codes) > 1) > MOST_VALUES)
 
 
 def _stand_together(codes: np.ndarray) -> bool:
@@ -376,7 +426,9 @@ def _wanders(rows: LabeledBatch) -> bool:
 
 
 def _numbers(source: LabeledSource, table: Any) -> dict[str, np.ndarray]:
-    """Return columns of numbers and dates without missing values as numbers."""
+    """Return columns of numbers, dates and years without missing values as numbers."""
+    import pyarrow.compute as pc
+
     found = {}
     for name in table.column_names:
         column = table.column(name)
@@ -391,6 +443,10 @@ def _numbers(source: LabeledSource, table: Any) -> dict[str, np.ndarray]:
             for text in find_formats([{name: column}], [name]).values():
                 times = as_times(name, column, text.format)
                 found[name] = times.view(np.int64).astype(np.float64)
+        elif is_text(column.type):
+            text = column.cast("string")
+            if pc.all(pc.match_substring_regex(text, YEAR)).as_py():
+                found[name] = numbers_of(text.cast("int64")).astype(np.float64)
     return found
 
 
@@ -501,14 +557,6 @@ def _possible_groups(source: LabeledSource) -> list[str]:
         and (field.name not in used or is_group_name(field.name))
         and fits(field.type)
     ]
-
-
-def is_group_name(column: str) -> bool:
-    """Whether a name is that of an id, or of somebody with several rows.
-
-    A key or a code of something else, such as a place, recurs in new rows.
-    """
-    return ID.search(column) is not None or SOMEBODY.search(column) is not None
 
 
 def _coded(column: Any) -> tuple[np.ndarray, Any]:
@@ -761,8 +809,10 @@ def compare_neighbors(
         with_them, without = (_value(part.problem, metric, y, one) for one in predicted)
         test = NeighborTest(column, metric, with_them, without, p)
         width = rope if is_bounded(metric) else rope * abs(test.near)
-        tests.append(replace(test, matters=bool(p < level and test.loss > width)))
-    return max(tests, key=lambda one: one.matters)  # the first of equals
+        loses = bool(test.loss > width)
+        is_open = loses and level <= p < OPEN
+        tests.append(replace(test, matters=loses and bool(p < level), is_open=is_open))
+    return max(tests, key=lambda one: (one.matters, one.is_open))  # the first of equals
 
 
 def _loss(y: np.ndarray, predicted: np.ndarray, n_classes: int) -> float:

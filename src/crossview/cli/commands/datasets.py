@@ -61,6 +61,7 @@ def _write(name: str, output: str | None) -> None:
     from crossview import datasets
     from crossview.cli.progress import warnings_as_lines
 
+    datasets.check_name(name)
     if output is None:
         raise InputError(f"say where to write it: -o {name}.parquet")
     stem = output.lower().removesuffix(".gz").removesuffix(".zst")

@@ -370,9 +370,7 @@ def in_words(tuning: Tuning, cost: Cost) -> str:
     """Return what a level leaves out."""
     words = []
     if tuning.learned < 1.0:
-        words.append(
-            f"learned from {round(tuning.learned * cost.n_train):,} of {cost.n_train:,} rows"
-        )
+        words.append("learned from fewer rows")  # the share is another one in other folds
     if tuning.lighter:
         words.append("lighter parameters")
     if tuning.splits is not None and cost.n_splits > tuning.splits:

@@ -27,6 +27,7 @@ from crossview.comparing.result.answer import (
 )
 from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.result.ranking import ComparisonRow, LeftOut, least_scale
+from crossview.comparing.result.verdict import CONSTANT
 from crossview.comparing.run import Run
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import code_texts
@@ -160,11 +161,12 @@ def compare_folds(
                 final.left_out.append(LeftOut(learner.name, "no strongest columns", 0.0))
             whole = row.learned == 1.0
             seconds = planner.curve(learner.name) / planner.n_workers
-            if options.curve and whole and planner.allows(seconds, planner.n_folds):
+            curve = options.curve and row.model not in CONSTANT
+            if curve and whole and planner.allows(seconds, planner.n_folds):
                 resources.observer.say(f"learning curve of {learner.name}")
                 with _noting(final, learner.name, "no learning curve"):
                     final.curve = learning_curve(refit(learner))
-            elif options.curve:
+            elif curve:
                 final.left_out.append(LeftOut(learner.name, "no learning curve", 0.0))
     if learner is None and (entry := final.entry(row)) is not None:
         learner = entry.for_metric(run.metric, run.problem.positive_label)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class ComparisonRow:
     setting : dict
         The parameters that were chosen, most often over the folds.
     epochs : int
-        Passes over the training rows; with early stopping, the median over the folds.
+        Passes over the training rows; with early stopping, the lower median over the folds.
     effort : int
         What it takes to train and keep, from the catalog: of models that are shown to be equal,
         the one with the least is recommended.
@@ -169,7 +170,7 @@ class ComparisonRow:
         row.std = float(np.std(row.scores, ddof=1)) if len(row.scores) > 1 else math.nan
         row.threshold = float(np.median(row.thresholds)) if row.thresholds else math.nan
         row.untuned = float(np.mean(row.untuned_scores)) if row.untuned_scores else math.nan
-        row.epochs = round(float(np.median(row.passes)))
+        row.epochs = median_low(row.passes)  # one that was tried
         # the setting that was chosen most often, the first of equals
         often = dict(Counter(tuple(one.items()) for one in row.chosen).most_common(1)[0][0])
         row.setting = dict(row.chosen[-1]) if in_order else often

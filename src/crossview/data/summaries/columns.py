@@ -21,6 +21,15 @@ FEWEST_ROWS = 10
 ROWS_PER_CLASS = 5
 
 _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
+_ID = re.compile(r"((^|[_\W])(?i:id)|[a-z](Id|ID))$")
+_SOMEBODY = re.compile(
+    r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
+    r"|speaker|session|account|household|individual|respondent|pupil|employee|worker|child|player"
+    r"|panelist|resident|donor|voter|animal|family|couple|litter|case|subj|nr"
+    r"|pid|sid|uid|hid|mrn|ssn"
+    r"|(case|child|fam|hh|indiv|pat|pers|pt|resp|stud|subj|cust|acct|emp|mem)[_.]?(id|nr|num|number)"
+    r")([_.]?(name|nr|num|number|key|code))?$"
+)
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 _DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
@@ -40,6 +49,14 @@ _MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
 def is_identifier(column: str) -> bool:
     """Return whether a column has the name of an identifier, such as user_id."""
     return _IDENTIFIER.search(column) is not None
+
+
+def is_group_name(column: str) -> bool:
+    """Whether a name is that of an id, or of somebody with several rows.
+
+    A key or a code of something else, such as a place, recurs in new rows.
+    """
+    return _ID.search(column) is not None or _SOMEBODY.search(column) is not None
 
 
 class Target:

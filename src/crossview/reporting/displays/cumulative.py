@@ -196,8 +196,8 @@ def _finding(order: Sequence[Curve], share: bool) -> str:
     best = order[0]
     end = f"{best.values[-1]:.1%}" if share else f"{best.values[-1]:.4g}"
     if len(order) > 1:
-        what = "predicted wrong" if share else "of error"
-        return f"After {best.rows[-1]:,} rows {best.model} has the fewest {what}: {end}"
+        what = "the fewest predicted wrong" if share else "the smallest error"
+        return f"After {best.rows[-1]:,} rows {best.model} has {what}: {end}"
     n = int(best.rows[-1])
     half = int(np.argmin(np.abs(best.rows - n / 2)))
     power = 1 if share else 2

@@ -293,15 +293,16 @@ class ThresholdDisplay(Display):
             ax.axvline(self.threshold, color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)))
             right = self.threshold > 0.6
             ax.annotate(
-                *(f"chosen {self.threshold:.2f}", (self.threshold, 0.03)),
+                *(f"chosen {self.threshold:.2f}", (self.threshold, 1.1)),  # above all lines
                 xytext=(-4 if right else 4, 0),
                 textcoords="offset points",
                 ha="right" if right else "left",
+                va="top",
                 color=MUTED,
                 fontsize=9,
             )
         ax.set_xlim(0, 1)
-        ax.set_ylim(0, 1.03)
+        ax.set_ylim(0, 1.1)
         ax.grid(axis="both")
         ax.set_xlabel(f"threshold, a probability of {self.name}")
         names = ["precision", "recall", "f1"]

@@ -7,7 +7,6 @@ The colors are those of Okabe and Ito, darkened until text in them has a contras
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -22,9 +21,10 @@ COLORS = ("#0072b2", "#b04a00", "#00734f", "#93447a", "#7a5c00", "#4b5fa8")
 # inches, of which one is 72 units of an SVG: as wide as a phone, so that text keeps its size
 WIDTH = 5.0
 LONGEST_NAME = 30
+# the height of a line of the title, and its characters where long names take half of the width
+LINE_OF_TITLE, SHORTEST_LINE = 0.2, 30
 # characters that XML has not, and half of a pair, which no font can measure
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_IN_LINES = textwrap.TextWrapper(64, break_long_words=False, break_on_hyphens=False)
 
 RC: dict[Any, Any] = {
     "text.parse_math": False,  # a $ in a name is a $
@@ -126,11 +126,13 @@ class Display:
             if ax is None:
                 import matplotlib.pyplot as plt
 
-                _, ax = plt.subplots(figsize=self.size, layout="constrained")
+                width, height = self.size
+                height += LINE_OF_TITLE * (len(self.title) // SHORTEST_LINE if titled else 0)
+                _, ax = plt.subplots(figsize=(width, height), layout="constrained")
             self.ax_, self.figure_ = ax, ax.figure
             self._draw(ax)
             if titled:
-                ax.set_title(_IN_LINES.fill(_plain(self.title)), pad=10)
+                ax.set_title(_plain(self.title), pad=10, wrap=True)
         return self
 
 

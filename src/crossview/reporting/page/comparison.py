@@ -123,7 +123,9 @@ def _rival(c: Comparison) -> str:
     ours = next((row for row in c.rows if not row.baseline), None)
     rival = ours if chosen.baseline else best_baseline(c)
     rival = rival or next(row for row in c.rows if row is not chosen)
-    named = f"Crossview's best, {coded_name(rival)}," if rival is ours else coded_name(rival)
+    named = coded_name(rival)
+    if rival is ours and chosen.baseline:
+        named = f"Crossview's best, {named},"
     reaches = f"{named} reaches {brief_value(c, rival.value)}"
     if rival is c.best or rival.difference is None:
         return reaches
