@@ -78,6 +78,27 @@ def test_trees_of_numbers_are_those_of_scikit_learn(n_classes):
         np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", [MultiViewTreesRegressor, MultiViewExtraTreesRegressor])
+def test_the_unit_of_the_target_is_that_of_the_predictions(kind):
+    """Powers of two change no digit of the target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 6))
+    y = X[:, 0] ** 2 + X[:, 3] * X[:, 1] + 0.1 * rng.normal(size=500)
+
+    def predicted(y, weight=None):
+        return kind([3, 3], random_state=0).fit(X[:350], y[:350], weight).predict(X[350:])
+
+    plain = predicted(y)
+    assert np.mean((plain - y[350:]) ** 2) < 0.5 * y[350:].var()
+    for factor in (2.0**-30, 2.0**-600, 2.0**600):
+        np.testing.assert_allclose(predicted(factor * y) / factor, plain, rtol=0, atol=1e-12)
+    far = predicted(y + 1e8) - 1e8
+    assert np.mean((far - y[350:]) ** 2) < 1.2 * np.mean((plain - y[350:]) ** 2)
+    weight = rng.integers(1, 4, 350)
+    for constant in (0.1, 0.0, -7e300):
+        np.testing.assert_array_equal(predicted(np.full(500, constant), weight), constant)
+
+
 def test_each_split_chooses_among_a_share_of_the_features_and_six_at_least():
     """All of six are a fifth of them; of thirty, each split has six to choose from."""
     rng = np.random.default_rng(0)

@@ -37,6 +37,7 @@ from crossview.estimators.targets import (
     class_codes,
     class_weights,
     several_classes,
+    without_unit,
 )
 from crossview.estimators.trees.arrays import FittedTrees, trees_schema
 from crossview.estimators.trees.features import (
@@ -297,5 +298,9 @@ class TreesRegressor(TreesModel, ViewRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, y, weight = self._rows_to_fit(X, y, sample_weight)
-        self._learn(X, rows, Targets(y, 0, weight, groups_to_fit(X, sample_weight)))
+        # what scikit-learn takes for no gain does not know the unit of the targets
+        numbers, center, scale = without_unit(y, weight)
+        self._learn(X, rows, Targets(numbers, 0, weight, groups_to_fit(X, sample_weight)))
+        self._state["values"] = scale * self._state["values"]
+        self._state["baseline"] = center + scale * self._state["baseline"]
         self._see_targets(y)

@@ -232,6 +232,11 @@ class MultiViewExtraTreesRegressor(RandomizedTrees, TreesRegressor):
     MultiViewExtraTreesClassifier : The same for classes; its notes say how columns are split.
     MultiViewTreesRegressor : Boosted trees for numbers.
 
+    Notes
+    -----
+    The trees are those of scikit-learn's `ExtraTreesRegressor`, of targets that are scaled to a
+    mean near 0 and a variance near 1, so that their unit does not matter.
+
     References
     ----------
     P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63 (2006),
