@@ -113,8 +113,7 @@ EQUIVALENCE_OF_FOLDS = (
 )
 CLASS_WEIGHT_REASON = (
     "a weight multiplies the price of a row's loss and not its step, and the variances of a "
-    "diagonal fall, so one pass cannot push everything to one class (CW has no price, and knows "
-    "weight 0 only)"
+    "diagonal fall, so one pass cannot push everything to one class"
 )
 WEIGHT_OF_LEAVES_REASON = (
     "a leaf of one class has no other whose weight counts, and of scikit-learn's own trees the "
