@@ -7,6 +7,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_info
 
 import crossview
 from comparisons import thorough
@@ -76,6 +77,24 @@ def test_trees_of_numbers_are_those_of_scikit_learn(n_classes):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     if n_classes:
         np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-12)
+
+
+def test_boosted_trees_have_one_thread(monkeypatch):
+    """Two wait for each other, and are slower wherever other programs run."""
+    used = []
+    fit = HistGradientBoostingClassifier.fit
+
+    def observed(self, *args, **kwargs):
+        found = threadpool_info()
+        used.extend(one["num_threads"] for one in found if one["user_api"] == "openmp")
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", observed)
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    MultiViewTreesClassifier(**FEW).fit(X, X[:, 0] > 0.0)
+    assert set(used) == {1}
+    with pytest.raises(TypeError, match="n_jobs"):
+        MultiViewTreesClassifier(n_jobs=2)
 
 
 @pytest.mark.parametrize("kind", [MultiViewTreesRegressor, MultiViewExtraTreesRegressor])

@@ -65,7 +65,7 @@ INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 TREES = (
     *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_features"),
     *("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_bags", "n_components"),
-    *("n_iter_no_change", "n_jobs", "validation_fraction"),
+    *("n_iter_no_change", "validation_fraction"),
 )
 EXTRA_TREES = (
     *("max_columns", "max_features", "max_leaf_nodes", "min_samples_leaf", "n_components"),

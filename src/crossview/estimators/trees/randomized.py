@@ -53,6 +53,7 @@ PARAMETERS: dict[str, ParameterDoc] = TREES | {
         Fewest rows of a leaf.  More of them are better where labels are noisy.  None: 1.
         """,
     ),
+    "n_jobs": ("int", "Threads of `fit`, each of which grows trees; what is learned is the same."),
 }
 
 MOST_LEAVES = 4000
@@ -73,10 +74,12 @@ class RandomizedTrees(TreesModel):
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_features": [Interval(Real, 0, 1, closed="right"), None],
+        "n_jobs": [Interval(Integral, 1, None, closed="left")],
     }
 
     n_estimators: int = 100
     max_features: float | None = None
+    n_jobs: int = 1
 
     def _fit_trees(
         self, learned: LearnedFeatures, targets: Targets, random_state: np.random.RandomState
