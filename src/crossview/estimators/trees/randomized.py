@@ -7,12 +7,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils import check_random_state
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, N_JOBS, ONLINE
 from crossview.estimators.trees.arrays import FittedTrees, joined
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 from crossview.estimators.trees.learner import (
@@ -53,7 +54,7 @@ PARAMETERS: dict[str, ParameterDoc] = TREES | {
         Fewest rows of a leaf.  More of them are better where labels are noisy.  None: 1.
         """,
     ),
-    "n_jobs": ("int", "Threads of `fit`, each of which grows trees; what is learned is the same."),
+    "n_jobs": N_JOBS,
 }
 
 MOST_LEAVES = 4000
@@ -74,12 +75,11 @@ class RandomizedTrees(TreesModel):
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_features": [Interval(Real, 0, 1, closed="right"), None],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
     }
 
     n_estimators: int = 100
     max_features: float | None = None
-    n_jobs: int = 1
+    n_jobs: int | None = 1
 
     def _fit_trees(
         self, learned: LearnedFeatures, targets: Targets, random_state: np.random.RandomState
@@ -90,7 +90,7 @@ class RandomizedTrees(TreesModel):
             max_features=self.max_features or ("sqrt" if n_classes else 1.0),
             max_leaf_nodes=most if most < n else None,
             min_samples_leaf=self.min_samples_leaf or 1,
-            n_jobs=int(self.n_jobs),
+            n_jobs=effective_n_jobs(self.n_jobs),
             # what was drawn for features depends on the number of rows, and a weight is a number
             random_state=check_random_state(self.random_state),
         )
