@@ -119,7 +119,7 @@ def broken(path, kind):
         ("empty", "is not a model file"),
         ("absent", "no such model file"),
         ("stranger", "not a crossview model"),
-        ("newer", r"by a newer version of crossview \(format 99, and this one reads 8\); upgrade"),
+        ("newer", r"by a newer version of crossview \(format 99, and this one reads 9\); upgrade"),
         ("no version", "by a newer version"),
         ("unknown class", "a Rogue, which this version does not support"),
         ("unknown parameter", "is a damaged model file"),
@@ -223,7 +223,7 @@ def test_a_file_of_format_1_says_that_it_is_too_old(tmp_path):
             read(path)
         assert str(caught.value) == (
             f"{path}: was written by an older version of crossview (format 1, and this one reads "
-            "8); train the model again"
+            "9); train the model again"
         )
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit, log_softmax, softmax
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -23,6 +23,7 @@ from crossview import (
     InputError,
     LateFusionRegressor,
     MultiView,
+    MultiViewLogisticRegression,
     MultiViewRidge,
     ViewEncoder,
     datasets,
@@ -364,14 +365,45 @@ def test_rows_of_weight_0_are_not_there_and_others_are_weighted():
         model = one.make(random_state=0) if one.random else one.make()
         weighted = model.fit(X, y, sample_weight=weight).decision_function(X)
         assert (weighted != clone(model).fit(X, y).decision_function(X)).any()
-        # `fit` of the pipeline inside, by the name of its last step
+        # `fit` of the pipeline inside, by the names of its steps
         inside = clone(model.pipeline(Shape(X.layout.names, len(X), 2)))
-        given = {f"{inside.steps[-1][0]}__sample_weight": weight}
+        steps = [name for name, step in inside.steps if getattr(step, "scale", True)]
+        given = {f"{name}__sample_weight": weight for name in steps}
         inside.fit(X, (y == np.unique(y)[1]).astype(int), **given)
         if hasattr(inside, "decision_function"):
             np.testing.assert_allclose(inside.decision_function(X), weighted, atol=1e-12)
     with pytest.raises(InputError, match="KNeighborsClassifier takes no weights"):
         named("sklearn.neighbors:KNeighborsClassifier").make().fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiViewRidge(alpha=3.0),
+        MultiViewLogisticRegression(tol=1e-8),
+        MultiViewLogisticRegression(tol=1e-8, C=0.1),
+    ],
+)
+def test_a_row_of_weight_2_is_two_rows(model, as_given):
+    """Also in what scales columns, of which one is mostly 0, and a view is missing in some rows."""
+    rng = np.random.default_rng(0)
+    X, weight = rng.exponential(size=(60, 5)) ** 2, rng.integers(1, 4, 60)
+    X[rng.random(60) < 0.7, 4] = 0.0
+    y = X[:, 0] + X[:, 3] + rng.normal(size=60)
+    y = y > np.median(y) if is_classifier(model) else y
+    present = np.ones((60, 2), dtype=bool)
+    present[::7, 1] = False
+
+    def predicted(rows, weight):
+        views = {"a": as_given(X[rows, :3]), "b": as_given(X[rows, 3:])}
+        fitted = clone(model).fit(MultiView(views, present=present[rows]), y[rows], weight)
+        scored = MultiView({"a": X[:, :3], "b": X[:, 3:]})
+        return (fitted.decision_function if is_classifier(model) else fitted.predict)(scored)
+
+    once, often = np.arange(60), np.repeat(np.arange(60), weight)
+    found, expected = predicted(once, weight.astype(float)), predicted(often, None)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
 def test_a_model_is_compared_once_whoever_names_it():

@@ -178,7 +178,7 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     model = Path("m.safetensors").read_bytes()
     version = f'"version": "{VERSION}"'.encode()
     assert model.count(version) == 1
-    Path("newer.safetensors").write_bytes(model.replace(version, b'"version": "9"'))
+    Path("newer.safetensors").write_bytes(model.replace(version, b'"version":"99"'))
     if "late.parquet" in argv:
         table = pq.read_table("bc.parquet")
         table = pa.concat_tables([table] * 130)

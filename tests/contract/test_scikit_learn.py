@@ -23,6 +23,8 @@ from crossview import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
     KeCoClassifier,
+    LateFusionClassifier,
+    LateFusionRegressor,
     MultiViewMachineClassifier,
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
@@ -103,9 +105,8 @@ EQUIVALENCE_OF_TREES = (
     "it repeats rows, and so which of them are held out, and the bins of the columns, are others; "
     "weight 0 and weight 2 are tested in test_trees.py and test_network.py"
 )
-EQUIVALENCE_OF_SCALES = (
-    "it repeats rows, and columns are scaled by all rows that have a weight, whatever it is (and "
-    "late fusion draws other folds); weight 0 and others are tested in test_baselines.py"
+EQUIVALENCE_OF_FUSION = (
+    "it repeats rows, and so late fusion draws other folds; weights are tested in test_baselines.py"
 )
 EQUIVALENCE_OF_FOLDS = (
     "it repeats rows, and so the folds that fit the weights are others, each of whose rows counts "
@@ -113,8 +114,7 @@ EQUIVALENCE_OF_FOLDS = (
 )
 CLASS_WEIGHT_REASON = (
     "a weight multiplies the price of a row's loss and not its step, and the variances of a "
-    "diagonal fall, so one pass cannot push everything to one class (CW has no price, and knows "
-    "weight 0 only)"
+    "diagonal fall, so one pass cannot push everything to one class"
 )
 WEIGHT_OF_LEAVES_REASON = (
     "a leaf of one class has no other whose weight counts, and of scikit-learn's own trees the "
@@ -133,8 +133,8 @@ def expected_failures(estimator):
         return dict.fromkeys(EQUIVALENCE, EQUIVALENCE_OF_TREES)
     if hasattr(estimator, "n_estimators"):
         return {"check_class_weight_classifiers": WEIGHT_OF_LEAVES_REASON}
-    if hasattr(estimator, "pipeline"):
-        return dict.fromkeys(EQUIVALENCE, EQUIVALENCE_OF_SCALES)
+    if isinstance(estimator, LateFusionClassifier | LateFusionRegressor):
+        return dict.fromkeys(EQUIVALENCE, EQUIVALENCE_OF_FUSION)
     if not (streams(estimator) or is_machine(estimator)):
         return {}
     reasons = dict.fromkeys(EQUIVALENCE, EQUIVALENCE_REASON)

@@ -184,6 +184,8 @@ def test_a_file_holds_members_and_weights(tmp_path):
         ({"members": [("a", AROWClassifier(), "c")]}, "is for the view 'c'"),
         ({"members": MEMBERS, "weights": [1.0, 2.0]}, "give 3 numbers, 0 or more"),
         ({"members": MEMBERS, "weights": [1.0, 2.0, -1.0]}, "give 3 numbers, 0 or more"),
+        ({"members": MEMBERS, "weights": [0, 0, 0]}, "one of them above 0"),
+        ({"members": MEMBERS, "weights": ["a", "b", "c"]}, "give 3 numbers, 0 or more"),
         ({"weights": [1.0]}, "weights= are of members="),
     ],
 )

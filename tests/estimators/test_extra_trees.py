@@ -96,6 +96,19 @@ def test_parameters_are_honoured():
             size(**{name: value})
 
 
+def test_threads_change_nothing():
+    X, y = noisy(2)
+    one, two, all_, none = (
+        MultiViewExtraTreesClassifier([3, 1], n_jobs=n, **FEW).fit(X, y).decision_function(X)
+        for n in (1, 2, -1, None)
+    )
+    for other in (two, all_, none):
+        np.testing.assert_array_equal(other, one)
+    for n in (0, -2):
+        with pytest.raises(ValueError, match="n_jobs"):
+            MultiViewExtraTreesClassifier(n_jobs=n).fit(X, y)
+
+
 def test_class_weights_move_the_shares():
     X, y = noisy(2)
     rare = (y == 1) & (np.arange(len(y)) % 5 > 0)

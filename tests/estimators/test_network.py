@@ -63,9 +63,10 @@ def test_far_numbers_are_as_the_largest_of_training(circles, model):
     np.testing.assert_allclose(model.decision_function(far), model.decision_function(ends))
 
 
-def test_threads_change_nothing(circles, model):
+@pytest.mark.parametrize("n_jobs", [2, -1, None])
+def test_threads_change_nothing(circles, model, n_jobs):
     X, y = circles
-    other = MultiViewNetworkClassifier([2, 2], n_jobs=2, **FEW).fit(X[:400], y[:400])
+    other = MultiViewNetworkClassifier([2, 2], n_jobs=n_jobs, **FEW).fit(X[:400], y[:400])
     np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
 
 

@@ -7,6 +7,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_info
 
 import crossview
 from comparisons import thorough
@@ -76,6 +77,45 @@ def test_trees_of_numbers_are_those_of_scikit_learn(n_classes):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     if n_classes:
         np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=1e-12)
+
+
+def test_boosted_trees_have_one_thread(monkeypatch):
+    """Two wait for each other, and are slower wherever other programs run."""
+    used = []
+    fit = HistGradientBoostingClassifier.fit
+
+    def observed(self, *args, **kwargs):
+        found = threadpool_info()
+        used.extend(one["num_threads"] for one in found if one["user_api"] == "openmp")
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(HistGradientBoostingClassifier, "fit", observed)
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    MultiViewTreesClassifier(**FEW).fit(X, X[:, 0] > 0.0)
+    assert set(used) == {1}
+    with pytest.raises(TypeError, match="n_jobs"):
+        MultiViewTreesClassifier(n_jobs=2)
+
+
+@pytest.mark.parametrize("kind", [MultiViewTreesRegressor, MultiViewExtraTreesRegressor])
+def test_the_unit_of_the_target_is_that_of_the_predictions(kind):
+    """Powers of two change no digit of the target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 6))
+    y = X[:, 0] ** 2 + X[:, 3] * X[:, 1] + 0.1 * rng.normal(size=500)
+
+    def predicted(y, weight=None):
+        return kind([3, 3], random_state=0).fit(X[:350], y[:350], weight).predict(X[350:])
+
+    plain = predicted(y)
+    assert np.mean((plain - y[350:]) ** 2) < 0.5 * y[350:].var()
+    for factor in (2.0**-30, 2.0**-600, 2.0**600):
+        np.testing.assert_allclose(predicted(factor * y) / factor, plain, rtol=0, atol=1e-12)
+    far = predicted(y + 1e8) - 1e8
+    assert np.mean((far - y[350:]) ** 2) < 1.2 * np.mean((plain - y[350:]) ** 2)
+    weight = rng.integers(1, 4, 350)
+    for constant in (0.1, 0.0, -7e300):
+        np.testing.assert_array_equal(predicted(np.full(500, constant), weight), constant)
 
 
 def test_each_split_chooses_among_a_share_of_the_features_and_six_at_least():

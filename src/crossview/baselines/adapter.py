@@ -48,21 +48,28 @@ class Learned(NamedTuple):
     groups: np.ndarray | None
 
 
+def weight_names(model: Pipeline) -> list[str]:
+    """Return by which parameters of `fit` a pipeline takes weights: to scale by, and to learn."""
+    *_, (last, _) = model.steps
+    scaled = [name for name, step in model.steps if isinstance(step, ViewMatrix) and step.scale]
+    return [f"{name}__sample_weight" for name in [*scaled, last]]
+
+
 class WeightedPipeline(Pipeline):
-    """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to the last step.
+    """A pipeline whose `fit` takes weights, as a stack gives them, and hands them to its steps.
 
     steps: as for scikit-learn's ``Pipeline``.
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
-        """Fit all steps, the last one with the weights.
+        """Fit all steps, those that scale by weights, and the last one, with the weights.
 
         X, y: the rows and their labels.
         sample_weight (n_samples,): how much each row counts.
         **params: as for scikit-learn's ``Pipeline``.
         """
         if sample_weight is not None:
-            params[f"{self.steps[-1][0]}__sample_weight"] = sample_weight
+            params |= dict.fromkeys(weight_names(self), sample_weight)
         return super().fit(X, y, **params)
 
 
@@ -82,10 +89,10 @@ class PipelineLearner(ViewLearner):
 
     def _fit_pipeline(self, model: Pipeline, rows: Any, given: Learned) -> None:
         y, weight, _ = given
-        name, last = model.steps[-1]
+        _, last = model.steps[-1]
         if weight is not None and not _takes_weights(last):
             raise InputError(f"{type(last).__name__} takes no weights")
-        weights = {} if weight is None else {f"{name}__sample_weight": weight}
+        weights = {} if weight is None else dict.fromkeys(weight_names(model), weight)
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
             warnings.simplefilter("ignore")
             self.pipeline_ = model.fit(views_of_rows(rows, self.layout_), y, **weights)

@@ -20,7 +20,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from crossview.baselines.adapter import Shape, WeightedPipeline
+from crossview.baselines.adapter import Shape, WeightedPipeline, weight_names
 from crossview.catalog.learner import Learner
 from crossview.catalog.metrics import METRICS, parse_metric
 from crossview.data.joining.join import join_sources
@@ -181,9 +181,9 @@ def _with_weights(writer: _Writer, model: Pipeline, positive: Any, threshold: An
     """Return the lines that fit the model with weights, and then place its threshold."""
     if threshold == "tuned":
         raise InputError("scikit-learn tunes no threshold with weights; give it as a number")
-    name, last = model.steps[-1]
-    lines = [f"model = {writer.code(model)}", f"model.fit(X, y, {name}__sample_weight=weight)"]
-    if threshold is None or isinstance(last, DummyClassifier):
+    given = [f"{name}=weight" for name in weight_names(model)]
+    lines = [f"model = {writer.code(model)}", _call("model.fit", ["X", "y", *given], 0)]
+    if threshold is None or isinstance(model.steps[-1][1], DummyClassifier):
         return lines
     frozen = FrozenEstimator(_Text("model"))
     cut = {"threshold": threshold, "pos_label": positive, "response_method": "predict_proba"}

@@ -245,7 +245,8 @@ class MultiViewLogisticRegression(LinearPipeline, PipelineClassifier):
     scikit-learn's `LogisticRegression` fits it by L-BFGS.  A column that is nonzero in at least
     half of the rows gets mean 0 and variance 1; others stay sparse, and are divided by the
     median of the root mean squares of their nonzero values (by their own, if it differs by a
-    factor of ten), so that words and views keep their proportions.
+    factor of ten), so that words and views keep their proportions.  A row of weight 2 is two rows,
+    in this, too.
     ``coef_`` and `view_scores` are of the columns as they are given.
 
     A view that is missing in some rows of `fit` has one more column, which is 1 there.  One that

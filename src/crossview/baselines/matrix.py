@@ -72,7 +72,7 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     max_columns: int | None = None
     score_func: Callable[..., Any] = f_classif
 
-    def fit(self, X: MultiView, y: Any = None) -> Self:
+    def fit(self, X: MultiView, y: Any = None, sample_weight: Any = None) -> Self:
         """Choose the columns, and measure them for scaling.
 
         Parameters
@@ -81,6 +81,8 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             The rows.
         y : array-like of shape (n_samples,), default=None
             Labels or numbers, for ``score_func``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, above 0, in what the columns are scaled by.  None: all are 1.
 
         Returns
         -------
@@ -97,7 +99,8 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         self.columns_ = self._informative(matrix, columns, y) if len(columns) else np.zeros(1, int)
         self.view_of_column_ = np.searchsorted(X.layout.ptr, self.columns_, side="right") - 1
         if self.scale:
-            self._measure(matrix[:, self.columns_], missing)
+            weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+            self._measure(matrix[:, self.columns_], missing, weight)
         return self
 
     def transform(self, X: MultiView) -> Any:
@@ -156,28 +159,33 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         scores = np.where(np.isnan(scores), -1.0, scores)  # a constant column
         return np.sort(columns[np.argsort(-scores, kind="stable")[:most]])
 
-    def _measure(self, part: Any, missing: np.ndarray) -> None:
+    def _measure(self, part: Any, missing: np.ndarray, weight: np.ndarray | None) -> None:
         """Store what the columns are scaled by."""
         x, column = (part.data, part.indices) if sp.issparse(part) else (part, slice(None))
+        of_entry = weight
+        if sp.issparse(part) and weight is not None:
+            of_entry = np.repeat(weight, np.diff(part.indptr))
 
         def total(values: np.ndarray) -> np.ndarray:
             if values.ndim == 1:
+                values = values if of_entry is None else of_entry * values
                 return np.bincount(part.indices, values, minlength=part.shape[1])
-            return np.asarray(values.sum(axis=0))
+            return np.asarray(values.sum(axis=0) if of_entry is None else of_entry @ values)
 
-        n_rows = np.maximum((~missing).sum(axis=0)[self.view_of_column_], 1)
+        there = (~missing).sum(axis=0) if weight is None else weight @ ~missing
+        n_rows = _not_0(there[self.view_of_column_])
         nonzero = x != 0.0
         n_nonzero = total(nonzero)
         mean = np.where(2 * n_nonzero >= n_rows, total(x) / n_rows, 0.0)
         squares = total(nonzero * (x - mean[column]) ** 2) + (n_rows - n_nonzero) * mean**2
-        scale = np.sqrt(squares / np.where(mean == 0.0, np.maximum(n_nonzero, 1), n_rows))
+        scale = np.sqrt(squares / np.where(mean == 0.0, _not_0(n_nonzero), n_rows))
         sparse = np.flatnonzero((mean == 0.0) & (n_nonzero > 0))
         if len(sparse):
             shared = np.median(scale[sparse])
             alike = (scale[sparse] < UNLIKE * shared) & (scale[sparse] * UNLIKE > shared)
             scale[sparse[alike]] = shared
         # what rounding alone makes of a constant
-        scale[scale <= n_rows * np.finfo(float).eps * np.abs(mean)] = 0.0
+        scale[scale <= part.shape[0] * np.finfo(float).eps * np.abs(mean)] = 0.0
         self.mean_, self.scale_ = mean, np.where(scale > 0.0, scale, 1.0)
 
     def _scaled(self, part: Any, missing: np.ndarray) -> Any:
@@ -193,3 +201,8 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         others = np.flatnonzero(self.mean_ == 0.0)
         both = sp.hstack([part[:, others], sp.csr_array(block)], format="csr")
         return both[:, np.argsort(np.concatenate([others, centered]))]
+
+
+def _not_0(sums: np.ndarray) -> np.ndarray:
+    """Return sums of weights, with 1 for those of no row."""
+    return np.where(sums > 0.0, sums, 1.0)

@@ -65,7 +65,7 @@ INTERACTIONS = (*MACHINE, "n_factors", "optimizer")
 TREES = (
     *("l2_regularization", "learning_rate", "max_categories", "max_columns", "max_features"),
     *("max_iter", "max_leaf_nodes", "min_samples_leaf", "n_bags", "n_components"),
-    *("n_iter_no_change", "n_jobs", "validation_fraction"),
+    *("n_iter_no_change", "validation_fraction"),
 )
 EXTRA_TREES = (
     *("max_columns", "max_features", "max_leaf_nodes", "min_samples_leaf", "n_components"),
@@ -167,6 +167,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
         ),
     ):
         other = f"{name}-diagonal" if ":" in name else f"{name}:diagonal"
+        weights = [one for one in WEIGHTS if (name, one) != ("cw", "class_weight")]
         yield Learner(
             other if diagonal else name,
             f"{title}, diagonal" if diagonal else title,
@@ -174,7 +175,7 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
             "with a diagonal covariance" if diagonal else "with a covariance",
             fixed={**form, **fixed},
             grid=grid,
-            settable=(*settable, *WEIGHTS, *COVARIANCE),
+            settable=(*settable, *weights, *COVARIANCE),
             # an exact covariance of many columns takes too long for more than one pass
             refined=BINNED | PASSES if diagonal else BINNED,
             effort=3,

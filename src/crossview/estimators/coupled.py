@@ -109,8 +109,9 @@ class MultiViewPAClassifier(CovarianceClassifier):
     The joint score is the mean of the scores of the views that are present, or their sum for
     "independent" and "concatenated".  Learned weights of the views are in ``coef_``,
     ``intercept_`` and the scores of the views: that of view v is ``β_v w_v·x_v``.  The sample
-    weight of a row multiplies C.  With more than two classes the margin is the score of the true
-    class minus the score of the wrong class that has the highest joint score.
+    weight of a row, and that of its class, multiply C, as in `PassiveAggressiveClassifier`.  With
+    more than two classes the margin is the score of the true class minus the score of the wrong
+    class that has the highest joint score.
 
     References
     ----------

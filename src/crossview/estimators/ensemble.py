@@ -165,10 +165,13 @@ class Ensemble(NestedLearners):
         if self.weights is not None:
             if self.members is None:
                 raise InputError("weights= are of members=; give both")
-            w = np.asarray(self.weights, dtype=np.float64)
-            if w.shape != (len(self.members),) or not (w >= 0.0).all() or not np.isfinite(w).all():
+            n, w = len(self.members), list(self.weights)
+            known = all(
+                isinstance(one, int | float | np.number) and 0.0 <= one < np.inf for one in w
+            )
+            if len(w) != n or not known or not any(w):
                 raise InputError(
-                    f"weights={self.weights!r}; give {len(self.members)} numbers, 0 or more"
+                    f"weights={self.weights!r}; give {n} numbers, 0 or more, one of them above 0"
                 )
 
     # --- learning --------------------------------------------------------------------------

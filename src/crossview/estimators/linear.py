@@ -90,9 +90,10 @@ class PassiveAggressiveClassifier(LinearOnlineClassifier):
 
     Notes
     -----
-    The sample weight of a row multiplies C.  For PA-I a row of weight 2 equals two updates with the
-    row.  PA has no C, so its sample weights have no effect, except that rows of weight 0 are
-    skipped.
+    The sample weight of a row, and the weight of its class, multiply C.  For PA-I a row of weight 2
+    equals two updates with the row; a step that stays below C is the same with any larger weight,
+    and so are nearly all with the default C.  PA has no C, so weights have no effect, except that
+    rows of weight 0 are skipped.
 
     References
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 
 from crossview.estimators.documentation import ParameterDoc
-from crossview.estimators.validation import Interval, StrOptions
+from crossview.estimators.validation import Interval, Options, StrOptions
 
 # of each parameter that means the same in all learners that have it
 RANGES: dict[str, list] = {
@@ -28,6 +28,7 @@ RANGES: dict[str, list] = {
     "diagonal": [StrOptions({"precision", "covariance"})],
     "initial_variance": [Interval(Real, 0, 1e100, closed="right")],
     "forgetting": [Interval(Real, 0, 1, closed="right")],
+    "n_jobs": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1}), None],
 }
 
 VIEWS: dict[str, ParameterDoc] = {
@@ -51,6 +52,14 @@ CALIBRATION: ParameterDoc = (
     few percent of the pass; where `fit` makes several passes or solves for all rows together, to
     the scores of 3 inner folds, which takes about two more fits.  "none": no `predict_proba`,
     unless the scores are log odds or `calibrate` is called.
+    """,
+)
+
+N_JOBS: ParameterDoc = (
+    "int or None",
+    """
+    Threads of `fit`; what is learned is the same.  -1: one for each processor.  None: 1, or what
+    ``joblib.parallel_config`` says.
     """,
 )
 

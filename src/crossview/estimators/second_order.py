@@ -317,7 +317,8 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
 
     Notes
     -----
-    Sample weights have no effect, except that rows of weight 0 are skipped.  All classes share one
+    Sample weights have no effect, except that rows of weight 0 are skipped: the constraint has no
+    price that they could multiply.  So there is no ``class_weight``.  All classes share one
     covariance.
 
     References
@@ -340,6 +341,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {"form": [StrOptions(set(KINDS))]}
+    class_weight: ClassVar[None] = None  # type: ignore[misc]
 
     confidence: float = 0.7
     form: str = "stdev"

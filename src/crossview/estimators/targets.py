@@ -118,6 +118,25 @@ def scaled_targets(y: np.ndarray, scale: str) -> np.ndarray:
     return np.asarray(np.log(y) if scale == "log" else np.log1p(y))
 
 
+def without_unit(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """Return ``(y - center) / scale``, of a mean near 0 and a variance near 1, center and scale.
+
+    The scale is a power of two and the center a multiple of it, so that no digit is lost.  Targets
+    that are all the same become 0.
+    """
+    lowest, highest = float(y.min()), float(y.max())
+    if lowest == highest:
+        return np.zeros(len(y)), lowest, 1.0
+    exponent = int(np.frexp(max(-lowest, highest))[1]) - 1
+    small = np.ldexp(y, -exponent)  # no square overflows
+    mean = float(np.average(small, weights=weight))
+    deviation = np.sqrt(np.average((small - mean) ** 2, weights=weight))
+    scale = 2.0 ** np.round(np.log2(deviation))
+    center = scale * np.round(mean / scale)
+    found = (small - center) / scale
+    return found, float(np.ldexp(center, exponent)), float(np.ldexp(scale, exponent))
+
+
 def scale_of_skewed(y: np.ndarray) -> str | None:
     """Return the ``target_scale`` that may suit targets better; None: they are fine as they are.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils import _safe_indexing as select_rows
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 if TYPE_CHECKING:
@@ -20,4 +20,11 @@ if TYPE_CHECKING:
 else:
     from sklearn.utils.metaestimators import available_if
 
-__all__ = ["Interval", "StrOptions", "available_if", "check_sample_weight", "select_rows"]
+__all__ = [
+    "Interval",
+    "Options",
+    "StrOptions",
+    "available_if",
+    "check_sample_weight",
+    "select_rows",
+]

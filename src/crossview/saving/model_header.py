@@ -12,7 +12,7 @@ from crossview.errors import InputError
 from crossview.saving.files import is_pipe
 
 FORMAT = "crossview-model"
-VERSION = 8
+VERSION = 9
 
 
 def read_header(path: str | os.PathLike) -> dict[str, str]:

@@ -154,6 +154,9 @@ def test_constant_columns_and_targets():
     np.testing.assert_allclose(MultiViewKernelRidgeRegressor().fit(X, y).predict(X), 4.5)
     X = np.arange(30.0).reshape(10, 3)
     np.testing.assert_allclose(MultiViewKernelRidgeRegressor().fit(X, y * 0 + 2).predict(X), 2.0)
+    many = np.random.default_rng(0).normal(size=(350, 3))  # more than the first landmarks
+    found = MultiViewKernelRidgeRegressor().fit(many, np.full(350, 7.0)).predict(many)
+    np.testing.assert_allclose(found, 7.0)
     assert MultiViewKernelRidgeRegressor().fit(X[:1], y[:1]).predict(X).tolist() == [0.0] * 10
 
 

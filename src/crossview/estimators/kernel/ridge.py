@@ -188,11 +188,11 @@ class KernelRidge(ViewLearner):
         found: _Fit | None = None
         for m in self._sizes(n):
             larger = self._fit_landmarks(rows, data, np.sort(order[:m]), some)
-            share = 0.0 if found is None else larger.loss / found.loss
-            if share > 1.0 - ENOUGH:
+            before = np.inf if found is None else found.loss
+            if larger.loss >= (1.0 - ENOUGH) * before:  # nothing to gain: both are 0
                 break
             found = larger
-            if share > 1.0 - MUCH:  # the next gain is less
+            if larger.loss > (1.0 - MUCH) * before:  # the next gain is less
                 break
         assert found is not None
         state["landmarks"], state["beta"] = found.landmarks, scale * found.beta

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -35,7 +36,14 @@ from crossview.estimators.network.features import (
     changes_without,
     features_of,
 )
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
+from crossview.estimators.parameters import (
+    ATTRIBUTES,
+    CALIBRATION,
+    N_JOBS,
+    ONLINE,
+    TARGET_SCALE,
+    VIEWS,
+)
 from crossview.estimators.targets import class_codes, class_weights, several_classes
 from crossview.estimators.trees.features import Targets, view_of
 from crossview.estimators.validation import Interval
@@ -81,10 +89,7 @@ PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
         Of a view with more columns, networks get this number of them, and 50 components of all.
         """,
     ),
-    "n_jobs": (
-        "int",
-        "Threads of `fit`, each of which learns one network; what is learned is the same.",
-    ),
+    "n_jobs": N_JOBS,
     "random_state": (
         "int, RandomState or None",
         """
@@ -141,7 +146,6 @@ class NetworkModel(ViewLearner):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left"), None],
         "max_columns": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
     }
 
     views: Any = field(default=None, kw_only=False)
@@ -151,7 +155,7 @@ class NetworkModel(ViewLearner):
     learning_rate: float = 0.002
     max_epochs: int | None = None
     max_columns: int = MOST_COLUMNS
-    n_jobs: int = 1
+    n_jobs: int | None = 1
     random_state: Any = None
 
     # --- learning ----------------------------------------------------------------
@@ -211,10 +215,10 @@ class NetworkModel(ViewLearner):
             rng = np.random.RandomState(seeds[i])
             return network.learn(data, rest, held_out, how, rng)
 
-        n_threads = min(int(self.n_jobs), self.n_members)
-        if n_threads == 1:  # the thread that fits counts what it takes
+        threads = min(effective_n_jobs(self.n_jobs), int(self.n_members))
+        if threads == 1:  # the thread that fits counts what it takes
             return [learn(i) for i in range(self.n_members)]
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(learn, range(self.n_members)))
 
     def _importances(self, rows: Rows, random_state: np.random.RandomState) -> np.ndarray:

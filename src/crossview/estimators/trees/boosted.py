@@ -236,8 +236,9 @@ class MultiViewTreesRegressor(BoostedTrees, TreesRegressor):
 
     Notes
     -----
-    The trees are those of scikit-learn's `HistGradientBoostingRegressor`.  Numbers, categories,
-    words and missing views are split, and models stored, as by `MultiViewTreesClassifier`.
+    The trees are those of scikit-learn's `HistGradientBoostingRegressor`, of targets that are
+    scaled to a variance near 1, so that their unit does not matter.  Numbers, categories, words and
+    missing views are split, and models stored, as by `MultiViewTreesClassifier`.
 
     Examples
     --------

@@ -37,6 +37,7 @@ from crossview.estimators.targets import (
     class_codes,
     class_weights,
     several_classes,
+    without_unit,
 )
 from crossview.estimators.trees.arrays import FittedTrees, trees_schema
 from crossview.estimators.trees.features import (
@@ -68,13 +69,6 @@ TREES: dict[str, ParameterDoc] = VIEWS | {
     "n_components": (
         "int",
         "Components of such a view, from a truncated singular value decomposition; 0: none.",
-    ),
-    "n_jobs": (
-        "int",
-        """
-        Threads of `fit`.  With more than one the last digits of sums depend on their number, and so
-        in rare cases does a tree.
-        """,
     ),
     "random_state": (
         "int, RandomState or None",
@@ -124,7 +118,6 @@ class TreesModel(ViewLearner):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left"), None],
         "max_columns": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 0, MOST_COMPONENTS, closed="both")],
-        "n_jobs": [Interval(Integral, 1, None, closed="left")],
     }
 
     views: Any = field(default=None, kw_only=False)
@@ -132,7 +125,6 @@ class TreesModel(ViewLearner):
     min_samples_leaf: int | None = None
     max_columns: int = 200
     n_components: int = 30
-    n_jobs: int = 1
     random_state: Any = None
 
     # --- learning ----------------------------------------------------------------
@@ -160,7 +152,8 @@ class TreesModel(ViewLearner):
         random_state = check_random_state(self.random_state)
         categories = X.categories if isinstance(X, MultiView) else ()
         wanted = Wanted(self.max_columns, self.n_components, self._max_codes())
-        with threadpool_limits(int(self.n_jobs)):
+        # threads wait for each other at every node of a tree, which takes far longer than the work
+        with threadpool_limits(1):
             learned = LearnedFeatures(rows, categories, targets, wanted, random_state)
             trees, baseline, gains = self._fit_trees(learned, targets, random_state)
         features = learned.features
@@ -297,5 +290,9 @@ class TreesRegressor(TreesModel, ViewRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, y, weight = self._rows_to_fit(X, y, sample_weight)
-        self._learn(X, rows, Targets(y, 0, weight, groups_to_fit(X, sample_weight)))
+        # what scikit-learn takes for no gain does not know the unit of the targets
+        numbers, center, scale = without_unit(y, weight)
+        self._learn(X, rows, Targets(numbers, 0, weight, groups_to_fit(X, sample_weight)))
+        self._state["values"] = scale * self._state["values"]
+        self._state["baseline"] = center + scale * self._state["baseline"]
         self._see_targets(y)

@@ -7,12 +7,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils import check_random_state
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
+from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, N_JOBS, ONLINE
 from crossview.estimators.trees.arrays import FittedTrees, joined
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 from crossview.estimators.trees.learner import (
@@ -53,6 +54,7 @@ PARAMETERS: dict[str, ParameterDoc] = TREES | {
         Fewest rows of a leaf.  More of them are better where labels are noisy.  None: 1.
         """,
     ),
+    "n_jobs": N_JOBS,
 }
 
 MOST_LEAVES = 4000
@@ -77,6 +79,7 @@ class RandomizedTrees(TreesModel):
 
     n_estimators: int = 100
     max_features: float | None = None
+    n_jobs: int | None = 1
 
     def _fit_trees(
         self, learned: LearnedFeatures, targets: Targets, random_state: np.random.RandomState
@@ -87,7 +90,7 @@ class RandomizedTrees(TreesModel):
             max_features=self.max_features or ("sqrt" if n_classes else 1.0),
             max_leaf_nodes=most if most < n else None,
             min_samples_leaf=self.min_samples_leaf or 1,
-            n_jobs=int(self.n_jobs),
+            n_jobs=effective_n_jobs(self.n_jobs),
             # what was drawn for features depends on the number of rows, and a weight is a number
             random_state=check_random_state(self.random_state),
         )
@@ -231,6 +234,11 @@ class MultiViewExtraTreesRegressor(RandomizedTrees, TreesRegressor):
     --------
     MultiViewExtraTreesClassifier : The same for classes; its notes say how columns are split.
     MultiViewTreesRegressor : Boosted trees for numbers.
+
+    Notes
+    -----
+    The trees are those of scikit-learn's `ExtraTreesRegressor`, of targets that are scaled to a
+    mean near 0 and a variance near 1, so that their unit does not matter.
 
     References
     ----------
