@@ -85,11 +85,12 @@ _ATTRIBUTES: dict[str, ParameterDoc] = {
 
 
 class _Member(NamedTuple):
-    """A member: name, learner, and its view."""
+    """A member: name, learner, its view, and scores of rows by which it is calibrated, if any."""
 
     name: str
     learner: Any
     view: str | None
+    held_out: np.ndarray | None = None
 
 
 class _Weights(StatePart):
@@ -190,7 +191,13 @@ class Ensemble(NestedLearners):
             entries, w = self._fit_weights(entries, X, y, weight)
         else:
             w = np.asarray(self.weights, dtype=np.float64)
-        self._members = [one._replace(learner=self._fitted(one, X, y, weight)) for one in entries]
+        self._members = []
+        for one in entries:
+            learner = self._fitted(one, X, y, weight)
+            if one.held_out is not None:
+                learner._calibrate_on(one.held_out, y, weight)
+                learner.calibration = one.learner.calibration
+            self._members.append(_Member(one.name, learner, one.view))
         center = np.array([self._center(y, weight)])
         self._state = {"weights": np.array(w), "center": center, **self._limits(y)}
 
@@ -208,26 +215,45 @@ class Ensemble(NestedLearners):
         return _Member(name, new_learner("member", entry, self._slots, random_state), view)
 
     def _fitted(self, one: _Member, X: MultiView, y: np.ndarray, weight: np.ndarray) -> Any:
-        """Return the learner of a member, fitted to these rows."""
+        """Return the learner of a member, fitted to these rows.
+
+        It calibrates itself where there are no scores of held-out rows.
+        """
         X = X if one.view is None else X.select([one.view])
+        learner = clone(one.learner)
+        if one.held_out is not None:
+            learner.calibration = "none"
         with warnings.catch_warnings():  # a member that stops late is blended as it is
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return clone(one.learner).fit(X, y, weight)
+            return learner.fit(X, y, weight)
 
     def _fit_weights(
         self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
     ) -> tuple[list[_Member], np.ndarray]:
-        """Return the members that have a weight, and the weights."""
+        """Return the members that have a weight, and the weights.
+
+        The rows that are held out calibrate the members, too, which else would hold out others.
+        """
         folds = self._folds(y, groups_of(X, slice(None)))
         if not folds:
             n = len(entries)
             return entries, np.full(n, 1.0 / n)
         predicted = np.empty((len(entries), len(y), self._n_blended()))
-        for train, test in folds:
-            for k, one in enumerate(entries):
+        for k, one in enumerate(entries):
+            if getattr(one.learner, "calibration", "none") != "none":
+                entries[k] = one = one._replace(held_out=np.empty((len(y), self._n_scores())))
+            for train, test in folds:
                 learner = self._fitted(one, X[train], y[train], weight[train])
                 self._members, self._state = [one._replace(learner=learner)], self._limits(y[train])
-                predicted[k, test] = self._predictions(self._read(X[test], reset=False))[0]
+                rows = self._read(X[test], reset=False)
+                if one.held_out is None:
+                    predicted[k, test] = self._predictions(rows)[0]
+                else:
+                    ((_, own),) = self._each(rows)
+                    one.held_out[test] = learner._joint_scores(own)
+            if one.held_out is not None:  # the map depends on the scores alone
+                learner._calibrate_on(one.held_out, y, weight)
+                predicted[k] = self._of_scores(learner, one.held_out)
         blend = self._blended(predicted, y, len(entries))
         return [entries[k] for k in blend.members], blend.weights
 
