@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics import f1_score
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import crossview
@@ -263,6 +263,35 @@ def test_several_classes_and_every_metric():
                 assert svm.value > 0.75
                 assert svm.epochs == 1
                 assert np.shape(svm.confusion) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("models", "scoring"),
+    [
+        (["logistic-regression", "trees", "ensemble"], "roc_auc"),
+        (["logistic-regression"], "average_precision"),
+        (["linear"], Scoring("roc_auc", threshold=None)),
+        (["trees"], "f1"),
+    ],
+)
+def test_probabilities_order_the_rows_of_several_classes_as_in_scikit_learn(models, scoring):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = np.digitize(X[:, 0] + rng.normal(size=400), [-1, 1])
+    views = MultiView({"a": X[:, :2], "b": X[:, 2:]})
+    answer = thorough(views, y, models=models, scoring=scoring, cv=2, grid=ONE)
+    row, kept = answer.recommended, answer.diagnostics.scored
+    assert row.model == models[-1]
+    assert kept.rows.tolist() == list(range(400))
+    p = kept.probabilities.astype(np.float64)
+    p /= p.sum(axis=1, keepdims=True)
+    parts = [test for _, test in StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)]
+    areas = [roc_auc_score(y[here], p[here], multi_class="ovr") for here in parts]
+    precision = [average_precision_score(np.eye(3)[y[here]], p[here]) for here in parts]
+    assert row.roc_auc == pytest.approx(np.mean(areas), abs=1e-6)
+    if answer.metric != "f1":
+        expected = areas if answer.metric == "roc_auc" else precision
+        assert row.scores == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(("k", "name"), [(5, "precision_at_5"), (0.2, "precision_at_20%")])

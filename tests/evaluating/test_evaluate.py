@@ -9,11 +9,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from rich.console import Console
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import crossview
 from command_line import run
 from crossview import InputError, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
+from crossview.reporting.displays.ranking import Roc
 from crossview.reporting.evaluation import evaluation_tables
 from crossview.scoring.metrics import measure
 
@@ -124,6 +126,37 @@ def test_scores_near_each_other_are_in_order():
             assert one.difference == pytest.approx(expected - found.value)
         for one in found.views:
             assert one.difference.value == pytest.approx(one.missing.value - found.value)
+
+
+def test_probabilities_order_the_rows_of_several_classes_as_in_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + rng.normal(size=1500), [-1, 1])]
+    half = rng.integers(2, size=1500)
+    rows = pa.table({"a__x": X[:, 0], "a__z": X[:, 1], "b__u": X[:, 2], "half": half, "y": y})
+    model = crossview.train(rows.slice(0, 700), "y", model="logistic-regression")
+    last, y, half = rows.slice(700), y[700:], half[700:]
+    said = crossview.predict(model, last)
+    p = np.column_stack([said[f"probability_{name}"] for name in np.unique(y)])
+
+    def expected(here):
+        return {
+            "roc_auc": roc_auc_score(y[here], p[here], multi_class="ovr"),
+            "average_precision": average_precision_score(y[here, None] == np.unique(y), p[here]),
+        }
+
+    for source in (last, crossview.open_table(last, batch_rows=97)):
+        for metric, value in expected(half >= 0).items():
+            found = evaluate(model, source, by="half", scoring=metric)
+            assert found.value == pytest.approx(value)
+            _, low, high = found.metrics[metric]
+            assert low < value < high
+            for one in found.by[0].slices:
+                assert one.metric.value == pytest.approx(expected(half == int(one.value))[metric])
+    display = Roc.of(found)
+    assert np.mean(list(display.areas.values())) == pytest.approx(
+        expected(half >= 0)["roc_auc"], abs=1e-6
+    )
 
 
 def test_a_missing_view_costs_what_predicting_without_it_costs(model, table):

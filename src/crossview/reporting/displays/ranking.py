@@ -19,6 +19,7 @@ from crossview.reporting.displays.style import (
     short_name,
 )
 from crossview.scoring.diagnostics import ScoredRows
+from crossview.scoring.metrics import ordering
 from crossview.scoring.results import in_digits
 
 # points of a curve, of a cloud, and classes whose curves have names
@@ -39,11 +40,11 @@ class Ranked(NamedTuple):
     positive: int | None
 
     def of_class(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether each row is of class ``k``, and its score for it."""
+        """Return whether each row is of class ``k``, and what orders the rows by it."""
         s = self.scored
         if s.scores.ndim == 1:
             return s.y == k, s.scores if k == 1 else -s.scores
-        return s.y == k, s.scores[:, k]
+        return s.y == k, ordering(s.scores, s.probabilities)[:, k]
 
     @property
     def curves(self) -> list[int]:

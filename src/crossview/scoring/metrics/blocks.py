@@ -11,7 +11,7 @@ import numpy as np
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.errors import InputError
 from crossview.labels import decide
-from crossview.scoring.metrics.measure import mean_of_defined, values_of_confusions
+from crossview.scoring.metrics.measure import mean_of_defined, ordering, values_of_confusions
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 # a full stream has 32 to 64: enough for Student's t, and long enough for errors that follow
@@ -31,9 +31,10 @@ class BlockTally:
     only, and not on the batches.  Where several machines count one stream, `begin_at` says where
     the rows of each begin, and the sum of their tallies has the blocks of the stream.
 
-    There are 0 classes where a number is predicted.  The scores are counted in bins around the
-    median of ``typical_scores``, of rows before the stream, in units of their interquartile range,
-    or where that is 0 of their standard deviation; without any around 0, in units of 1.
+    There are 0 classes where a number is predicted.  The scores, or what else orders the rows, are
+    counted in bins around the median of ``typical_scores``, those of rows before the stream, in
+    units of their interquartile range, or where that is 0 of their standard deviation; without any
+    around 0, in units of 1.
 
     >>> import numpy as np
     >>> tally = BlockTally("accuracy", n_classes=2)
@@ -160,7 +161,7 @@ class _Scores:
 
     def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
         with np.errstate(over="ignore"):  # of huge values
-            z = (scores.reshape(len(codes), -1) - self.center) / self.unit
+            z = (ordering(scores, p).reshape(len(codes), -1) - self.center) / self.unit
         z = np.clip(z, -LARGEST, LARGEST)
         bins = np.minimum(((z / (1.0 + np.abs(z)) + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
         for k in range(self.shape[0]):

@@ -50,6 +50,14 @@ def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.maximum(0.0, 1.0 - margins)
 
 
+def ordering(scores: np.ndarray, probabilities: np.ndarray | None) -> np.ndarray:
+    """Return what orders the rows: of two classes the score, of more the probabilities, if any.
+
+    A score of one class alone does not say how likely it is: those of the others count, too.
+    """
+    return scores if scores.ndim == 1 or probabilities is None else probabilities
+
+
 def measure(
     name: str,
     codes: np.ndarray,
@@ -66,8 +74,9 @@ def measure(
     number is predicted, the numbers and the predictions.  ``probabilities`` have shape (n_samples,
     n_classes), ``predicted`` holds codes (None: those of `decide`), and ``positive`` is the one of
     two classes that f1 and the like, and metrics of order, are about; more classes are averaged,
-    each counting the same.  ``k`` is as for `Scoring`.  No metric of order is defined without two
-    classes or k rows, and none of probabilities without them.
+    each counting the same, and rows are in the order of their probabilities of it, as in
+    scikit-learn, or without any in that of its scores.  ``k`` is as for `Scoring`.  No metric of
+    order is defined without two classes or k rows, and none of probabilities without them.
 
     --------
     >>> import numpy as np
@@ -108,8 +117,9 @@ def measure(
     if scores.ndim == 1:
         ordered = scores if positive == 1 else -scores
         return value_of_order(name, codes == positive, ordered, weight)
+    ordered = ordering(scores, probabilities)
     return mean_of_defined(
-        value_of_order(name, codes == c, scores[:, c], weight) for c in range(scores.shape[1])
+        value_of_order(name, codes == c, ordered[:, c], weight) for c in range(ordered.shape[1])
     )
 
 

@@ -17,6 +17,7 @@ from crossview.scoring.metrics.measure import (
     confusion_matrix,
     hinge_losses,
     mean_of_defined,
+    ordering,
     running_sum,
     value_of_confusion,
     value_of_order,
@@ -220,8 +221,9 @@ class Tally(Resumable):
 
     Memory does not grow with the stream.  Two tallies of the same classes add up to that of both
     streams, whichever worker counted them.  ``loss`` is the sum of the hinge losses; ``confusion``
-    has rows per true and predicted class; ``order`` the rows per cell of the scores of a class;
-    ``sums`` the losses of each metric of probabilities; and ``bins`` is as for `count_in_bins`.
+    has rows per true and predicted class; ``order`` the rows per cell of a class of what orders
+    them; ``sums`` the losses of each metric of probabilities; and ``bins`` is as for
+    `count_in_bins`.
 
     Metrics of the order of the scores are exact up to ``most_cells`` different scores of a class.
     Beyond, those in one cell of `OrderCounts` count as equal: the metric is the mean over all
@@ -273,7 +275,8 @@ class Tally(Resumable):
         predicted = decide(scores) if predicted is None else predicted
         self.confusion += confusion_matrix(codes, predicted, self.n_classes)
         own = [1] if self.n_classes == 2 else range(self.n_classes)
-        self.order.update(np.equal.outer(codes, own), scores.reshape(len(codes), -1))
+        ordered = ordering(scores, probabilities).reshape(len(codes), -1)
+        self.order.update(np.equal.outer(codes, own), ordered)
         if probabilities is not None:
             for name, total in self.sums.items():
                 losses = METRICS[name].function()(codes, probabilities)
