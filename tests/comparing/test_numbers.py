@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 from sklearn.model_selection import KFold
 
+import crossview
 from comparisons import OF_MACHINES, ONE, make_numbers, make_numbers_frame, thorough
 from crossview import (
     InputError,
@@ -265,6 +266,19 @@ def test_a_stream_tries_the_logarithm_of_skewed_targets_if_all_have_one(last, sc
         assert answer.rows[0].setting.get("target_scale") == scale
     none = compare(X, y, task="regression", grid={"target_scale": []}, **options)
     assert "target_scale" not in none.rows[0].setting
+
+
+def test_the_ensemble_makes_the_error_least_that_the_metric_asks_for():
+    """A blend by squares follows the few large numbers."""
+    rng = np.random.default_rng(0)
+    X = MultiView({"a": rng.normal(size=(600, 2)), "b": rng.normal(size=(600, 2))})
+    y = np.exp(X["a"][:, 0] + X["b"][:, 0] + 1.5 * rng.normal(size=600))
+    models = ["view:a", "view:b", "ensemble"]
+    answer = compare(X, y, task="regression", scoring="mae", models=models, cv=3, budget=None)
+    row = answer.row("ensemble")
+    assert row.value < min(answer.row(name).value for name in models[:2])
+    trained = crossview.train(X, y, **answer.train_arguments_of(row))
+    assert trained.learner.loss == "absolute_error"
 
 
 def test_a_far_row_is_not_the_whole_error_of_an_ensemble():

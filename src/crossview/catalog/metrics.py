@@ -28,7 +28,8 @@ class Metric:
       numbers.
     path: its function, ``"module:function"``; `crossview.scoring.metrics` documents the interface
       of each kind.
-    trains: the measure that an SVM optimizes for this metric; None: it cannot be optimized.
+    trains: the measure that an SVM optimizes for this metric, or the loss of numbers that the
+      weights of an ensemble make least; None: it cannot be optimized.
     threshold_for: of a decision: the metric that places the threshold; None: the metric itself.
     higher_is_better: whether a higher value is better.
     root_mean_square: of an error: whether the value is the root of the mean square of the rows'
@@ -130,11 +131,14 @@ METRICS: dict[str, Metric] = {
             scope="rows",
         ),
         Metric(
-            *("rmse", "error", f"{_ERROR}:absolute_errors"),
+            *("rmse", "error", f"{_ERROR}:absolute_errors", "squared_error"),
             higher_is_better=False,
             root_mean_square=True,
         ),
-        Metric("mae", "error", f"{_ERROR}:absolute_errors", higher_is_better=False),
+        Metric(
+            *("mae", "error", f"{_ERROR}:absolute_errors", "absolute_error"),
+            higher_is_better=False,
+        ),
     )
 }
 
