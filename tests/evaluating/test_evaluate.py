@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from rich.console import Console
+from scipy.stats import beta
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import crossview
@@ -102,6 +103,28 @@ def test_an_interval_covers_the_truth():
         _, low, high = evaluate(rule, X[some], y[some], views=False).metrics["accuracy"]
         covered += low <= truth <= high
     assert covered >= 34
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_share_of_0_or_1_has_an_interval_as_of_a_binomial(n_classes):
+    n = 12 * n_classes
+    x = np.arange(n) % n_classes
+    y = np.array(["no", "other", "yes"] if n_classes == 3 else ["no", "yes"])
+    rows = pa.table({"a__x": x, "b__z": np.ones(n), "y": y[x]})
+    model = crossview.train(rows, "y", model="logistic-regression")
+    wrong = rows.set_column(2, "y", pa.array(y[(x + 1) % n_classes]))
+    tail = {k: beta.ppf(0.975, 1, k) for k in (round(n / 10), 12, n)}
+    of_rows = {"accuracy": n, "precision_at_10%": round(n / 10)}
+    for name in ("accuracy", "f1", "recall", "precision", "roc_auc", "precision_at_10%"):
+        given = {"scoring": Scoring(name, positive="yes" if n_classes == 2 else None)}
+        high = tail[of_rows.get(name, 12)]
+        found = evaluate(model, rows, views=False, by="y", **given)
+        assert tuple(found.metrics[name]) == pytest.approx((1.0, 1.0 - high, 1.0)), name
+        if name == "accuracy":
+            assert found.by[0].slices[0].metric.low == pytest.approx(1.0 - tail[12])
+        if name != "roc_auc":
+            none = evaluate(model, wrong, views=False, **given).metrics[name]
+            assert tuple(none) == pytest.approx((0.0, 0.0, high)), name
 
 
 def test_scores_near_each_other_are_in_order():

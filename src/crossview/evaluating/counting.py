@@ -31,7 +31,7 @@ from crossview.scoring.metrics.tally import MOST_CELLS
 from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
-from crossview.scoring.significance import jackknife_posterior
+from crossview.scoring.significance import ROUNDING, jackknife_posterior, share_within
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order
@@ -119,7 +119,15 @@ class OneMetric:
         low, high = jackknife_posterior(value, whole, without, rows).interval()
         if math.isnan(value):
             return Estimate(value, math.nan, math.nan)
-        return Estimate(value, max(low, 0.0), min(high, 1.0) if is_bounded(metric) else high)
+        if not is_bounded(metric):
+            return Estimate(value, max(low, 0.0), high)
+        # blocks that are all the same say nothing of how far off they may be
+        nearest = share_within(self.blocks.rows_of_share(metric))
+        if value > 1.0 - ROUNDING:
+            low = min(low, 1.0 - nearest)
+        elif value < ROUNDING:
+            high = max(high, nearest)
+        return Estimate(value, max(low, 0.0), min(high, 1.0))
 
     def minus(self, other: OneMetric, value: float) -> Estimate:
         """Return the difference to the metric of the same rows by another prediction, a value."""

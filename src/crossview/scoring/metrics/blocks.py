@@ -125,6 +125,13 @@ class BlockTally:
             values[some] = self._counts.values(metric or self._metric, cells, kept[some])
         return float(values[0]), values[1:], rows
 
+    def rows_of_share(self, metric: str) -> float:
+        """Return of how many rows a metric of the same kind, *decision* or *order*, is a share.
+
+        Of a mean over classes those of the rarest one.
+        """
+        return float(self._counts.rows_of_share(metric, self._cells.sum(axis=0)))
+
 
 class _Decisions:
     """Rows per true and predicted class."""
@@ -141,6 +148,15 @@ class _Decisions:
 
     def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
         return values_of_confusions(metric, cells, self.positive)
+
+    def rows_of_share(self, metric: str, cells: np.ndarray) -> float:
+        scope, name = metric_of(metric).scope, parse_metric(metric)[0]
+        if scope == "rows":
+            return cells.sum()
+        rows = cells.sum(axis=0 if name == "precision" else 1)
+        if scope == "class" and len(rows) == 2:
+            return rows[self.positive]
+        return rows[rows > 0].min(initial=cells.sum())
 
 
 class _Scores:
@@ -182,6 +198,16 @@ class _Scores:
                 for some, share in zip(cells, shares, strict=True)
             ]
         )
+
+    def rows_of_share(self, metric: str, cells: np.ndarray) -> float:
+        rows = cells.sum(axis=2)
+        if self.shape[0] == 1 and self.positive == 0:
+            rows = rows[:, ::-1]
+        n, (name, own) = rows[0].sum(), parse_metric(metric)
+        if name == "precision_at_k":
+            return own["k"] if isinstance(own["k"], int) else max(1, round(own["k"] * n))
+        rows = rows[(rows > 0).all(axis=1)]
+        return (rows if name == "roc_auc" else rows[:, 1]).min(initial=n)
 
 
 def _of_order(metric: str, histogram: np.ndarray, share: tuple) -> float:
