@@ -16,7 +16,7 @@ import crossview
 from command_line import run
 from crossview import InputError, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
-from crossview.reporting.displays.ranking import Roc
+from crossview.reporting.displays.ranking import ReliabilityDisplay, Roc
 from crossview.reporting.evaluation import evaluation_tables
 from crossview.scoring.metrics import measure
 
@@ -71,6 +71,8 @@ def test_metrics_are_those_of_all_rows_in_any_batches(model, table):
         assert value == pytest.approx(measure(name, codes, scores, **given)), name
         assert low <= value <= high, name
     assert found.n_rows == N == sum(map(sum, found.confusion))
+    off = found.metrics["expected_calibration_error"].value
+    assert ReliabilityDisplay.of(found).error == pytest.approx(off)
     assert sum(one.rows for one in found.calibration) == N
     again = evaluate(model, crossview.open_table(table, batch_rows=97)).to_dict()
     scale = ("roc_auc", "average_precision", "prbep", "precision_at_10%", "recall_at_10%")

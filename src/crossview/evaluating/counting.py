@@ -26,7 +26,11 @@ from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, stro
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
 from crossview.scoring.metrics import is_bounded, running_sum
-from crossview.scoring.metrics.probability import CALIBRATION_BINS, log_losses
+from crossview.scoring.metrics.probability import (
+    CALIBRATION_BINS,
+    calibration_curve,
+    log_losses,
+)
 from crossview.scoring.metrics.tally import MOST_CELLS
 from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
@@ -209,19 +213,10 @@ class AllMetrics:
         """Return the bins of the probability of the positive class, or of the predicted one."""
         if not isinstance(self.task, Classification):
             return []
-        rows, p, right = self.tally.bins
-        if len(self.task.classes) == 2 and self.task.positive == 0:
-            rows, p, right = rows[::-1], (rows - p)[::-1], (rows - right)[::-1]
+        curve = calibration_curve(self.tally.bins, self.task.positive)
         return [
-            CalibrationBin(
-                low=b / CALIBRATION_BINS,
-                high=(b + 1) / CALIBRATION_BINS,
-                rows=int(rows[b]),
-                probability=float(p[b] / rows[b]),
-                share=float(right[b] / rows[b]),
-            )
-            for b in range(CALIBRATION_BINS)
-            if rows[b]
+            CalibrationBin(b / CALIBRATION_BINS, (b + 1) / CALIBRATION_BINS, int(rows), p, share)
+            for b, rows, p, share in curve.T.tolist()
         ]
 
 
