@@ -18,6 +18,7 @@ from crossview import InputError, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
 from crossview.reporting.displays.ranking import ReliabilityDisplay, Roc
 from crossview.reporting.evaluation import evaluation_tables
+from crossview.reporting.page.render import report_html
 from crossview.scoring.metrics import measure
 
 RNG = np.random.default_rng(0)
@@ -127,6 +128,26 @@ def test_a_share_of_0_or_1_has_an_interval_as_of_a_binomial(n_classes):
         if name != "roc_auc":
             none = evaluate(model, wrong, views=False, **given).metrics[name]
             assert tuple(none) == pytest.approx((0.0, 0.0, high)), name
+
+
+def test_the_mean_over_the_classes_says_how_many_there_are():
+    x = np.arange(90) % 3
+    rows = pa.table({"a__x": x, "b__z": np.ones(90), "y": np.array(["no", "other", "yes"])[x]})
+    model = crossview.train(rows, "y", model="trees")
+    some = rows.filter(pa.array(x < 2))
+    for name in ("f1", "balanced_accuracy", "roc_auc"):
+        for found, words in (
+            (evaluate(model, rows, scoring=name), "3 classes"),
+            (evaluate(model, some, scoring=name), "2 of 3 classes"),
+        ):
+            assert f": {name} (mean over {words}) 1.0000" in found.summary
+            shown = (str(one) for one in evaluation_tables(found))
+            assert f"{name} (mean over {words})" in shown
+            assert f"{name} (mean over {words})" in report_html(found)
+    wrong = some.set_column(2, "y", pa.array(["no"] * some.num_rows))  # half predicted as another
+    assert "f1 (mean over 2 of 3 classes)" in evaluate(model, wrong).summary
+    recall = evaluate(model, wrong, scoring="balanced_accuracy").summary
+    assert "balanced_accuracy (mean over 1 of 3 classes)" in recall
 
 
 def test_scores_near_each_other_are_in_order():

@@ -15,6 +15,7 @@ take their places.
 from crossview.labels import decide
 from crossview.scoring.metrics.blocks import BlockTally
 from crossview.scoring.metrics.measure import (
+    classes_averaged,
     confusion_matrix,
     error_of_shares,
     hinge_losses,
@@ -42,6 +43,7 @@ __all__ = [
     "Tally",
     "best_threshold",
     "best_thresholds",
+    "classes_averaged",
     "confusion_matrix",
     "decide",
     "error_of_shares",

@@ -140,6 +140,18 @@ def values_of_confusions(name: str, confusion: np.ndarray, positive: int) -> np.
     return (values * occurs).sum(axis=-1) / occurs.sum(axis=-1)
 
 
+def classes_averaged(name: str, confusion: np.ndarray) -> int:
+    """Return over how many classes a metric of more than two is the mean: those that occur.
+
+    One that is predicted and has no row counts as well where it is a false positive, as for f1.
+    """
+    true, metric = confusion.sum(axis=1), metric_of(name)
+    if metric.kind == "order":
+        return int(((true > 0) & (true < true.sum())).sum())
+    counted = true if metric.name == "balanced_accuracy" else true + confusion.sum(axis=0)
+    return int((counted > 0).sum())
+
+
 def value_of_confusion(name: str, confusion: np.ndarray, positive: int) -> float:
     """Return a metric of the predicted classes of one confusion matrix; NaN without rows."""
     return float(values_of_confusions(name, confusion, positive)) if confusion.any() else math.nan
