@@ -149,6 +149,17 @@ def test_p_values_are_those_of_the_folds(answer):
     assert [row.p_adjusted for row in answer.rows] == holm([row.p for row in answer.rows])
 
 
+def test_the_words_of_the_test_say_what_a_row_of_a_rare_class_changes():
+    X, y = make_noisy(150)
+    y = np.where(np.arange(150) < 8, "rare", y)
+    given = {"cv": 3, "grid": ONE, "models": ["view:weak", "pa:concatenated"]}
+    answer = thorough(X, y, **given)
+    words = "standard error of 0.042 or more: a row of the rarest class"
+    assert words in " ".join(comparison_notes(answer))
+    assert answer.rows[1].difference.scale >= 1 / 24
+    assert words not in " ".join(comparison_notes(thorough(X, y, **given, rope=0.05)))
+
+
 def test_same_seed_same_answer_and_another_seed_other_folds(answer):
     given = {"cv": 3, "grid": ONE, "models": ["view:weak", "pa:independent", "scw", "mvm"]}
     again, other = thorough(*make_views(), **given), thorough(*make_views(), **given, seed=1)

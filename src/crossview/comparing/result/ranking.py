@@ -263,7 +263,10 @@ class LearningCurve:
 def least_scale(metric: str, class_rows: Sequence[int] | None, scored: float) -> float:
     """Return the least scale of a value or difference of a metric: what one row changes, about.
 
-    scored: share of the rows that were scored.
+    1 / (K n), with n the rows of the rarest of K classes: what one of them changes in a mean over
+    the classes.
+
+    scored: share of the rows that were scored, by which n is multiplied.
     """
     if not class_rows or not is_bounded(metric):
         return 0.0
