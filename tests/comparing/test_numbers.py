@@ -127,6 +127,24 @@ def test_mae_may_decide():
     assert "| mae | worse | p | rmse |" in to_markdown(answer)
 
 
+def test_the_share_of_the_variance_may_decide():
+    X, y = make_numbers(150)
+    models = ["fm", "linear", "baseline:mean"]
+    given = {"task": "regression", "scoring": "r2", "models": models, "grid": OF_MACHINES}
+    answer = thorough(X, y, cv=3, **given)
+    by_rmse = thorough(X, y, cv=3, **given | {"scoring": "rmse"})
+    assert [row.model for row in answer.rows] == [row.model for row in by_rmse.rows]
+    for f, (_, test) in enumerate(KFold(3, shuffle=True, random_state=0).split(y)):
+        for row in answer.rows:
+            expected = 1.0 - by_rmse.row(row.model).scores[f] ** 2 / y[test].var()
+            assert row.scores[f] == pytest.approx(expected)
+    assert answer.row("baseline:mean").value < 0.0 < answer.best.value < 1.0
+    assert "95 % interval" in answer.verdict[0]
+    stream = thorough(X, y, progressive=True, **given | {"models": models[:2]})
+    for row in stream.rows:
+        assert row.value == pytest.approx(1.0 - row.rmse**2 / y.var())
+
+
 def test_the_constant_is_the_best_one_by_the_metric():
     X, _ = make_numbers(150)
     y = np.where(np.arange(150) % 3 == 0, 30.0, 0.0)

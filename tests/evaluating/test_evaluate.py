@@ -10,7 +10,7 @@ import pyarrow.csv as pa_csv
 import pytest
 from rich.console import Console
 from scipy.stats import beta
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 import crossview
 from command_line import run
@@ -342,7 +342,12 @@ def test_several_classes_numbers_and_files_of_views(tmp_path):
     target = X["a"][:, 0] + X["b"][:, 1]
     trained = crossview.train(X, target, model="linear", task="regression")
     found = evaluate(trained.fitted, X, np.where(np.arange(400) == 3, np.nan, target))
-    assert list(found.metrics) == ["rmse", "mae"]
+    assert list(found.metrics) == ["rmse", "mae", "r2"]
+    for shift in (0.0, 3.0):  # below 0 where the mean of the rows says more
+        value, low, high = evaluate(trained.fitted, X, target + shift, scoring="r2").metrics["r2"]
+        assert value == pytest.approx(r2_score(target + shift, trained.fitted.predict(X)))
+        assert low < value < high <= 1.0
+        assert (value > 0.0) == (shift == 0.0)
     assert (found.skipped, found.loss, found.calibration) == (1, "squared error", [])
     assert all(one.difference.value > 0 for one in found.views)
     with pytest.raises(InputError, match="the rows are views, and have no columns"):

@@ -380,12 +380,14 @@ def test_an_unknown_metric_is_told_what_there_is():
         measure("acuracy", np.array([1]), np.array([1.0]))
 
 
-def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up():
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up(far):
     rng = np.random.default_rng(0)
-    y, predicted = rng.normal(size=(2, 500))
+    y, predicted = far + rng.normal(size=(2, 500))
     expected = {
         "rmse": sk.root_mean_squared_error(y, predicted),
         "mae": sk.mean_absolute_error(y, predicted),
+        "r2": sk.r2_score(y, predicted),
     }
     assert set(expected) == set(ERRORS)
     total = ErrorTally()
@@ -396,10 +398,25 @@ def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up():
     for name, value in expected.items():
         assert measure(name, y, predicted) == pytest.approx(value)
         assert total.value(name) == pytest.approx(value)
+        blocks = BlockTally(name, typical_scores=predicted)
+        blocks.update(y, predicted)
+        assert blocks.values()[0] == pytest.approx(value)
         assert np.isnan(ErrorTally().value(name))
         assert np.isnan(measure(name, y[:0], y[:0]))
     assert total.n_rows == 500
     assert total.loss == pytest.approx(((y - predicted) ** 2).sum())
+    assert (ErrorTally() + total).value("r2") == (total + ErrorTally()).value("r2")
+    whole, pieces = ErrorTally(), ErrorTally()
+    whole.update(y, predicted)
+    for chunk in np.array_split(np.arange(500), 7):
+        pieces.update(y[chunk], predicted[chunk])
+    assert {name: whole.value(name) for name in ERRORS} == {
+        name: pieces.value(name) for name in ERRORS
+    }
+    total = ErrorTally()
+    total.update(np.ones(3), y[:3])
+    assert np.isnan(total.value("r2"))
+    assert np.isnan(measure("r2", np.ones(3), y[:3]))
 
 
 def test_a_lower_error_is_worth_more_and_what_is_not_defined_nothing():

@@ -157,7 +157,7 @@ OF_TWO = [
 
 @pytest.mark.parametrize(
     ("metric", "n_classes"),
-    [(m, 2) for m in OF_TWO] + [(m, 3) for m in OF_THREE] + [("rmse", 0), ("mae", 0)],
+    [(m, 2) for m in OF_TWO] + [(m, 3) for m in OF_THREE] + [("rmse", 0), ("mae", 0), ("r2", 0)],
 )
 def test_a_stream_has_the_posterior_of_the_jackknife_in_any_batches(metric, n_classes):
     n = 620  # 39 blocks of 16 rows, the last one of 12
@@ -196,7 +196,9 @@ def test_a_stream_has_the_posterior_of_the_jackknife_in_any_batches(metric, n_cl
     assert jackknife(metric, y, models, parts=7, **how) == found
 
 
-@pytest.mark.parametrize(("metric", "n_classes"), [("f1", 2), ("roc_auc", 3), ("rmse", 0)])
+@pytest.mark.parametrize(
+    ("metric", "n_classes"), [("f1", 2), ("roc_auc", 3), ("rmse", 0), ("r2", 0)]
+)
 def test_the_parts_of_a_stream_add_up_to_its_blocks(metric, n_classes):
     n = 620
     rng = np.random.default_rng(0)

@@ -23,9 +23,9 @@ class Metric:
     """One metric.
 
     name: as in ``--metric``; one that takes a k ends in ``_at_k``.
-    kind {"decision", "order", "probability", "calibration", "error"}: whether it evaluates the
-      predicted classes, the ranking by score, the probabilities row by row or in bins, or predicted
-      numbers.
+    kind {"decision", "order", "probability", "calibration", "error", "explained"}: whether it
+      evaluates the predicted classes, the ranking by score, the probabilities row by row or in
+      bins, or predicted numbers, row by row or beside the mean of the numbers.
     path: its function, ``"module:function"``; `crossview.scoring.metrics` documents the interface
       of each kind.
     trains: the measure that an SVM optimizes for this metric, or the loss of numbers that the
@@ -53,7 +53,7 @@ class Metric:
     @property
     def task(self) -> str:
         """The problem that it measures: classification or regression."""
-        return "regression" if self.kind == "error" else "classification"
+        return "regression" if self.kind in ("error", "explained") else "classification"
 
     @property
     def takes_k(self) -> bool:
@@ -138,6 +138,10 @@ METRICS: dict[str, Metric] = {
         Metric(
             *("mae", "error", f"{_ERROR}:absolute_errors", "absolute_error"),
             higher_is_better=False,
+        ),
+        Metric(
+            *("r2", "explained", f"{_ERROR}:r2", "squared_error"),
+            about="share of the variance of the numbers that is explained, 1 at most",
         ),
     )
 }

@@ -25,7 +25,7 @@ from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
-from crossview.scoring.metrics import is_bounded, running_sum
+from crossview.scoring.metrics import is_bounded, running_sum, within_bounds
 from crossview.scoring.metrics.probability import (
     CALIBRATION_BINS,
     calibration_curve,
@@ -123,15 +123,14 @@ class OneMetric:
         low, high = jackknife_posterior(value, whole, without, rows).interval()
         if math.isnan(value):
             return Estimate(value, math.nan, math.nan)
-        if not is_bounded(metric):
-            return Estimate(value, max(low, 0.0), high)
-        # blocks that are all the same say nothing of how far off they may be
-        nearest = share_within(self.blocks.rows_of_share(metric))
-        if value > 1.0 - ROUNDING:
-            low = min(low, 1.0 - nearest)
-        elif value < ROUNDING:
-            high = max(high, nearest)
-        return Estimate(value, max(low, 0.0), min(high, 1.0))
+        if metric_of(metric).kind in ("decision", "order") and is_bounded(metric):
+            # blocks that are all the same say nothing of how far off they may be
+            nearest = share_within(self.blocks.rows_of_share(metric))
+            if value > 1.0 - ROUNDING:
+                low = min(low, 1.0 - nearest)
+            elif value < ROUNDING:
+                high = max(high, nearest)
+        return Estimate(value, *within_bounds(metric, low, high))
 
     def minus(self, other: OneMetric, value: float) -> Estimate:
         """Return the difference to the metric of the same rows by another prediction, a value."""

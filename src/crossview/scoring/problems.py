@@ -447,7 +447,7 @@ class Regression(_Splits):
 
     def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
         """Return a tally per block of the metric that decides."""
-        return BlockTally(metric or self.metric)
+        return BlockTally(metric or self.metric, typical_scores=scored.scores)
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds that would be empty."""

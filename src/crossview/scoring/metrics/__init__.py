@@ -26,6 +26,7 @@ from crossview.scoring.metrics.measure import (
     running_sum,
     signed_score,
     values_of_confusions,
+    within_bounds,
 )
 from crossview.scoring.metrics.tally import ErrorTally, Tally
 from crossview.scoring.metrics.threshold import (
@@ -55,4 +56,5 @@ __all__ = [
     "running_sum",
     "signed_score",
     "values_of_confusions",
+    "within_bounds",
 ]

@@ -34,7 +34,7 @@ class BlockTally:
     There are 0 classes where a number is predicted.  The scores, or what else orders the rows, are
     counted in bins around the median of ``typical_scores``, those of rows before the stream, in
     units of their interquartile range, or where that is 0 of their standard deviation; without any
-    around 0, in units of 1.
+    around 0, in units of 1.  Of numbers ``typical_scores`` are predictions, near the numbers.
 
     >>> import numpy as np
     >>> tally = BlockTally("accuracy", n_classes=2)
@@ -59,6 +59,8 @@ class BlockTally:
             self._counts = _Decisions(n_classes, positive)
         else:
             self._counts = _Bins() if kind == "calibration" else _Sums(metric)
+        if kind == "explained":
+            self._counts = _Explained(typical_scores)
         self._cells = np.zeros((MOST_BLOCKS, *self._counts.shape), dtype=self._counts.dtype)
         self.n_rows, self.block_rows, self.first_row = 0, 1, 0
 
@@ -235,6 +237,24 @@ class _Sums:
     def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
         means = cells / n_rows
         return np.sqrt(np.maximum(means, 0.0)) if self.metric.root_mean_square else means
+
+
+class _Explained:
+    """Sums of the squared errors, and of the numbers, less about their mean, and their squares."""
+
+    shape: tuple[int, ...] = (3,)
+    dtype = np.float64
+
+    def __init__(self, typical: Any) -> None:
+        self.center = 0.0 if typical is None or not len(typical) else float(np.median(typical))
+
+    def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
+        away = codes - self.center
+        np.add.at(cells, block, np.stack([(scores - codes) ** 2, away, away**2], axis=1))
+
+    def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+        squares, away, away2 = cells.T
+        return np.asarray(metric_of(metric).function()(squares, away2 - away**2 / n_rows))
 
 
 class _Bins:

@@ -27,8 +27,15 @@ def signed_score(name: str, value: float) -> float:
 
 
 def is_bounded(name: str) -> bool:
-    """Return whether the metric lies between 0 and 1, and a difference in it means the same."""
-    return metric_of(name).kind in ("decision", "order") and metric_of(name).higher_is_better
+    """Return whether the metric is 1 at most, and a difference in it means the same."""
+    metric = metric_of(name)
+    return metric.kind in ("decision", "order", "explained") and metric.higher_is_better
+
+
+def within_bounds(name: str, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of an interval of the metric, none beyond what it can be."""
+    least = -math.inf if metric_of(name).kind == "explained" else 0.0
+    return max(low, least), min(high, 1.0) if is_bounded(name) else high
 
 
 def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -101,6 +108,11 @@ def measure(
             return math.nan
         errors = metric.function()(codes, scores)
         return float(np.sqrt((errors**2).mean()) if metric.root_mean_square else errors.mean())
+    if metric.kind == "explained":
+        if not len(codes):
+            return math.nan
+        squares, total = ((scores - codes) ** 2).sum(), ((codes - codes.mean()) ** 2).sum()
+        return float(metric.function()(squares, total))
     if metric.kind == "decision":
         K = 2 if scores.ndim == 1 else scores.shape[1]
         predicted = decide(scores) if predicted is None else predicted
