@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from crossview.algorithms.stacking import history, numbers, several_classes, two_classes
+from crossview.algorithms.stacking.blend import blend_numbers
 from crossview.algorithms.stacking.stack import MIXTURE, STACKING, Settings
 from crossview.batch import read_only
 from crossview.estimators.stacking import state as states
@@ -75,6 +76,31 @@ def test_the_regret_of_the_mixture_is_at_most_log_k(K, n, seed, spread):
     loss = np.logaddexp(0.0, -y * score).sum()
     each = -np.log(np.where(y[:, None] > 0, p[:, :, 0], 1 - p[:, :, 0])).sum(axis=0)
     assert loss <= each.min() + np.log(K) + 1e-6
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-7, 1e7])
+@pytest.mark.parametrize(("K", "seed"), [(1, 0), (2, 1), (3, 2), (3, 3)])
+def test_a_blend_of_least_absolute_error_against_the_reference(K, seed, unit):
+    rng = np.random.default_rng(seed)
+    y = np.maximum(rng.normal(size=15), 0.0).round(1)  # many are equal
+    predicted = 0.7 * y + np.linspace(0.3, 1.0, K)[:, None] * rng.normal(size=(K, 15))
+    blend = blend_numbers(unit * predicted[:, :, None], unit * y, K, "absolute_error")
+    c = sorted(y)[7]
+    assert blend.center == unit * c
+    _, least = reference.least_absolute(predicted - c, y - c)
+    found = blend.combine(unit * predicted[blend.members, :, None])[:, 0]
+    assert (blend.weights >= 0.0).all()
+    assert np.abs(unit * y - found).sum() == pytest.approx(unit * least, rel=1e-6)
+
+
+def test_a_blend_of_least_absolute_error_is_not_led_by_a_far_row():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=30_000)
+    predicted = np.stack([y + 0.1 * rng.normal(size=len(y)), rng.normal(size=len(y))])[:, :, None]
+    y[7] = 1e6
+    for loss, is_led in (("absolute_error", False), ("squared_error", True)):
+        blend = blend_numbers(predicted, y, 1, loss)
+        assert (abs(blend.weights[0] - 1.0) > 0.1) == is_led
 
 
 def test_an_expert_without_prediction_leaves_the_others_alone():

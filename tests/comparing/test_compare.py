@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics import f1_score
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import crossview
@@ -149,6 +149,17 @@ def test_p_values_are_those_of_the_folds(answer):
     assert [row.p_adjusted for row in answer.rows] == holm([row.p for row in answer.rows])
 
 
+def test_the_words_of_the_test_say_what_a_row_of_a_rare_class_changes():
+    X, y = make_noisy(150)
+    y = np.where(np.arange(150) < 8, "rare", y)
+    given = {"cv": 3, "grid": ONE, "models": ["view:weak", "pa:concatenated"]}
+    answer = thorough(X, y, **given)
+    words = "standard error of 0.042 or more: a row of the rarest class"
+    assert words in " ".join(comparison_notes(answer))
+    assert answer.rows[1].difference.scale >= 1 / 24
+    assert words not in " ".join(comparison_notes(thorough(X, y, **given, rope=0.05)))
+
+
 def test_same_seed_same_answer_and_another_seed_other_folds(answer):
     given = {"cv": 3, "grid": ONE, "models": ["view:weak", "pa:independent", "scw", "mvm"]}
     again, other = thorough(*make_views(), **given), thorough(*make_views(), **given, seed=1)
@@ -263,6 +274,35 @@ def test_several_classes_and_every_metric():
                 assert svm.value > 0.75
                 assert svm.epochs == 1
                 assert np.shape(svm.confusion) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("models", "scoring"),
+    [
+        (["logistic-regression", "trees", "ensemble"], "roc_auc"),
+        (["logistic-regression"], "average_precision"),
+        (["linear"], Scoring("roc_auc", threshold=None)),
+        (["trees"], "f1"),
+    ],
+)
+def test_probabilities_order_the_rows_of_several_classes_as_in_scikit_learn(models, scoring):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = np.digitize(X[:, 0] + rng.normal(size=400), [-1, 1])
+    views = MultiView({"a": X[:, :2], "b": X[:, 2:]})
+    answer = thorough(views, y, models=models, scoring=scoring, cv=2, grid=ONE)
+    row, kept = answer.recommended, answer.diagnostics.scored
+    assert row.model == models[-1]
+    assert kept.rows.tolist() == list(range(400))
+    p = kept.probabilities.astype(np.float64)
+    p /= p.sum(axis=1, keepdims=True)
+    parts = [test for _, test in StratifiedKFold(2, shuffle=True, random_state=0).split(y, y)]
+    areas = [roc_auc_score(y[here], p[here], multi_class="ovr") for here in parts]
+    precision = [average_precision_score(np.eye(3)[y[here]], p[here]) for here in parts]
+    assert row.roc_auc == pytest.approx(np.mean(areas), abs=1e-6)
+    if answer.metric != "f1":
+        expected = areas if answer.metric == "roc_auc" else precision
+        assert row.scores == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(("k", "name"), [(5, "precision_at_5"), (0.2, "precision_at_20%")])

@@ -11,6 +11,7 @@ import pytest
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 from sklearn.model_selection import KFold
 
+import crossview
 from comparisons import OF_MACHINES, ONE, make_numbers, make_numbers_frame, thorough
 from crossview import (
     InputError,
@@ -125,6 +126,24 @@ def test_mae_may_decide():
     )
     assert all(row.value == row.mae for row in answer.rows)
     assert "| mae | worse | p | rmse |" in to_markdown(answer)
+
+
+def test_the_share_of_the_variance_may_decide():
+    X, y = make_numbers(150)
+    models = ["fm", "linear", "baseline:mean"]
+    given = {"task": "regression", "scoring": "r2", "models": models, "grid": OF_MACHINES}
+    answer = thorough(X, y, cv=3, **given)
+    by_rmse = thorough(X, y, cv=3, **given | {"scoring": "rmse"})
+    assert [row.model for row in answer.rows] == [row.model for row in by_rmse.rows]
+    for f, (_, test) in enumerate(KFold(3, shuffle=True, random_state=0).split(y)):
+        for row in answer.rows:
+            expected = 1.0 - by_rmse.row(row.model).scores[f] ** 2 / y[test].var()
+            assert row.scores[f] == pytest.approx(expected)
+    assert answer.row("baseline:mean").value < 0.0 < answer.best.value < 1.0
+    assert "95 % interval" in answer.verdict[0]
+    stream = thorough(X, y, progressive=True, **given | {"models": models[:2]})
+    for row in stream.rows:
+        assert row.value == pytest.approx(1.0 - row.rmse**2 / y.var())
 
 
 def test_the_constant_is_the_best_one_by_the_metric():
@@ -266,6 +285,19 @@ def test_a_stream_tries_the_logarithm_of_skewed_targets_if_all_have_one(last, sc
         assert answer.rows[0].setting.get("target_scale") == scale
     none = compare(X, y, task="regression", grid={"target_scale": []}, **options)
     assert "target_scale" not in none.rows[0].setting
+
+
+def test_the_ensemble_makes_the_error_least_that_the_metric_asks_for():
+    """A blend by squares follows the few large numbers."""
+    rng = np.random.default_rng(0)
+    X = MultiView({"a": rng.normal(size=(600, 2)), "b": rng.normal(size=(600, 2))})
+    y = np.exp(X["a"][:, 0] + X["b"][:, 0] + 1.5 * rng.normal(size=600))
+    models = ["view:a", "view:b", "ensemble"]
+    answer = compare(X, y, task="regression", scoring="mae", models=models, cv=3, budget=None)
+    row = answer.row("ensemble")
+    assert row.value < min(answer.row(name).value for name in models[:2])
+    trained = crossview.train(X, y, **answer.train_arguments_of(row))
+    assert trained.learner.loss == "absolute_error"
 
 
 def test_a_far_row_is_not_the_whole_error_of_an_ensemble():

@@ -90,6 +90,7 @@ def assert_same(ours, theirs, **close):
         ("classes", "*.parquet", {"by": ["country", "user__age"], "time": "when"}),
         ("classes", "*.parquet", {"scoring": "roc_auc", "window": 100, "time": "when"}),
         ("several", "*.parquet", {"by": "ad__size", "window": 64, "scoring": "f1"}),
+        ("several", "*.parquet", {"by": "ad__size", "scoring": "roc_auc"}),
         ("number", "*.parquet", {"by": "country"}),
         ("classes", "*.csv", {"by": "user__city", "scoring": "log_loss"}),
         ("rows", "*.svm", {}),

@@ -18,6 +18,7 @@ from crossview import (
     PassiveAggressiveClassifier,
     load,
     save,
+    train,
 )
 from crossview.algorithms.stacking.blend import blend_classes, blend_numbers, log_odds
 
@@ -74,6 +75,29 @@ def test_of_numbers_it_is_their_weighted_sum():
     fitted = EnsembleRegressor(members=members, random_state=0).fit(X[:200], y[:200])
     assert fitted.score(X[200:], y[200:]) > 0.8
     assert min(fitted.weights_.values()) >= 0.0
+
+
+def test_weights_of_numbers_make_the_error_least_that_the_metric_asks_for():
+    rng = np.random.default_rng(0)
+    X = MultiView({"a": rng.normal(size=(600, 2)), "b": rng.normal(size=(600, 2))})
+    y = np.exp(1.5 * X["a"][:, 0] + X["b"][:, 0] + rng.normal(size=600))
+    members = [("a", MultiViewRidge(target_scale="log"), "a"), ("ridge", MultiViewRidge())]
+    error = {}
+    for loss in ("squared_error", "absolute_error"):
+        model = EnsembleRegressor(members=members, loss=loss).fit(X[:400], y[:400])
+        error[loss] = np.abs(model.predict(X[400:]) - y[400:]).mean()
+        (weight, center) = (np.arange(400) + 1.0, y[:400])
+        alone = EnsembleRegressor(members=members[:1], weights=[0.0], loss=loss)
+        (said,) = np.unique(alone.fit(X[:400], center, weight).predict(X[400:]))
+        if loss == "squared_error":
+            assert said == pytest.approx(np.average(center, weights=weight))
+        else:
+            assert weight[center < said].sum() <= weight.sum() / 2 <= weight[center <= said].sum()
+    assert error["absolute_error"] < 0.95 * error["squared_error"]
+    for metric, loss in (("mae", "absolute_error"), ("rmse", "squared_error")):
+        given = {"model": "ensemble", "settings": {"members": ["ridge", "view:a"]}}
+        trained = train(X[:200], y[:200], task="regression", scoring=metric, **given)
+        assert trained.learner.loss == loss
 
 
 def test_members_are_kept_near_the_learned_numbers(tmp_path):

@@ -9,12 +9,16 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from rich.console import Console
+from scipy.stats import beta
+from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 import crossview
 from command_line import run
 from crossview import InputError, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
+from crossview.reporting.displays.ranking import ReliabilityDisplay, Roc
 from crossview.reporting.evaluation import evaluation_tables
+from crossview.reporting.page.render import report_html
 from crossview.scoring.metrics import measure
 
 RNG = np.random.default_rng(0)
@@ -68,6 +72,8 @@ def test_metrics_are_those_of_all_rows_in_any_batches(model, table):
         assert value == pytest.approx(measure(name, codes, scores, **given)), name
         assert low <= value <= high, name
     assert found.n_rows == N == sum(map(sum, found.confusion))
+    off = found.metrics["expected_calibration_error"].value
+    assert ReliabilityDisplay.of(found).error == pytest.approx(off)
     assert sum(one.rows for one in found.calibration) == N
     again = evaluate(model, crossview.open_table(table, batch_rows=97)).to_dict()
     scale = ("roc_auc", "average_precision", "prbep", "precision_at_10%", "recall_at_10%")
@@ -102,6 +108,48 @@ def test_an_interval_covers_the_truth():
     assert covered >= 34
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_share_of_0_or_1_has_an_interval_as_of_a_binomial(n_classes):
+    n = 12 * n_classes
+    x = np.arange(n) % n_classes
+    y = np.array(["no", "other", "yes"] if n_classes == 3 else ["no", "yes"])
+    rows = pa.table({"a__x": x, "b__z": np.ones(n), "y": y[x]})
+    model = crossview.train(rows, "y", model="logistic-regression")
+    wrong = rows.set_column(2, "y", pa.array(y[(x + 1) % n_classes]))
+    tail = {k: beta.ppf(0.975, 1, k) for k in (round(n / 10), 12, n)}
+    of_rows = {"accuracy": n, "precision_at_10%": round(n / 10)}
+    for name in ("accuracy", "f1", "recall", "precision", "roc_auc", "precision_at_10%"):
+        given = {"scoring": Scoring(name, positive="yes" if n_classes == 2 else None)}
+        high = tail[of_rows.get(name, 12)]
+        found = evaluate(model, rows, views=False, by="y", **given)
+        assert tuple(found.metrics[name]) == pytest.approx((1.0, 1.0 - high, 1.0)), name
+        if name == "accuracy":
+            assert found.by[0].slices[0].metric.low == pytest.approx(1.0 - tail[12])
+        if name != "roc_auc":
+            none = evaluate(model, wrong, views=False, **given).metrics[name]
+            assert tuple(none) == pytest.approx((0.0, 0.0, high)), name
+
+
+def test_the_mean_over_the_classes_says_how_many_there_are():
+    x = np.arange(90) % 3
+    rows = pa.table({"a__x": x, "b__z": np.ones(90), "y": np.array(["no", "other", "yes"])[x]})
+    model = crossview.train(rows, "y", model="trees")
+    some = rows.filter(pa.array(x < 2))
+    for name in ("f1", "balanced_accuracy", "roc_auc"):
+        for found, words in (
+            (evaluate(model, rows, scoring=name), "3 classes"),
+            (evaluate(model, some, scoring=name), "2 of 3 classes"),
+        ):
+            assert f": {name} (mean over {words}) 1.0000" in found.summary
+            shown = (str(one) for one in evaluation_tables(found))
+            assert f"{name} (mean over {words})" in shown
+            assert f"{name} (mean over {words})" in report_html(found)
+    wrong = some.set_column(2, "y", pa.array(["no"] * some.num_rows))  # half predicted as another
+    assert "f1 (mean over 2 of 3 classes)" in evaluate(model, wrong).summary
+    recall = evaluate(model, wrong, scoring="balanced_accuracy").summary
+    assert "balanced_accuracy (mean over 1 of 3 classes)" in recall
+
+
 def test_scores_near_each_other_are_in_order():
     rng = np.random.default_rng(0)
     x = rng.normal(size=4000)
@@ -124,6 +172,37 @@ def test_scores_near_each_other_are_in_order():
             assert one.difference == pytest.approx(expected - found.value)
         for one in found.views:
             assert one.difference.value == pytest.approx(one.missing.value - found.value)
+
+
+def test_probabilities_order_the_rows_of_several_classes_as_in_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + rng.normal(size=1500), [-1, 1])]
+    half = rng.integers(2, size=1500)
+    rows = pa.table({"a__x": X[:, 0], "a__z": X[:, 1], "b__u": X[:, 2], "half": half, "y": y})
+    model = crossview.train(rows.slice(0, 700), "y", model="logistic-regression")
+    last, y, half = rows.slice(700), y[700:], half[700:]
+    said = crossview.predict(model, last)
+    p = np.column_stack([said[f"probability_{name}"] for name in np.unique(y)])
+
+    def expected(here):
+        return {
+            "roc_auc": roc_auc_score(y[here], p[here], multi_class="ovr"),
+            "average_precision": average_precision_score(y[here, None] == np.unique(y), p[here]),
+        }
+
+    for source in (last, crossview.open_table(last, batch_rows=97)):
+        for metric, value in expected(half >= 0).items():
+            found = evaluate(model, source, by="half", scoring=metric)
+            assert found.value == pytest.approx(value)
+            _, low, high = found.metrics[metric]
+            assert low < value < high
+            for one in found.by[0].slices:
+                assert one.metric.value == pytest.approx(expected(half == int(one.value))[metric])
+    display = Roc.of(found)
+    assert np.mean(list(display.areas.values())) == pytest.approx(
+        expected(half >= 0)["roc_auc"], abs=1e-6
+    )
 
 
 def test_a_missing_view_costs_what_predicting_without_it_costs(model, table):
@@ -263,7 +342,12 @@ def test_several_classes_numbers_and_files_of_views(tmp_path):
     target = X["a"][:, 0] + X["b"][:, 1]
     trained = crossview.train(X, target, model="linear", task="regression")
     found = evaluate(trained.fitted, X, np.where(np.arange(400) == 3, np.nan, target))
-    assert list(found.metrics) == ["rmse", "mae"]
+    assert list(found.metrics) == ["rmse", "mae", "r2"]
+    for shift in (0.0, 3.0):  # below 0 where the mean of the rows says more
+        value, low, high = evaluate(trained.fitted, X, target + shift, scoring="r2").metrics["r2"]
+        assert value == pytest.approx(r2_score(target + shift, trained.fitted.predict(X)))
+        assert low < value < high <= 1.0
+        assert (value > 0.0) == (shift == 0.0)
     assert (found.skipped, found.loss, found.calibration) == (1, "squared error", [])
     assert all(one.difference.value > 0 for one in found.views)
     with pytest.raises(InputError, match="the rows are views, and have no columns"):

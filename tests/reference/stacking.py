@@ -1,5 +1,7 @@
 """Combinations of experts, one row at a time, as the equations are written."""
 
+from itertools import combinations
+
 import numpy as np
 
 
@@ -107,3 +109,22 @@ def numbers(f, y, weight, delay, share, ridge, decay=0.999):
         omega = (1 - late * share) * posterior + late * share / K
     losses = [(y - s) ** 2 for s in (mixture, stacking)]
     return mixture, stacking, np.where(list(better_of(*losses, weight)), stacking, mixture)
+
+
+def least_absolute(F, r):
+    """Weights of 0 or more of least absolute error, by trying every corner.
+
+    At some best w as many of the equations w_m = 0 and "row i is exact" hold as there are weights.
+    """
+    K = len(F)
+    lines = np.concatenate([np.eye(K), F.T])
+    right = np.concatenate([np.zeros(K), r])
+    best, least = np.zeros(K), np.abs(r).sum()
+    for some in combinations(range(len(lines)), K):
+        rows = list(some)
+        if np.linalg.matrix_rank(lines[rows]) == K:
+            w = np.linalg.solve(lines[rows], right[rows])
+            loss = np.abs(r - w @ F).sum()
+            if (w >= -1e-12).all() and loss < least:
+                best, least = w, loss
+    return best, least

@@ -4,6 +4,7 @@ import re
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ from crossview.scoring.diagnostics import (
     ScoredRows,
     mean_difference,
 )
+from crossview.scoring.metrics import measure
 
 mpl.use("agg")
 
@@ -239,6 +241,12 @@ def test_curves_are_those_of_scikit_learn_and_may_be_thinned(ax):
     one_class = Ranked(ScoredRows(np.arange(2), np.zeros(2), np.ones(2)), ["a", "b"], 1)
     with pytest.raises(InputError, match="one class"):
         Roc(one_class)
+    p = rng.dirichlet([1.0, 1.0, 1.0], 3000)
+    calibrated = ScoredRows(np.arange(3000), y, np.log(p), probabilities=p)
+    kept = SimpleNamespace(task="classification", classes=["a", "b", "c"], positive=None)
+    kept.diagnostics = SimpleNamespace(scored=calibrated)
+    off = measure("expected_calibration_error", y, np.log(p), probabilities=p)
+    assert ReliabilityDisplay.of(kept).error == pytest.approx(off)
     assert "too high" in ReliabilityDisplay([0.5, 0.9], [0.3, 0.7], [50, 50], "a").title
     assert "are right" in ReliabilityDisplay([0.5, 0.9], [0.51, 0.89], [50, 50], "a").title
 

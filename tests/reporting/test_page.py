@@ -73,6 +73,7 @@ def test_a_page_has_its_sections_and_pictures_and_is_whole(pages, kind):
     words = "".join(outline.words)
     assert "crossview compare 'a<b>.csv'" in words
     assert "nan" not in re.findall(r"\w+", words.lower())
+    assert ("the table has the mean of the folds" in words) == (kind in ("folds", "three"))
 
 
 @pytest.mark.parametrize("kind", SECTIONS)

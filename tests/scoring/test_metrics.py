@@ -7,8 +7,10 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 from sklearn import metrics as sk
+from sklearn.base import clone
 
 from crossview import (
+    AROWClassifier,
     InputError,
     MultiView,
     MultiViewMachineRegressor,
@@ -19,6 +21,7 @@ from crossview.catalog.metrics import check_metric, metric_names
 from crossview.scoring.collector import DiagnosticsCollector
 from crossview.scoring.diagnostics import MOST_ROWS_OF_STREAM
 from crossview.scoring.metrics import (
+    BlockTally,
     ErrorTally,
     Tally,
     decide,
@@ -108,6 +111,46 @@ def test_measures_of_several_classes_are_means_over_the_classes():
     )
     assert measure("precision_at_k", codes, scores, k=7) == pytest.approx(
         np.mean([mine[:7].mean() for mine in of_highest])
+    )
+
+
+def test_probabilities_of_several_classes_order_the_rows_as_in_scikit_learn():
+    codes, scores = make_stream(4)
+    p = make_probabilities(2.0 * scores)
+    expected = {
+        "roc_auc": sk.roc_auc_score(codes, p, multi_class="ovr"),
+        "average_precision": sk.average_precision_score(np.eye(4)[codes], p, average="macro"),
+    }
+    tally = Tally(4)
+    for rows in np.array_split(np.arange(len(codes)), 3):
+        part = Tally(4)
+        part.update(codes[rows], scores[rows], p[rows])
+        tally = tally + part
+    for name, value in expected.items():
+        blocks = BlockTally(name, n_classes=4, typical_scores=p)
+        blocks.update(codes, scores, p)
+        assert measure(name, codes, scores, probabilities=p) == pytest.approx(value)
+        assert tally.value(name) == pytest.approx(value)
+        by_scores = abs(measure(name, codes, scores) - value)
+        assert by_scores > 0.03 > abs(blocks.values()[0] - value)  # of blocks in few bins
+
+
+def test_a_stream_of_several_classes_is_ordered_by_the_probabilities_before_each_row():
+    codes, X = make_stream(3)
+    classes = np.arange(3)
+    learner = AROWClassifier(random_state=0)
+    _, p = clone(learner).score_then_learn(X, codes, classes, return_proba=True)
+    expected = sk.roc_auc_score(codes, p, multi_class="ovr")
+    for threshold in ("tuned", None):
+        scoring = Scoring("roc_auc", threshold=threshold)
+        chunks = zip(np.array_split(X, 4), np.array_split(codes, 4), strict=True)
+        last = list(progressive(clone(learner), chunks, classes, scoring=scoring))[-1]
+        assert last.metric == pytest.approx(expected)
+    learner.set_params(calibration="none")
+    scores = clone(learner).score_then_learn(X, codes, classes)
+    last = list(progressive(clone(learner), [(X, codes)], classes, scoring="roc_auc"))[-1]
+    assert last.metric == pytest.approx(
+        np.mean([sk.roc_auc_score(codes == k, scores[:, k]) for k in range(3)])
     )
 
 
@@ -337,12 +380,14 @@ def test_an_unknown_metric_is_told_what_there_is():
         measure("acuracy", np.array([1]), np.array([1.0]))
 
 
-def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up():
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up(far):
     rng = np.random.default_rng(0)
-    y, predicted = rng.normal(size=(2, 500))
+    y, predicted = far + rng.normal(size=(2, 500))
     expected = {
         "rmse": sk.root_mean_squared_error(y, predicted),
         "mae": sk.mean_absolute_error(y, predicted),
+        "r2": sk.r2_score(y, predicted),
     }
     assert set(expected) == set(ERRORS)
     total = ErrorTally()
@@ -353,10 +398,25 @@ def test_errors_of_numbers_are_those_of_scikit_learn_and_add_up():
     for name, value in expected.items():
         assert measure(name, y, predicted) == pytest.approx(value)
         assert total.value(name) == pytest.approx(value)
+        blocks = BlockTally(name, typical_scores=predicted)
+        blocks.update(y, predicted)
+        assert blocks.values()[0] == pytest.approx(value)
         assert np.isnan(ErrorTally().value(name))
         assert np.isnan(measure(name, y[:0], y[:0]))
     assert total.n_rows == 500
     assert total.loss == pytest.approx(((y - predicted) ** 2).sum())
+    assert (ErrorTally() + total).value("r2") == (total + ErrorTally()).value("r2")
+    whole, pieces = ErrorTally(), ErrorTally()
+    whole.update(y, predicted)
+    for chunk in np.array_split(np.arange(500), 7):
+        pieces.update(y[chunk], predicted[chunk])
+    assert {name: whole.value(name) for name in ERRORS} == {
+        name: pieces.value(name) for name in ERRORS
+    }
+    total = ErrorTally()
+    total.update(np.ones(3), y[:3])
+    assert np.isnan(total.value("r2"))
+    assert np.isnan(measure("r2", np.ones(3), y[:3]))
 
 
 def test_a_lower_error_is_worth_more_and_what_is_not_defined_nothing():

@@ -132,6 +132,7 @@ def two_models(y, n_classes, seed=1):
         elif n_classes:
             scores = noise * rng.normal(size=(len(y), n_classes)) + np.eye(n_classes)[y]
             p = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+            p = np.maximum((32 * p).round(), 1.0) / 32
             yield (4 * scores).round() / 4, p, p.argmax(axis=1)
         else:
             yield (y + noise * rng.normal(size=len(y)),)
@@ -156,7 +157,7 @@ OF_TWO = [
 
 @pytest.mark.parametrize(
     ("metric", "n_classes"),
-    [(m, 2) for m in OF_TWO] + [(m, 3) for m in OF_THREE] + [("rmse", 0), ("mae", 0)],
+    [(m, 2) for m in OF_TWO] + [(m, 3) for m in OF_THREE] + [("rmse", 0), ("mae", 0), ("r2", 0)],
 )
 def test_a_stream_has_the_posterior_of_the_jackknife_in_any_batches(metric, n_classes):
     n = 620  # 39 blocks of 16 rows, the last one of 12
@@ -182,8 +183,8 @@ def test_a_stream_has_the_posterior_of_the_jackknife_in_any_batches(metric, n_cl
     how = {"n_classes": n_classes, "positive": 0}
     if n_classes:
         how["typical_scores"] = np.array([-3.0, 0.0, 3.0]).repeat(2)
-        if n_classes == 3:
-            how["typical_scores"] = np.tile(how["typical_scores"][:, None], 3)
+        if n_classes == 3:  # probabilities
+            how["typical_scores"] = np.tile(how["typical_scores"][:, None] / 6 + 0.5, 3)
     found = jackknife(metric, y, models, **how)
     expected = reference.block_jackknife(n, difference)
     # the k highest of fewer rows: a share that is not rounded, which the reference rounds
@@ -195,7 +196,9 @@ def test_a_stream_has_the_posterior_of_the_jackknife_in_any_batches(metric, n_cl
     assert jackknife(metric, y, models, parts=7, **how) == found
 
 
-@pytest.mark.parametrize(("metric", "n_classes"), [("f1", 2), ("roc_auc", 3), ("rmse", 0)])
+@pytest.mark.parametrize(
+    ("metric", "n_classes"), [("f1", 2), ("roc_auc", 3), ("rmse", 0), ("r2", 0)]
+)
 def test_the_parts_of_a_stream_add_up_to_its_blocks(metric, n_classes):
     n = 620
     rng = np.random.default_rng(0)

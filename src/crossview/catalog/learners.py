@@ -394,7 +394,7 @@ def _ensemble(task: str) -> Learner:
         f"{_ENSEMBLE}:Ensemble{'Regressor' if task == 'regression' else 'Classifier'}",
         "several of the others, each on all rows, blended by how they predict held-out rows",
         task,
-        settable=("cv", "members", "weights"),
+        settable=("cv", *(("loss",) if task == "regression" else ()), "members", "weights"),
         streams=False,
         explained_by="members",
         effort=8,

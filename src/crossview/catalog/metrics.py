@@ -23,12 +23,13 @@ class Metric:
     """One metric.
 
     name: as in ``--metric``; one that takes a k ends in ``_at_k``.
-    kind {"decision", "order", "probability", "calibration", "error"}: whether it evaluates the
-      predicted classes, the ranking by score, the probabilities row by row or in bins, or predicted
-      numbers.
+    kind {"decision", "order", "probability", "calibration", "error", "explained"}: whether it
+      evaluates the predicted classes, the ranking by score, the probabilities row by row or in
+      bins, or predicted numbers, row by row or beside the mean of the numbers.
     path: its function, ``"module:function"``; `crossview.scoring.metrics` documents the interface
       of each kind.
-    trains: the measure that an SVM optimizes for this metric; None: it cannot be optimized.
+    trains: the measure that an SVM optimizes for this metric, or the loss of numbers that the
+      weights of an ensemble make least; None: it cannot be optimized.
     threshold_for: of a decision: the metric that places the threshold; None: the metric itself.
     higher_is_better: whether a higher value is better.
     root_mean_square: of an error: whether the value is the root of the mean square of the rows'
@@ -52,7 +53,7 @@ class Metric:
     @property
     def task(self) -> str:
         """The problem that it measures: classification or regression."""
-        return "regression" if self.kind == "error" else "classification"
+        return "regression" if self.kind in ("error", "explained") else "classification"
 
     @property
     def takes_k(self) -> bool:
@@ -130,11 +131,18 @@ METRICS: dict[str, Metric] = {
             scope="rows",
         ),
         Metric(
-            *("rmse", "error", f"{_ERROR}:absolute_errors"),
+            *("rmse", "error", f"{_ERROR}:absolute_errors", "squared_error"),
             higher_is_better=False,
             root_mean_square=True,
         ),
-        Metric("mae", "error", f"{_ERROR}:absolute_errors", higher_is_better=False),
+        Metric(
+            *("mae", "error", f"{_ERROR}:absolute_errors", "absolute_error"),
+            higher_is_better=False,
+        ),
+        Metric(
+            *("r2", "explained", f"{_ERROR}:r2", "squared_error"),
+            about="share of the variance of the numbers that is explained, 1 at most",
+        ),
     )
 }
 

@@ -245,12 +245,13 @@ def compare(
     Each row is compared with the best one.  Because the training parts of the folds overlap, a
     plain t-test over folds is too liberal; the t-test here is corrected for the overlap, its p
     adjusted by Holm for the number of rows, and the posterior of the difference says how probable
-    it is that a row is worse by more than the rope.  Its scale is at least what half a row of the
-    rarest class changes, because a few rows often give two models the same value in all folds; of
-    models with the same values of all metrics it is 0.  Progressive validation takes the standard
-    error of a difference from a jackknife, whatever the metric is: blocks of consecutive rows are
-    left out in turn, because the errors of neighboring rows are correlated.  There p is adjusted
-    for all pairs of rows.
+    it is that a row is worse by more than the rope.  Its scale is at least what a row of the rarest
+    class changes in a mean over the classes, 1 / (K n) with n rows of it and K classes, because a
+    few rows often give two models the same value in all folds; of models with the same values of
+    all metrics it is 0.  Where it is beyond the rope, the line about the test says so.  Progressive
+    validation takes the standard error of a difference from a jackknife, whatever the metric is:
+    blocks of consecutive rows are left out in turn, because the errors of neighboring rows are
+    correlated.  There p is adjusted for all pairs of rows.
 
     The value of the best single model is too good, because the row was chosen by it.  That of the
     ensemble is not: its members, weights and threshold are those of the other folds.

@@ -15,7 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
+from crossview.algorithms.stacking.blend import (
+    Blend,
+    blend_classes,
+    blend_numbers,
+    center_of,
+    log_odds,
+)
 from crossview.batch import entries_of, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import (
@@ -47,7 +53,7 @@ from crossview.estimators.network.learner import (
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import limits_of, row_weights, scaled_targets, several_classes
 from crossview.estimators.trees.boosted import MultiViewTreesClassifier, MultiViewTreesRegressor
-from crossview.estimators.validation import Interval
+from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import SAID, Member
 from crossview.portable.scoring import Blend as PortableBlend
@@ -495,6 +501,9 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     members : list of (str, learner) or (str, learner, str), or None, default=None
         The name of each member, the learner, and the view that it sees; without one it sees all.
         None: boosted trees, networks, a linear model and, of several views, a multi-view machine.
+    loss : {"squared_error", "absolute_error"}, default="squared_error"
+        What the weights make least, and so what c is: the mean of y, or its median.  `train` sets
+        it by the metric.
 
     Attributes
     ----------
@@ -506,8 +515,8 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     Notes
     -----
-    The prediction is c + sum_m w_m (f_m(x) - c), w_m >= 0, with c the mean of y.  Without
-    ``weights``, w minimizes the squared error of rows that were held out by folds; a member of
+    The prediction is c + sum_m w_m (f_m(x) - c), w_m >= 0, with c the mean of y, or its median.
+    Without ``weights``, w minimizes the ``loss`` of rows that were held out by folds; a member of
     weight 0 is left out.  Then the members learn from all rows.
 
     f_m is not beyond the learned targets by more than a tenth of their range: one row far from all
@@ -528,9 +537,14 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
     True
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        "loss": [StrOptions({"squared_error", "absolute_error"})]
+    }
     _nested_kind, _limited = ViewRegressor, True
     _trees, _network = MultiViewTreesRegressor, MultiViewNetworkRegressor
     _machine = MultiViewMachineRegressor
+
+    loss: str = "squared_error"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows = self._read(X, reset=True)
@@ -543,7 +557,7 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
         self._see_targets(y[weight > 0.0])
 
     def _center(self, y: np.ndarray, weight: np.ndarray) -> float:
-        return float(np.average(y, weights=weight))
+        return center_of(y, self.loss, weight)
 
     def _n_blended(self) -> int:
         return 1
@@ -559,4 +573,4 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
         return folds_to_fit(k, len(y), None, groups, 0) if k > 1 else []
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
-        return blend_numbers(predicted, y, n)
+        return blend_numbers(predicted, y, n, self.loss)

@@ -25,13 +25,17 @@ from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
-from crossview.scoring.metrics import is_bounded, running_sum
-from crossview.scoring.metrics.probability import CALIBRATION_BINS, log_losses
+from crossview.scoring.metrics import is_bounded, running_sum, within_bounds
+from crossview.scoring.metrics.probability import (
+    CALIBRATION_BINS,
+    calibration_curve,
+    log_losses,
+)
 from crossview.scoring.metrics.tally import MOST_CELLS
 from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
-from crossview.scoring.significance import jackknife_posterior
+from crossview.scoring.significance import ROUNDING, jackknife_posterior, share_within
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order
@@ -119,7 +123,14 @@ class OneMetric:
         low, high = jackknife_posterior(value, whole, without, rows).interval()
         if math.isnan(value):
             return Estimate(value, math.nan, math.nan)
-        return Estimate(value, max(low, 0.0), min(high, 1.0) if is_bounded(metric) else high)
+        if metric_of(metric).kind in ("decision", "order") and is_bounded(metric):
+            # blocks that are all the same say nothing of how far off they may be
+            nearest = share_within(self.blocks.rows_of_share(metric))
+            if value > 1.0 - ROUNDING:
+                low = min(low, 1.0 - nearest)
+            elif value < ROUNDING:
+                high = max(high, nearest)
+        return Estimate(value, *within_bounds(metric, low, high))
 
     def minus(self, other: OneMetric, value: float) -> Estimate:
         """Return the difference to the metric of the same rows by another prediction, a value."""
@@ -201,19 +212,10 @@ class AllMetrics:
         """Return the bins of the probability of the positive class, or of the predicted one."""
         if not isinstance(self.task, Classification):
             return []
-        rows, p, right = self.tally.bins
-        if len(self.task.classes) == 2 and self.task.positive == 0:
-            rows, p, right = rows[::-1], (rows - p)[::-1], (rows - right)[::-1]
+        curve = calibration_curve(self.tally.bins, self.task.positive)
         return [
-            CalibrationBin(
-                low=b / CALIBRATION_BINS,
-                high=(b + 1) / CALIBRATION_BINS,
-                rows=int(rows[b]),
-                probability=float(p[b] / rows[b]),
-                share=float(right[b] / rows[b]),
-            )
-            for b in range(CALIBRATION_BINS)
-            if rows[b]
+            CalibrationBin(b / CALIBRATION_BINS, (b + 1) / CALIBRATION_BINS, int(rows), p, share)
+            for b, rows, p, share in curve.T.tolist()
         ]
 
 

@@ -48,7 +48,8 @@ def evaluate(
     """Evaluate a fitted model on labeled rows, in one pass with one batch in memory.
 
     All metrics of the task get a 95 % interval: by the jackknife over blocks of consecutive rows,
-    as errors of rows near each other are alike.  Rows without a label are skipped, and counted.
+    as errors of rows near each other are alike; a value of 0 or 1 has that of a share of so many
+    rows (Clopper and Pearson 1934).  Rows without a label are skipped, and counted.
 
     Inputs and scores of each view are compared with those of the last training rows, if the model
     is a file that `train` wrote, by the population stability index.  Such a file also has hashes of

@@ -11,6 +11,7 @@ import numpy as np
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.drift import Drift, drift_warnings
+from crossview.scoring.metrics import classes_averaged
 from crossview.scoring.results import (
     PlotMixin,
     SaysMetric,
@@ -212,6 +213,13 @@ class Evaluation(SaysMetric, PlotMixin):
         if self.threshold is not None:
             lines.append(decision_words(self.positive, self.threshold, None, self.classes))
         return lines
+
+    @property
+    def averaged(self) -> int | None:
+        """Over how many of more than two classes the metric is the mean: those that occur."""
+        if self.confusion is None:
+            return None
+        return classes_averaged(self.metric, np.array(self.confusion))
 
     @property
     def learned_rows(self) -> list[str]:

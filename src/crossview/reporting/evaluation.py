@@ -55,7 +55,7 @@ def _notes(e: Evaluation) -> Iterator[str]:
     yield from e.notes
     yield from missing_lines(e)
     if len(e.classes) > 2 and metric_of(e.metric).scope != "rows":
-        yield f"{e.metric}: mean over {len(e.classes)} classes"
+        yield e.metric_words
 
 
 def missing_lines(e: Evaluation) -> Iterator[str]:

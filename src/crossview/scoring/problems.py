@@ -31,6 +31,7 @@ from crossview.scoring.metrics import (
     decide,
     hinge_losses,
     measure,
+    ordering,
     signed_score,
 )
 from crossview.scoring.metrics.tally import MOST_CELLS
@@ -107,8 +108,8 @@ class Classification(_Splits):
     ``positive_label`` its label.  Settings are ``chosen_by`` the metric, or by the log
     loss where no metric is asked for.  If each model gets its own threshold (``tunes``),
     ``tuned_for`` is the metric for which.  Whether the metric depends on it is
-    ``judged_by_threshold``, whether on the order of the scores only ``ranks``, and whether metric
-    or threshold need the probabilities of the models ``needs_probabilities``.
+    ``judged_by_threshold``, whether on the order of the rows only ``ranks``, and whether metric or
+    threshold need the probabilities of the models, if there are any, ``needs_probabilities``.
     """
 
     name = "classification"
@@ -160,10 +161,14 @@ class Classification(_Splits):
         self.tunes = self.tuned_for is not None
         self.judged_by_threshold = self.tunes and kind == "decision"
         self.ranks = kind == "order"
-        self.needs_probabilities = (
-            self.tunes or self.fixed_threshold is not None or kind in ("probability", "calibration")
+        self._cannot_do_without = self.fixed_threshold is not None or kind in (
+            "probability",
+            "calibration",
         )
-        by_log_loss = self.needs_probabilities and not is_asked_for
+        by_probabilities = self.tunes or self._cannot_do_without
+        # of more than two classes they order the rows
+        self.needs_probabilities = by_probabilities or (self.ranks and not two)
+        by_log_loss = by_probabilities and not is_asked_for
         self.chosen_by = "log_loss" if by_log_loss else metric
 
     @property
@@ -282,10 +287,11 @@ class Classification(_Splits):
             class_rows=self.class_rows,
             positive_by=self.positive_by,
         )
-        if task.needs_probabilities or what == "a threshold":
+        if task._cannot_do_without or what == "a threshold":
             raise InputError(
                 f"{what} needs probabilities, and the model has none; leave calibration='none' out"
             )
+        task.needs_probabilities = False
         return task
 
     def is_known(self, y: np.ndarray) -> np.ndarray:
@@ -332,7 +338,7 @@ class Classification(_Splits):
             metric or self.metric,
             n_classes=len(self.classes),
             positive=self.positive,
-            typical_scores=scored.scores,
+            typical_scores=ordering(scored.scores, scored.probabilities),
         )
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
@@ -441,7 +447,7 @@ class Regression(_Splits):
 
     def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
         """Return a tally per block of the metric that decides."""
-        return BlockTally(metric or self.metric)
+        return BlockTally(metric or self.metric, typical_scores=scored.scores)
 
     def check_folds(self, y: np.ndarray, cv: int, unlabeled: int = 0) -> None:
         """Refuse folds that would be empty."""

@@ -38,9 +38,15 @@ def in_digits(value: float, digits: int = 4) -> str:
 
 
 def metric_words(
-    metric: str, classes: Sequence[Any], positive: Any, class_rows: Sequence[int] | None = None
+    metric: str,
+    classes: Sequence[Any],
+    positive: Any,
+    class_rows: Sequence[int] | None = None,
+    averaged: int | None = None,
 ) -> str:
     """Return a metric with the (sorted) classes that it is about, and their rows, if known.
+
+    ``averaged`` is how many of more than two classes it is the mean over; None: all of them.
 
     >>> from crossview.scoring.results import metric_words
     >>> metric_words("f1", ["ja", "nein"], "ja", [378, 2622])
@@ -51,13 +57,16 @@ def metric_words(
     "roc_auc ('ja': 378 of 3,000 rows)"
     >>> metric_words("f1", ["a", "b", "c"], None)
     'f1 (mean over 3 classes)'
+    >>> metric_words("f1", ["a", "b", "c"], None, averaged=2)
+    'f1 (mean over 2 of 3 classes)'
     """
     scope = metric_of(metric).scope
     if len(classes) != 2:
+        some = "" if averaged in (None, len(classes)) else f"{averaged} of "
         return (
             metric
             if scope == "rows" or not classes
-            else f"{metric} (mean over {len(classes)} classes)"
+            else f"{metric} (mean over {some}{len(classes)} classes)"
         )
     known = class_rows is not None
     if metric == SYMMETRIC:
@@ -212,9 +221,15 @@ class SaysMetric:
     threshold_for: str | None
 
     @property
+    def averaged(self) -> int | None:
+        """Over how many of more than two classes the metric is the mean; None: all."""
+        return None
+
+    @property
     def metric_words(self) -> str:
         """The metric, with the class that it is about and its rows."""
-        return metric_words(self._metric_name, self.classes, self.positive, self.class_rows)
+        about = self._metric_name, self.classes, self.positive, self.class_rows
+        return metric_words(*about, self.averaged)
 
     @property
     def notes(self) -> list[str]:

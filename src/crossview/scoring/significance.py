@@ -157,6 +157,19 @@ def jackknife_posterior(difference: float, whole: float, without: Any, rows: Any
     return Posterior(difference, math.sqrt(variance), g - 1)
 
 
+def share_within(n: float, level: float = 0.95) -> float:
+    """Return the end of the interval of a share that is 0 in n rows, by Clopper and Pearson (1934).
+
+    C. J. Clopper, E. S. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case
+    of the Binomial", Biometrika 26, 1934: the share with which none of n rows is found with a
+    probability of (1 - level) / 2; 1 of no rows.
+
+    >>> round(share_within(2), 3), round(share_within(100), 3)
+    (0.842, 0.036)
+    """
+    return 1.0 - ((1.0 - level) / 2.0) ** (1.0 / n) if n else 1.0
+
+
 # a guess of the next number is at most this share of the bound from 0, so that none deviates from
 # its guess by more than 1.1 bounds; differences of models are small beside their bound
 LARGEST_GUESS = 0.1

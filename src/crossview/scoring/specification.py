@@ -26,9 +26,9 @@ class Scoring:
         specificity), roc_auc, average_precision, prbep (precision/recall break-even point),
         precision_at_k or recall_at_k; of more than two classes, the mean of each against the rest.
         Of the probabilities log_loss, brier_score or expected_calibration_error.  By costs cost.
-        For a number rmse or mae.  None: cost if costs are given; otherwise f1 (macro_f1 if nothing
-        says which of two classes is the positive one, or more than 60 % of the rows are of it) or
-        rmse, and where there is a fitted model the metric that it was trained for.
+        For a number rmse, mae or r2.  None: cost if costs are given; otherwise f1 (macro_f1 if
+        nothing says which of two classes is the positive one, or more than 60 % of the rows are of
+        it) or rmse, and where there is a fitted model the metric that it was trained for.
     k : int or float, default=None
         Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or a
         share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from crossview.catalog.learner import BASELINE, Learner
 from crossview.catalog.learners import ENSEMBLE, find_learner
 from crossview.catalog.members import default_members, make_members
+from crossview.catalog.metrics import metric_of
 from crossview.catalog.names import check_is_name
 from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
@@ -188,6 +189,8 @@ def new_job(
     if ordered:
         given = {**entry.in_order_params, **given}
     if entry.name == ENSEMBLE:
+        if task == "regression":
+            given = {"loss": metric_of(problem.metric).trains, **given}
         words, scored = given.get("members") or (), (problem.metric, problem.positive_label)
         if ordered and not words:
             words = default_members(source.layout.names)

@@ -229,6 +229,8 @@ def _answer(
         raise InputError(f"no model is left to compare: {'; '.join(errors) or 'none is named'}")
     if comparison.blends and not any(row.members for row in mine):
         known["warnings"] = [*known["warnings"], NO_ENSEMBLE]
+    least = least_scale(run.metric, run.problem.class_rows, n * share)
+    floor = f"; standard error of {least:.2g} or more: a row of the rarest class" * (least > rope)
     names = {row.model for row in mine}
     rows = [
         dataclasses.replace(row) if n == len(row.scores) else row.by_folds(n, in_order=run.in_order)
@@ -239,15 +241,13 @@ def _answer(
         run,
         data.layout,
         rows,
-        fold_difference(
-            run.metric, share, least_scale(run.metric, run.problem.class_rows, n * share)
-        ),
+        fold_difference(run.metric, share, least),
         rope,
         n_rows=data.n_rows,
         n_scored=len(data.y),
         unlabeled=len(data.unlabeled),
         mode="cross-validation",
-        test="t-test over the folds, corrected for their overlap",
+        test=f"t-test over the folds, corrected for their overlap{floor}",
         folds=n,
         test_share=share,
         tries_bins=data.tries_bins,

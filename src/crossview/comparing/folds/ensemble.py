@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from crossview.algorithms import calibration
 from crossview.algorithms.stacking.blend import Blend, blend_classes, blend_numbers, log_odds
 from crossview.catalog.learner import BASELINE, Learner
+from crossview.catalog.metrics import metric_of
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.work import FoldScore
 from crossview.comparing.result.ranking import ComparisonRow, Member
@@ -66,6 +67,7 @@ class Blending:
 
     def __init__(self, run: Run, data: Data, scores: Scores, folds: Sequence[int]) -> None:
         self.problem, self.data, self.metric = run.problem, data, run.metric
+        self.loss = metric_of(run.metric).trains or ""  # of numbers
         any_model = next(iter(scores.values()))  # all have kept the same rows
         self.rows: dict[int, Any] = {f: any_model[f].blended for f in folds}
         self.y = {f: data.y[data.splits[f].test][self.rows[f]] for f in folds}
@@ -114,15 +116,18 @@ class Blending:
 
     def _blend(self, predicted: np.ndarray, codes: np.ndarray, pool: np.ndarray) -> Blend:
         """Return the blend of some of the models."""
-        fit = blend_classes if isinstance(self.problem, Classification) else blend_numbers
-        blend = fit(predicted[pool], codes)
+        if isinstance(self.problem, Classification):
+            blend = blend_classes(predicted[pool], codes)
+        else:
+            blend = blend_numbers(predicted[pool], codes, loss=self.loss)
         return blend._replace(members=pool[blend.members])
 
     def _loss(self, blend: Blend, predicted: np.ndarray, codes: np.ndarray) -> float:
-        """Return the mean log loss of a blend, or its squared error."""
+        """Return the mean log loss of a blend, or the error that it makes least."""
         scored = self._scored(blend, predicted)
         if scored.probabilities is None:
-            return float(np.mean((scored.scores - codes) ** 2))
+            away = np.abs(scored.scores - codes)
+            return float(np.mean(away if self.loss == "absolute_error" else away**2))
         return -float(np.mean(np.log(scored.probabilities[np.arange(len(codes)), codes])))
 
     def _scored(self, blend: Blend, predicted: np.ndarray) -> Scored:

@@ -326,18 +326,17 @@ class Tuner:
         inner: list[Split],
     ) -> Chosen:
         run, calibrates = self.run, self._calibrates(setting)
-        value: float | None = None
         chosen_by = run.problem.chosen_by
         # scores of different models have no common order
-        if (
+        by_split = (
             chosen_by == run.metric
             and not run.problem.judged_by_threshold
             and (run.problem.ranks or not calibrates)
-        ):
+        )
+        if by_split and not (calibrates or run.problem.tunes):
             pairs = zip(inner, scored, strict=True)
-            value = float(np.mean([run.score(self.labels[t], one) for (_, t), (_, one) in pairs]))
-        if value is not None and not (calibrates or run.problem.tunes):
-            return Chosen(setting, value, order)
+            values = [run.score(self.labels[test], one) for (_, test), (_, one) in pairs]
+            return Chosen(setting, float(np.mean(values)), order)
         assert isinstance(run.problem, Classification)
         together = join([one for _, one in scored])
         held_out = np.concatenate([test for _, test in inner])
@@ -359,12 +358,17 @@ class Tuner:
                 judged = run.problem.decide(together.scores, own)
             model.calibrate(together.scores, y, weight)
             together = run.problem.decide(together.scores, model.probabilities(together.scores))
+        judged = judged or together
         if chosen_by != run.metric:
-            judged = judged or together
             value = signed_score(chosen_by, run.problem.measure(chosen_by, y, judged))
-        elif value is None:
-            tunes = run.problem.tunes
-            value = run.problem.tune(y, together)[1] if tunes else run.score(y, together)
+        elif by_split:
+            ends = np.cumsum([len(test) for _, test in inner])
+            parts = np.split(np.arange(len(y)), ends[:-1])
+            value = float(np.mean([run.score(y[rows], judged.take(rows)) for rows in parts]))
+        elif run.problem.tunes:
+            value = run.problem.tune(y, together)[1]
+        else:
+            value = run.score(y, together)
         return Chosen(setting, value, order, together, y, weight)
 
     def _calibrates(self, setting: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from crossview.catalog.learner import OF_COMPARE
 from crossview.catalog.members import member_in_words
 from crossview.catalog.metrics import metric_of
-from crossview.catalog.names import default_metric
+from crossview.catalog.names import TASKS, default_metric
 from crossview.comparing.result.ranking import (
     Ablation,
     ComparisonRow,
@@ -291,7 +291,10 @@ class Comparison(Ranking, PlotMixin):
         # train places the threshold for its metric, too; its default is f1 where a class is named
         default = default_metric("given" if named else self.positive_by, self.class_rows)
         scoring: dict[str, Any] = {}
-        if entry.trained_for_metric or (two and self.metric != default):
+        blends = bool(row.members) and self.task == "regression"
+        if blends:  # by the error that the metric is about
+            default = TASKS[self.task][0]
+        if entry.trained_for_metric or ((two or blends) and self.metric != default):
             scoring["metric"] = self.metric
         if named:
             scoring["positive"] = self.positive

@@ -15,7 +15,7 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
-from crossview.scoring.metrics import error_of_shares, is_bounded
+from crossview.scoring.metrics import error_of_shares, is_bounded, within_bounds
 from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
@@ -264,7 +264,10 @@ class LearningCurve:
 def least_scale(metric: str, class_rows: Sequence[int] | None, scored: float) -> float:
     """Return the least scale of a value or difference of a metric: what one row changes, about.
 
-    scored: share of the rows that were scored.
+    1 / (K n), with n the rows of the rarest of K classes: what one of them changes in a mean over
+    the classes.
+
+    scored: share of the rows that were scored, by which n is multiplied.
     """
     if not class_rows or not is_bounded(metric):
         return 0.0
@@ -351,8 +354,7 @@ class Ranking(SaysMetric):
             positive = self.classes.index(self.positive) if self.positive in self.classes else 1
             shares = error_of_shares(self.metric, np.array(row.confusion), positive)
             found = replace(found, scale=math.hypot(found.scale, shares))
-        low, high = found.interval()
-        return max(0.0, low), min(1.0, high) if is_bounded(self.metric) else high
+        return within_bounds(self.metric, *found.interval())
 
     def gain_of(self, row: ComparisonRow) -> PersonalGain | None:
         """Return what the deviations of users that a row has gain; None of other rows."""

@@ -19,12 +19,16 @@ from crossview.reporting.displays.style import (
     short_name,
 )
 from crossview.scoring.diagnostics import ScoredRows
+from crossview.scoring.metrics import ordering
+from crossview.scoring.metrics.probability import (
+    CALIBRATION_BINS,
+    calibration_curve,
+    count_in_bins,
+)
 from crossview.scoring.results import in_digits
 
 # points of a curve, of a cloud, and classes whose curves have names
 MOST_POINTS, MOST_DOTS, MOST_NAMED = 250, 500, 3
-# rows of a bin of a calibration curve, at least; bins at most
-FEWEST_IN_BIN, MOST_BINS = 20, 10
 SIZE = (WIDTH, 3.6)
 
 
@@ -39,11 +43,11 @@ class Ranked(NamedTuple):
     positive: int | None
 
     def of_class(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether each row is of class ``k``, and its score for it."""
+        """Return whether each row is of class ``k``, and what orders the rows by it."""
         s = self.scored
         if s.scores.ndim == 1:
             return s.y == k, s.scores if k == 1 else -s.scores
-        return s.y == k, s.scores[:, k]
+        return s.y == k, ordering(s.scores, s.probabilities)[:, k]
 
     @property
     def curves(self) -> list[int]:
@@ -164,7 +168,7 @@ class ReliabilityDisplay(Display):
     """Share of positive rows per predicted probability.
 
     probability, share, rows (n_bins,): mean probability of each bin, the share of its rows that are
-      of the class, and how many.
+      of the class, and how many; the title has the expected calibration error of these bins.
     what: the class, in words.
 
     >>> from crossview.reporting.displays.ranking import ReliabilityDisplay
@@ -201,9 +205,14 @@ class ReliabilityDisplay(Display):
         s = rows.scored
         if s.probabilities is None:
             raise InputError("the model was not calibrated; compare by a metric such as log_loss")
-        k = s.probabilities.argmax(axis=1) if rows.positive is None else rows.positive
-        p = s.probabilities[np.arange(len(s.y)), k].astype(np.float64)
-        return cls(*_bins(p, s.y == k), what)
+        if found := getattr(result, "calibration", None):  # of all rows of an evaluation
+            curve = np.array([(one.rows, one.probability, one.share) for one in found]).T
+        else:
+            sums = np.zeros((3, CALIBRATION_BINS))
+            count_in_bins(sums, s.y, s.probabilities.astype(np.float64))
+            curve = calibration_curve(sums, 1 if rows.positive is None else rows.positive)[1:]
+        n, p, share = curve
+        return cls(p, share, n, what)
 
     def _draw(self, ax: Any) -> None:
         ax.plot(self.probability, self.share, marker="s", color=COLORS[0])
@@ -362,17 +371,6 @@ def _show_unit_square(ax: Any) -> None:
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     ax.grid(axis="both")
-
-
-def _bins(p: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean probability, share of the class, and rows of bins with about as many rows."""
-    n = int(np.clip(len(p) // FEWEST_IN_BIN, 1, MOST_BINS))
-    parts = np.array_split(np.argsort(p, kind="stable"), n)
-    return (
-        np.array([p[part].mean() for part in parts]),
-        np.array([right[part].mean() for part in parts]),
-        np.array([len(part) for part in parts]),
-    )
 
 
 def _thin(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -41,7 +41,8 @@ def evaluation_page(
     made = made or Made(label=e.label)
     target = "" if e.label is None else f" {e.label}"
     value, low, high = map(e.short, e.metrics[e.metric])
-    metric = metric_words(e.metric, [str(one) for one in e.classes], str(e.positive))
+    classes = [str(one) for one in e.classes]
+    metric = metric_words(e.metric, classes, str(e.positive), averaged=e.averaged)
     sure = "" if math.isnan(e.metrics[e.metric].low) else f" ({low} to {high}, 95 % interval)"
     return Page(
         title="Evaluation by crossview",

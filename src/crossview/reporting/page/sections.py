@@ -283,13 +283,20 @@ def _predictions(result: Any, confusion: Any, classes: Any) -> Section:
         if kept is not None and kept.scored is not None:
             section.blocks += figures(("targets", lambda: TargetDisplay.of(result), ""))
         return section
+    by_folds = getattr(result, "mode", None) == "cross-validation"
+    pooled = " Rows of all folds together; the table has the mean of the folds." * by_folds
     section.blocks += figures(
-        ("precision-recall", lambda: PrecisionRecall.of(result), "Precision at each recall."),
-        ("roc", lambda: Roc.of(result), "At each threshold."),
+        (
+            "precision-recall",
+            lambda: PrecisionRecall.of(result),
+            f"Precision at each recall.{pooled}",
+        ),
+        ("roc", lambda: Roc.of(result), f"At each threshold.{pooled}"),
         (
             "calibration",
             lambda: ReliabilityDisplay.of(result),
-            "Rows with about the same probability: how many are of the class? Bars: 95 % interval.",
+            "Rows with about the same probability: how many are of the class? Bars: 95 % interval. "
+            f"Off: the expected calibration error.{pooled}",
         ),
         (
             "threshold",

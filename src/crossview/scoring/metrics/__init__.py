@@ -15,15 +15,18 @@ take their places.
 from crossview.labels import decide
 from crossview.scoring.metrics.blocks import BlockTally
 from crossview.scoring.metrics.measure import (
+    classes_averaged,
     confusion_matrix,
     error_of_shares,
     hinge_losses,
     is_bounded,
     least_rows,
     measure,
+    ordering,
     running_sum,
     signed_score,
     values_of_confusions,
+    within_bounds,
 )
 from crossview.scoring.metrics.tally import ErrorTally, Tally
 from crossview.scoring.metrics.threshold import (
@@ -41,6 +44,7 @@ __all__ = [
     "Tally",
     "best_threshold",
     "best_thresholds",
+    "classes_averaged",
     "confusion_matrix",
     "decide",
     "error_of_shares",
@@ -48,7 +52,9 @@ __all__ = [
     "is_bounded",
     "least_rows",
     "measure",
+    "ordering",
     "running_sum",
     "signed_score",
     "values_of_confusions",
+    "within_bounds",
 ]

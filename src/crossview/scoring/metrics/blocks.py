@@ -11,7 +11,7 @@ import numpy as np
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.errors import InputError
 from crossview.labels import decide
-from crossview.scoring.metrics.measure import mean_of_defined, values_of_confusions
+from crossview.scoring.metrics.measure import mean_of_defined, ordering, values_of_confusions
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 # a full stream has 32 to 64: enough for Student's t, and long enough for errors that follow
@@ -31,9 +31,10 @@ class BlockTally:
     only, and not on the batches.  Where several machines count one stream, `begin_at` says where
     the rows of each begin, and the sum of their tallies has the blocks of the stream.
 
-    There are 0 classes where a number is predicted.  The scores are counted in bins around the
-    median of ``typical_scores``, of rows before the stream, in units of their interquartile range,
-    or where that is 0 of their standard deviation; without any around 0, in units of 1.
+    There are 0 classes where a number is predicted.  The scores, or what else orders the rows, are
+    counted in bins around the median of ``typical_scores``, those of rows before the stream, in
+    units of their interquartile range, or where that is 0 of their standard deviation; without any
+    around 0, in units of 1.  Of numbers ``typical_scores`` are predictions, near the numbers.
 
     >>> import numpy as np
     >>> tally = BlockTally("accuracy", n_classes=2)
@@ -58,6 +59,8 @@ class BlockTally:
             self._counts = _Decisions(n_classes, positive)
         else:
             self._counts = _Bins() if kind == "calibration" else _Sums(metric)
+        if kind == "explained":
+            self._counts = _Explained(typical_scores)
         self._cells = np.zeros((MOST_BLOCKS, *self._counts.shape), dtype=self._counts.dtype)
         self.n_rows, self.block_rows, self.first_row = 0, 1, 0
 
@@ -124,6 +127,13 @@ class BlockTally:
             values[some] = self._counts.values(metric or self._metric, cells, kept[some])
         return float(values[0]), values[1:], rows
 
+    def rows_of_share(self, metric: str) -> float:
+        """Return of how many rows a metric of the same kind, *decision* or *order*, is a share.
+
+        Of a mean over classes those of the rarest one.
+        """
+        return float(self._counts.rows_of_share(metric, self._cells.sum(axis=0)))
+
 
 class _Decisions:
     """Rows per true and predicted class."""
@@ -140,6 +150,15 @@ class _Decisions:
 
     def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
         return values_of_confusions(metric, cells, self.positive)
+
+    def rows_of_share(self, metric: str, cells: np.ndarray) -> float:
+        scope, name = metric_of(metric).scope, parse_metric(metric)[0]
+        if scope == "rows":
+            return cells.sum()
+        rows = cells.sum(axis=0 if name == "precision" else 1)
+        if scope == "class" and len(rows) == 2:
+            return rows[self.positive]
+        return rows[rows > 0].min(initial=cells.sum())
 
 
 class _Scores:
@@ -160,7 +179,7 @@ class _Scores:
 
     def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
         with np.errstate(over="ignore"):  # of huge values
-            z = (scores.reshape(len(codes), -1) - self.center) / self.unit
+            z = (ordering(scores, p).reshape(len(codes), -1) - self.center) / self.unit
         z = np.clip(z, -LARGEST, LARGEST)
         bins = np.minimum(((z / (1.0 + np.abs(z)) + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)
         for k in range(self.shape[0]):
@@ -181,6 +200,16 @@ class _Scores:
                 for some, share in zip(cells, shares, strict=True)
             ]
         )
+
+    def rows_of_share(self, metric: str, cells: np.ndarray) -> float:
+        rows = cells.sum(axis=2)
+        if self.shape[0] == 1 and self.positive == 0:
+            rows = rows[:, ::-1]
+        n, (name, own) = rows[0].sum(), parse_metric(metric)
+        if name == "precision_at_k":
+            return own["k"] if isinstance(own["k"], int) else max(1, round(own["k"] * n))
+        rows = rows[(rows > 0).all(axis=1)]
+        return (rows if name == "roc_auc" else rows[:, 1]).min(initial=n)
 
 
 def _of_order(metric: str, histogram: np.ndarray, share: tuple) -> float:
@@ -208,6 +237,24 @@ class _Sums:
     def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
         means = cells / n_rows
         return np.sqrt(np.maximum(means, 0.0)) if self.metric.root_mean_square else means
+
+
+class _Explained:
+    """Sums of the squared errors, and of the numbers, less about their mean, and their squares."""
+
+    shape: tuple[int, ...] = (3,)
+    dtype = np.float64
+
+    def __init__(self, typical: Any) -> None:
+        self.center = 0.0 if typical is None or not len(typical) else float(np.median(typical))
+
+    def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
+        away = codes - self.center
+        np.add.at(cells, block, np.stack([(scores - codes) ** 2, away, away**2], axis=1))
+
+    def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+        squares, away, away2 = cells.T
+        return np.asarray(metric_of(metric).function()(squares, away2 - away**2 / n_rows))
 
 
 class _Bins:

@@ -27,8 +27,15 @@ def signed_score(name: str, value: float) -> float:
 
 
 def is_bounded(name: str) -> bool:
-    """Return whether the metric lies between 0 and 1, and a difference in it means the same."""
-    return metric_of(name).kind in ("decision", "order") and metric_of(name).higher_is_better
+    """Return whether the metric is 1 at most, and a difference in it means the same."""
+    metric = metric_of(name)
+    return metric.kind in ("decision", "order", "explained") and metric.higher_is_better
+
+
+def within_bounds(name: str, low: float, high: float) -> tuple[float, float]:
+    """Return the ends of an interval of the metric, none beyond what it can be."""
+    least = -math.inf if metric_of(name).kind == "explained" else 0.0
+    return max(low, least), min(high, 1.0) if is_bounded(name) else high
 
 
 def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -50,6 +57,14 @@ def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.maximum(0.0, 1.0 - margins)
 
 
+def ordering(scores: np.ndarray, probabilities: np.ndarray | None) -> np.ndarray:
+    """Return what orders the rows: of two classes the score, of more the probabilities, if any.
+
+    A score of one class alone does not say how likely it is: those of the others count, too.
+    """
+    return scores if scores.ndim == 1 or probabilities is None else probabilities
+
+
 def measure(
     name: str,
     codes: np.ndarray,
@@ -66,8 +81,9 @@ def measure(
     number is predicted, the numbers and the predictions.  ``probabilities`` have shape (n_samples,
     n_classes), ``predicted`` holds codes (None: those of `decide`), and ``positive`` is the one of
     two classes that f1 and the like, and metrics of order, are about; more classes are averaged,
-    each counting the same.  ``k`` is as for `Scoring`.  No metric of order is defined without two
-    classes or k rows, and none of probabilities without them.
+    each counting the same, and rows are in the order of their probabilities of it, as in
+    scikit-learn, or without any in that of its scores.  ``k`` is as for `Scoring`.  No metric of
+    order is defined without two classes or k rows, and none of probabilities without them.
 
     --------
     >>> import numpy as np
@@ -92,6 +108,11 @@ def measure(
             return math.nan
         errors = metric.function()(codes, scores)
         return float(np.sqrt((errors**2).mean()) if metric.root_mean_square else errors.mean())
+    if metric.kind == "explained":
+        if not len(codes):
+            return math.nan
+        squares, total = ((scores - codes) ** 2).sum(), ((codes - codes.mean()) ** 2).sum()
+        return float(metric.function()(squares, total))
     if metric.kind == "decision":
         K = 2 if scores.ndim == 1 else scores.shape[1]
         predicted = decide(scores) if predicted is None else predicted
@@ -108,8 +129,9 @@ def measure(
     if scores.ndim == 1:
         ordered = scores if positive == 1 else -scores
         return value_of_order(name, codes == positive, ordered, weight)
+    ordered = ordering(scores, probabilities)
     return mean_of_defined(
-        value_of_order(name, codes == c, scores[:, c], weight) for c in range(scores.shape[1])
+        value_of_order(name, codes == c, ordered[:, c], weight) for c in range(ordered.shape[1])
     )
 
 
@@ -128,6 +150,18 @@ def values_of_confusions(name: str, confusion: np.ndarray, positive: int) -> np.
         return values[..., positive]
     occurs = confusion.sum(axis=-1) + confusion.sum(axis=-2) > 0
     return (values * occurs).sum(axis=-1) / occurs.sum(axis=-1)
+
+
+def classes_averaged(name: str, confusion: np.ndarray) -> int:
+    """Return over how many classes a metric of more than two is the mean: those that occur.
+
+    One that is predicted and has no row counts as well where it is a false positive, as for f1.
+    """
+    true, metric = confusion.sum(axis=1), metric_of(name)
+    if metric.kind == "order":
+        return int(((true > 0) & (true < true.sum())).sum())
+    counted = true if metric.name == "balanced_accuracy" else true + confusion.sum(axis=0)
+    return int((counted > 0).sum())
 
 
 def value_of_confusion(name: str, confusion: np.ndarray, positive: int) -> float:

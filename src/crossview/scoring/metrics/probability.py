@@ -57,6 +57,20 @@ def count_in_bins(sums: np.ndarray, codes: np.ndarray, probabilities: np.ndarray
     sums[2] += np.bincount(bins[right], minlength=n_bins)
 
 
+def calibration_curve(sums: np.ndarray, positive: int) -> np.ndarray:
+    """Return the bins of `count_in_bins` that have rows, from the lowest probability on.
+
+    positive: with two classes: the code of the one whose probability it is; of more it is 1.
+    Returns curve (4, n_bins): number of the bin, rows, mean probability, and share of the class.
+    """
+    rows, p, right = sums
+    if positive == 0:
+        rows, p, right = rows[::-1], (rows - p)[::-1], (rows - right)[::-1]
+    there = np.flatnonzero(rows)
+    rows, p, right = rows[there], p[there], right[there]
+    return np.stack([there, rows, p / rows, right / rows])
+
+
 def expected_calibration_error(
     rows: np.ndarray, probabilities: np.ndarray, right: np.ndarray
 ) -> float:

@@ -17,6 +17,7 @@ from crossview.scoring.metrics.measure import (
     confusion_matrix,
     hinge_losses,
     mean_of_defined,
+    ordering,
     running_sum,
     value_of_confusion,
     value_of_order,
@@ -220,8 +221,9 @@ class Tally(Resumable):
 
     Memory does not grow with the stream.  Two tallies of the same classes add up to that of both
     streams, whichever worker counted them.  ``loss`` is the sum of the hinge losses; ``confusion``
-    has rows per true and predicted class; ``order`` the rows per cell of the scores of a class;
-    ``sums`` the losses of each metric of probabilities; and ``bins`` is as for `count_in_bins`.
+    has rows per true and predicted class; ``order`` the rows per cell of a class of what orders
+    them; ``sums`` the losses of each metric of probabilities; and ``bins`` is as for
+    `count_in_bins`.
 
     Metrics of the order of the scores are exact up to ``most_cells`` different scores of a class.
     Beyond, those in one cell of `OrderCounts` count as equal: the metric is the mean over all
@@ -273,7 +275,8 @@ class Tally(Resumable):
         predicted = decide(scores) if predicted is None else predicted
         self.confusion += confusion_matrix(codes, predicted, self.n_classes)
         own = [1] if self.n_classes == 2 else range(self.n_classes)
-        self.order.update(np.equal.outer(codes, own), scores.reshape(len(codes), -1))
+        ordered = ordering(scores, probabilities).reshape(len(codes), -1)
+        self.order.update(np.equal.outer(codes, own), ordered)
         if probabilities is not None:
             for name, total in self.sums.items():
                 losses = METRICS[name].function()(codes, probabilities)
@@ -319,6 +322,8 @@ class ErrorTally(Resumable):
 
     Memory does not grow with the stream.  Two tallies add up to that of both streams.  ``loss`` is
     the sum of the squared errors, and ``sums`` those of each metric, of errors or their squares.
+    ``spread`` has the first number, and the sums of the differences of all from it, and of their
+    squares.
 
     >>> import numpy as np
     >>> tally = ErrorTally()
@@ -330,14 +335,25 @@ class ErrorTally(Resumable):
     def __init__(self) -> None:
         self.n_rows = 0
         self.loss = 0.0
-        self.sums = dict.fromkeys(metric_names("regression"), 0.0)
+        of_rows = [name for name in metric_names("regression") if METRICS[name].kind == "error"]
+        self.sums = dict.fromkeys(of_rows, 0.0)
+        self.spread = np.zeros(3)
 
     def _state_schema(self) -> dict[str, Array]:
-        return {"n_rows": COUNT, "loss": sum_of(), "sums": sum_of(len(self.sums))}
+        return {
+            "n_rows": COUNT,
+            "loss": sum_of(),
+            "sums": sum_of(len(self.sums)),
+            "spread": sum_of(3, low=-np.inf),
+        }
 
     def update(self, y: np.ndarray, predictions: np.ndarray) -> None:
         """Count some more numbers and their predictions."""
         residuals = predictions - y
+        if not self.n_rows and len(y):
+            self.spread[0] = y[0]
+        away = y - self.spread[0]
+        self.spread[1:] = running_sum(self.spread[1:], np.stack([away, away**2]))
         self.n_rows += len(y)
         self.loss = float(running_sum(self.loss, residuals**2))
         for name in self.sums:
@@ -351,6 +367,13 @@ class ErrorTally(Resumable):
         total.n_rows = self.n_rows + other.n_rows
         total.loss = self.loss + other.loss
         total.sums = {name: self.sums[name] + other.sums[name] for name in self.sums}
+        one, two = (self, other) if self.n_rows else (other, self)
+        first, a, b = two.spread
+        apart = (
+            first - one.spread[0]
+        )  # the same sums of the differences from the other first number
+        moved = [0.0, a + two.n_rows * apart, b + 2.0 * apart * a + two.n_rows * apart**2]
+        total.spread = one.spread + np.array(moved)
         return total
 
     def value(self, name: str) -> float:
@@ -358,5 +381,8 @@ class ErrorTally(Resumable):
         check_metric(name, task="regression")
         if not self.n_rows:
             return math.nan
+        if METRICS[name].kind == "explained":
+            _, away, squares = self.spread
+            return float(METRICS[name].function()(self.loss, squares - away**2 / self.n_rows))
         mean = self.sums[name] / self.n_rows
         return math.sqrt(mean) if METRICS[name].root_mean_square else mean
