@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import log_softmax, logit
+from sklearn.base import clone
 
 from crossview import (
     AROWClassifier,
@@ -10,6 +11,7 @@ from crossview import (
     EnsembleRegressor,
     InputError,
     MultiView,
+    MultiViewKernelRidgeClassifier,
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
     MultiViewRidge,
@@ -87,7 +89,7 @@ def test_weights_of_numbers_make_the_error_least_that_the_metric_asks_for():
         model = EnsembleRegressor(members=members, loss=loss).fit(X[:400], y[:400])
         error[loss] = np.abs(model.predict(X[400:]) - y[400:]).mean()
         (weight, center) = (np.arange(400) + 1.0, y[:400])
-        alone = EnsembleRegressor(members=members[:1], weights=[0.0], loss=loss)
+        alone = EnsembleRegressor(members=members[:1], weights=[1e-300], loss=loss)
         (said,) = np.unique(alone.fit(X[:400], center, weight).predict(X[400:]))
         if loss == "squared_error":
             assert said == pytest.approx(np.average(center, weights=weight))
@@ -98,6 +100,27 @@ def test_weights_of_numbers_make_the_error_least_that_the_metric_asks_for():
         given = {"model": "ensemble", "settings": {"members": ["ridge", "view:a"]}}
         trained = train(X[:200], y[:200], task="regression", scoring=metric, **given)
         assert trained.learner.loss == loss
+
+
+def test_rows_that_are_held_out_for_weights_calibrate_the_members_too(monkeypatch):
+    """About as each member would by itself, and with no further fits."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 240)
+    X = MultiView({view: rng.normal(size=(240, 2)) + y[:, None] for view in "ab"})
+    learner = MultiViewKernelRidgeClassifier(random_state=0)
+    alone, fits, fit = clone(learner).fit(X, y), [], MultiViewKernelRidgeClassifier.fit
+
+    def counted(self, *given, **more):
+        fits.append(self)
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(MultiViewKernelRidgeClassifier, "fit", counted)
+    model = EnsembleClassifier(members=[("all", learner), ("a", learner, "a")], cv=3).fit(X, y)
+    assert len(fits) == 3 * 2 + len(model.members_)
+    found = {name: one for name, one, _ in model.members_}["all"]
+    # its own folds keep the rows that are held out, with a weight of 0
+    np.testing.assert_allclose(found.predict_proba(X), alone.predict_proba(X), atol=0.01)
+    assert found.calibration == "sigmoid"
 
 
 def test_members_are_kept_near_the_learned_numbers(tmp_path):
