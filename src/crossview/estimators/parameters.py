@@ -59,7 +59,7 @@ N_JOBS: ParameterDoc = (
     "int or None",
     """
     Threads of `fit`; what is learned is the same.  -1: one for each processor.  None: 1, or what
-    ``joblib.parallel_config`` says.
+    ``joblib.parallel_config`` says; `train` takes all processors.
     """,
 )
 

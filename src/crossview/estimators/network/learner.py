@@ -155,7 +155,7 @@ class NetworkModel(ViewLearner):
     learning_rate: float = 0.002
     max_epochs: int | None = None
     max_columns: int = MOST_COLUMNS
-    n_jobs: int | None = 1
+    n_jobs: int | None = None
     random_state: Any = None
 
     # --- learning ----------------------------------------------------------------

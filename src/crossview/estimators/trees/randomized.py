@@ -79,7 +79,7 @@ class RandomizedTrees(TreesModel):
 
     n_estimators: int = 100
     max_features: float | None = None
-    n_jobs: int | None = 1
+    n_jobs: int | None = None
 
     def _fit_trees(
         self, learned: LearnedFeatures, targets: Targets, random_state: np.random.RandomState
