@@ -536,6 +536,30 @@ def test_a_nan_is_no_label():
         open_table(pa.table({"y": [1.0, float("nan")]})).value_counts("y")
 
 
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("row", [0, 1, 5])
+@pytest.mark.parametrize("word", ["inf", "-inf", "Infinity", "nan"])
+def test_infinity_is_a_number_wherever_it_stands(word, row, decimal, tmp_path):
+    values = [f"{i}{decimal}5" for i in range(8)]
+    values[row] = word
+    for file in ("0.csv", "1.csv"):
+        (tmp_path / file).write_text("a;b\n" + "".join(f"{one};1\n" for one in values))
+    for n_files in (1, 2):
+        files = [tmp_path / file for file in ("0.csv", "1.csv")[:n_files]]
+        expected = np.arange(8) + 0.5
+        expected[row] = float(word)
+        found = [one["a"] for one in rows(open_table(files, decimal=decimal))]
+        np.testing.assert_array_equal(found, np.tile(expected, n_files))
+
+
+def test_text_that_begins_with_infinity_is_text(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\ninf,1\n2.5,1\nred,2\n")
+    assert [one["a"] for one in rows(open_table(path))] == ["inf", "2.5", "red"]
+    path.write_text("a;b\ninf;1\n2,5;1\n")
+    assert [one["a"] for one in rows(open_table(path, decimal="."))] == ["inf", "2,5"]
+
+
 # --- columns without a name ----------------------------------------------------------------
 
 

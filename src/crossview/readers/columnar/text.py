@@ -104,6 +104,7 @@ class _TextSource:
             kinds = [re.sub(words, "VARCHAR", kind) for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
             self._types |= dict.fromkeys(self._no_dates(duck), "VARCHAR")
+            self._types |= dict.fromkeys(self._more_numbers(duck), "DOUBLE")
             if self.words_for_booleans:
                 self._booleans = frozenset(
                     name for name, kind in self._types.items() if kind == "BOOLEAN"
@@ -125,6 +126,10 @@ class _TextSource:
             (some,) = self._rows(duck, file, times).aggregate(", ".join(wrong)).fetchall()
             found.update(name for name, is_wrong in zip(times, some, strict=True) if is_wrong)
         return found
+
+    def _more_numbers(self, duck: Any) -> set[str]:
+        """The columns of text that are numbers."""
+        return set()
 
     @property
     def blocks(self) -> list[str]:
@@ -343,7 +348,9 @@ class CsvSource(_TextSource):
             encoding = expected if expected in others else encoding
         first = self.files[0]
         likely = said_delimiter(first, self._encodings[first]) or self._expected.get("delimiter")
-        names, self._unnamed, delimiter, decimal, self._thousands = self._header_of(first, likely)
+        header = self._header_of(first, likely)
+        names, self._unnamed, delimiter, decimal, self._thousands, _ = header
+        self._infinite = set(header.infinite)
         if decimal == "," and self._format.decimal is None:
             right = argument(decimal=".")
             warn_of_guess(f"{first}: read with a decimal comma; if that looks wrong, give {right}")
@@ -358,7 +365,9 @@ class CsvSource(_TextSource):
                 self._inner[name] = f"{name} ({len(known)})"
             known.add(self._inner.get(name, name).lower())
         for file in self.files[1:]:
-            theirs = self._header_of(file).names
+            header = self._header_of(file)
+            theirs = header.names
+            self._infinite.update(header.infinite)
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names:
                 raise InputError(
@@ -372,6 +381,19 @@ class CsvSource(_TextSource):
             f"quote={quote}, escape={quote}, comment='', nullstr=[{null}], "
             f"decimal_separator={literal(decimal)}, dateformat='%Y-%m-%d'"
         )
+
+    def _more_numbers(self, duck: Any) -> set[str]:
+        """Those that begin with infinity, which DuckDB takes for a date."""
+        begin = (self._header[column] for column in self._infinite)
+        names = [name for name in begin if self._types[name] == "VARCHAR"]
+        marks = ".," if self._format.decimal == "," else ",."
+        written = (f"translate({identifier(name)}, ',.', '{marks}')" for name in names)
+        tests = [f"bool_and({x} IS NULL OR TRY_CAST({x} AS DOUBLE) IS NOT NULL)" for x in written]
+        found = set(names)
+        for file in self.files if names else ():
+            (are,) = self._rows(duck, file, names).aggregate(", ".join(tests)).fetchall()
+            found -= {name for name, is_one in zip(names, are, strict=True) if is_one is False}
+        return found
 
     def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
         found = self._find_all_types(duck, paths, options)
@@ -474,7 +496,8 @@ class _Header(NamedTuple):
     """What the first lines of a CSV file say.
 
     unnamed: those of the names that the file does not give.
-    thousands: columns whose decimal points may separate thousands, and a value of each.
+    thousands: numbers of columns whose decimal points may separate thousands, and a value of each.
+    infinite: numbers of columns whose first value is infinity.
     """
 
     names: list[str]
@@ -482,6 +505,7 @@ class _Header(NamedTuple):
     delimiter: str
     decimal: str
     thousands: dict[int, str]
+    infinite: list[int]
 
 
 def _header(file: str, path: str, format: CsvFormat, likely: str | None = None) -> _Header:
@@ -503,10 +527,16 @@ def _header(file: str, path: str, format: CsvFormat, likely: str | None = None) 
         raise InputError(f"its first line names no columns ({error})", file=file) from None
     decimal = format.decimal or format.likely_decimal(lines[:_LINES], delimiter)
     format = format._replace(decimal=decimal)
-    thousands = dict(format.like_thousands(lines[:_LINES], delimiter))
-    if not format.header:
-        names = [f"x{i}" for i in range(len(fields))]
-        return _Header(names, [], delimiter, decimal, thousands)
+    first_rows = lines[:_LINES] if format.header else [lines[0], *lines[:_LINES]]
+    thousands = dict(format.like_thousands(first_rows, delimiter))
+    infinite = format.first_infinite(first_rows, delimiter)
+    names = [f"x{i}" for i in range(len(fields))]
+    names, unnamed = _names_of(fields, file) if format.header else (names, [])
+    return _Header(names, unnamed, delimiter, decimal, thousands, infinite)
+
+
+def _names_of(fields: list[str], file: str) -> tuple[list[str], list[str]]:
+    """The names of all columns, and those of them that the first line does not give."""
     names = [name.strip() for name in fields]
     if not any(names):
         raise InputError("is empty in its first line, which must name the columns", file=file)
@@ -519,7 +549,7 @@ def _header(file: str, path: str, format: CsvFormat, likely: str | None = None) 
                 free += ".1"
             names[i] = free
             unnamed.append(free)
-    return _Header(names, unnamed, delimiter, decimal, thousands)
+    return names, unnamed
 
 
 def _is_delimiter(likely: str, first: str, format: CsvFormat) -> bool:
