@@ -77,6 +77,21 @@ def test_a_batch_learner_is_calibrated_on_rows_it_has_not_learned(learner):
     assert np.abs(known.predict_proba(X)[:, 1] - 0.5).mean() > np.abs(new - 0.5).mean()
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_equal_thresholds_predict_the_most_probable_class(n_classes):
+    rng = np.random.default_rng(0)
+    share = np.arange(1, n_classes + 1) ** 2.0
+    y = rng.choice(n_classes, p=share / share.sum(), size=600)
+    X = rng.normal(size=(600, 5))
+    X[np.arange(600), y] += 1.0
+    model = AROWClassifier(random_state=0).fit(X[:300], y[:300])
+    k = len(model.classes_)
+    most_probable = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    assert (model.predict(X) != most_probable).any()
+    model.set_threshold(0.5 if k == 2 else [1 / k] * k)
+    np.testing.assert_array_equal(model.predict(X), most_probable)
+
+
 def test_calibrate_says_what_is_wrong():
     X, y = np.eye(4), [0, 1, 0, 1]
     model = Perceptron().fit(X, y)
