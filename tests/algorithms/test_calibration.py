@@ -156,3 +156,17 @@ def test_a_new_class_keeps_what_is_known_of_the_others():
         calibration.probabilities(-scores[:9, :1], two),
         calibration.probabilities(scores[:9, :1], one)[:, ::-1],
     )
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_class_weights_are_taken_out_of_log_odds(K):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(K), size=20)
+    w = np.array([0.5, 4.0, 1.5])[:K]
+    learned = p * w / (p * w).sum(axis=1, keepdims=True)
+    scores = np.log(learned[:, 1:] / learned[:, :1]) if K == 2 else np.log(learned)
+    state = calibration.without_weights(w)
+    np.testing.assert_allclose(calibration.probabilities(scores, state), p)
+    # a class of weight 0 is never learned
+    w[0] = 0.0
+    assert np.isfinite(calibration.probabilities(scores, calibration.without_weights(w))).all()

@@ -4,8 +4,21 @@ import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 
+import crossview
 from contract.instances import learn
-from crossview import KeCoClassifier, MultiViewSVMPerf, PassiveAggressiveClassifier, Perceptron
+from crossview import (
+    AROWClassifier,
+    KeCoClassifier,
+    LateFusionClassifier,
+    MultiViewKernelRidgeClassifier,
+    MultiViewLogisticRegression,
+    MultiViewNetworkClassifier,
+    MultiViewSVMPerf,
+    MultiViewTreesClassifier,
+    OnlineStackingClassifier,
+    PassiveAggressiveClassifier,
+    Perceptron,
+)
 
 
 def test_probabilities_of_rows_and_of_one_row(any_learner, table):
@@ -64,6 +77,21 @@ def test_a_batch_learner_is_calibrated_on_rows_it_has_not_learned(learner):
     assert np.abs(known.predict_proba(X)[:, 1] - 0.5).mean() > np.abs(new - 0.5).mean()
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_equal_thresholds_predict_the_most_probable_class(n_classes):
+    rng = np.random.default_rng(0)
+    share = np.arange(1, n_classes + 1) ** 2.0
+    y = rng.choice(n_classes, p=share / share.sum(), size=600)
+    X = rng.normal(size=(600, 5))
+    X[np.arange(600), y] += 1.0
+    model = AROWClassifier(random_state=0).fit(X[:300], y[:300])
+    k = len(model.classes_)
+    most_probable = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    assert (model.predict(X) != most_probable).any()
+    model.set_threshold(0.5 if k == 2 else [1 / k] * k)
+    np.testing.assert_array_equal(model.predict(X), most_probable)
+
+
 def test_calibrate_says_what_is_wrong():
     X, y = np.eye(4), [0, 1, 0, 1]
     model = Perceptron().fit(X, y)
@@ -71,3 +99,36 @@ def test_calibrate_says_what_is_wrong():
         model.calibrate([0.0, np.nan, 1.0, 2.0], y)
     with pytest.raises(ValueError, match="not among the classes"):
         model.calibrate([0.0, 1.0, 1.0, 2.0], [0, 1, 2, 1])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        AROWClassifier(random_state=0),
+        LateFusionClassifier([5, 5]),
+        MultiViewKernelRidgeClassifier([5, 5], random_state=0),
+        MultiViewLogisticRegression([5, 5]),
+        MultiViewNetworkClassifier([5, 5], random_state=0),
+        MultiViewTreesClassifier([5, 5], random_state=0),
+        OnlineStackingClassifier([5, 5], calibration="sigmoid", random_state=0),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_probabilities_are_those_of_the_rows_without_class_weights(learner, n_classes, tmp_path):
+    rng = np.random.default_rng(0)
+    rare = [0.1] * (n_classes - 1)
+    y = rng.choice(n_classes, p=[1 - sum(rare), *rare], size=1600)
+    X = rng.normal(size=(1600, 10))
+    X[np.arange(1600), y] += 1.5
+    model = clone(learner).set_params(class_weight="balanced").fit(X[:1000], y[:1000])
+    p = model.predict_proba(X[1000:])
+    shares = np.bincount(y[1000:], minlength=n_classes) / 600
+    # trees that stop early are nearer to the prior, of which too much is taken out
+    atol = 0.08 if isinstance(model, MultiViewTreesClassifier) else 0.04
+    np.testing.assert_allclose(p.mean(axis=0), shares, atol=atol)
+    # and the rare classes are predicted more often
+    plain = clone(learner).fit(X[:1000], y[:1000])
+    assert np.mean(model.predict(X[1000:]) > 0) > np.mean(plain.predict(X[1000:]) > 0)
+    crossview.save(model, tmp_path / "m.st")
+    np.testing.assert_array_equal(crossview.load(tmp_path / "m.st").predict_proba(X[1000:]), p)

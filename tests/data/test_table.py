@@ -1,5 +1,6 @@
 """Files, queries and data frames as batches, and what is said of bad ones."""
 
+import csv
 import gzip
 import json
 import os
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crossview import InputError, open_table
+from crossview import GuessWarning, InputError, open_table
 from crossview.readers.columnar import text as text_module
 from crossview.readers.columnar import wide
 from crossview.readers.prefetch import prefetch
@@ -535,6 +536,72 @@ def test_a_nan_is_no_label():
         open_table(pa.table({"y": [1.0, float("nan")]})).value_counts("y")
 
 
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("row", [0, 1, 5])
+@pytest.mark.parametrize("word", ["inf", "-inf", "Infinity", "nan"])
+def test_infinity_is_a_number_wherever_it_stands(word, row, decimal, tmp_path):
+    values = [f"{i}{decimal}5" for i in range(8)]
+    values[row] = word
+    for file in ("0.csv", "1.csv"):
+        (tmp_path / file).write_text("a;b\n" + "".join(f"{one};1\n" for one in values))
+    for n_files in (1, 2):
+        files = [tmp_path / file for file in ("0.csv", "1.csv")[:n_files]]
+        expected = np.arange(8) + 0.5
+        expected[row] = float(word)
+        found = [one["a"] for one in rows(open_table(files, decimal=decimal))]
+        np.testing.assert_array_equal(found, np.tile(expected, n_files))
+
+
+def test_text_that_begins_with_infinity_is_text(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\ninf,1\n2.5,1\nred,2\n")
+    assert [one["a"] for one in rows(open_table(path))] == ["inf", "2.5", "red"]
+    path.write_text("a;b\ninf;1\n2,5;1\n")
+    assert [one["a"] for one in rows(open_table(path, decimal="."))] == ["inf", "2,5"]
+
+
+# --- columns without a name ----------------------------------------------------------------
+
+
+def opened_with_a_word(source, words):
+    with pytest.warns(GuessWarning, match=words) as said:
+        table = open_table(source)
+    assert len(said) == 1
+    return table
+
+
+@pytest.mark.parametrize("n_columns", [3, wide.WIDE + 1])
+def test_the_index_of_pandas_is_left_out(n_columns, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = pd.DataFrame({f"x{i}": [0.5, 1.5, 2.5] for i in range(n_columns)})
+    expected = data.to_dict("records")
+    data.to_csv("t.csv")
+    data[::-1].to_csv("part.csv")
+    data.set_axis(range(1, 4)).to_csv("r.csv", quoting=csv.QUOTE_NONNUMERIC)
+    for file in ("t.csv", "part.csv", "r.csv"):
+        table = opened_with_a_word(file, f"^{file}: its first column has no name and numbers the")
+        assert table.column_names == list(data)
+        assert rows(table) == (expected[::-1] if file == "part.csv" else expected)
+    table = opened_with_a_word("*.csv", "numbers the rows")
+    assert table.column_names == list(data)
+    assert table.n_rows == 9
+
+
+def test_other_columns_without_a_name_get_that_of_pandas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for text in (",a\nu,1\nv,2\n", ",a\n3,1\n3,2\n", ",a\n1.5,1\n2.5,2\n", ",a\n-1,1\n0,2\n"):
+        Path("t.csv").write_text(text)
+        table = opened_with_a_word("t.csv", "the column without a name is called 'Unnamed: 0'")
+        assert rows(table) == pd.read_csv("t.csv").to_dict("records")
+    Path("t.csv").write_text("a,,Unnamed: 1,\n7,8,9,10\n")
+    named = r"the columns without names are called 'Unnamed: 1\.1', 'Unnamed: 3'"
+    assert rows(opened_with_a_word("t.csv", named)) == pd.read_csv("t.csv").to_dict("records")
+    # of several files, one that does not number its rows
+    Path("t.csv").write_text(",a\n0,1\n1,2\n")
+    Path("u.csv").write_text(",a\n5,1\n5,2\n")
+    assert opened_with_a_word("*.csv", "is called").column_names == ["Unnamed: 0", "a"]
+
+
 # --- what cannot be read -------------------------------------------------------------------
 
 BAD = {
@@ -552,7 +619,7 @@ BAD = {
     "latin1.jsonl": (b'{"a": 1}\n{"a": "\xe9"}\n', None, "not UTF-8 .byte 0xe9 in line 2"),
     "zeros.csv": (b"a,b\n\x00\xe9,2\n", None, "zero bytes"),
     "twice.csv": (b"a,B,a\n1,2,3\n", None, "two columns are called 'a'"),
-    "unnamed.csv": (b"a,,b\n1,2,3\n", None, "without a name"),
+    "unnamed.csv": (b",,\n1,2,3\n", None, "first line, which must name the columns"),
     "packed.csv.gz": (b"a,b\n1,2\n", None, "incorrect header check"),
     "cut.csv.gz": (gzip.compress(csv_text(3000).encode())[:-2000], None, "runcated|end of GZIP"),
     "cut.jsonl": (b'{"a": 1}\n{"a": 2}\n{"a": \n', 2, r"not valid JSON \(line 3\)"),

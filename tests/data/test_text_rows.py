@@ -394,13 +394,62 @@ def test_a_run_that_was_killed_goes_on(clicks, tmp_path, monkeypatch):
     assert resumed.accuracy == whole.accuracy
 
 
+def heads_of(file):
+    return [line.split()[0] for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("end", ["svm", "ffm", "vw"])
+def test_the_positive_class_is_written_as_1_and_the_other_as_minus_1(end, tmp_path):
+    file, again = tmp_path / f"t.{end}", tmp_path / "again.vw"
+    names = ["good", "bad", "good", "good", "good"]
+    table = pa.table({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": names})
+    for X, y in ((table, "y"), (MultiView({"v": np.ones((5, 1))}), np.array(names))):
+        answer = convert(X, y, file)
+        assert answer.labels == {"bad": 1, "good": -1}
+        assert heads_of(file) == ["-1", "1", "-1", "-1", "-1"]
+        assert convert(X, y, file, positive="good").labels == {"bad": -1, "good": 1}
+    stream = open_rows(file, views=answer.views)
+    assert next(iter(stream)).y.tolist() == [1, -1, 1, 1, 1]
+    assert convert(file, None, again, views=answer.views, positive=-1).labels == {-1: 1, 1: -1}
+    with pytest.raises(InputError, match="no class 'best'"):
+        convert(table, "y", file, positive="best")
+
+
+def test_classes_that_are_numbers_are_those_of_vowpal_wabbit(tmp_path):
+    X = MultiView({"v": np.ones((6, 1))})
+    for y, heads in (
+        ([0, 1, 0, 1, 0, 0], ["-1", "1", "-1", "1", "-1", "-1"]),
+        ([1, -1, 1, -1, -1, -1], ["1", "-1", "1", "-1", "-1", "-1"]),
+    ):
+        convert(X, np.array(y), tmp_path / "t.svm")
+        assert heads_of(tmp_path / "t.svm") == [str(one) for one in y]
+        for source, labels in ((X, np.array(y)), (tmp_path / "t.svm", None)):
+            convert(source, labels, tmp_path / "t.vw")
+            assert heads_of(tmp_path / "t.vw") == heads
+    digits = np.array([0, 1, 2, 0, 1, 2])
+    answer = convert(X, digits, tmp_path / "t.vw", task="classification")
+    assert answer.labels == {0: 1, 1: 2, 2: 3}
+    assert heads_of(tmp_path / "t.vw") == ["1", "2", "3", "1", "2", "3"]
+    assert convert(X, np.array(list("abcabc")), tmp_path / "t.svm").labels == {
+        "a": 1,
+        "b": 2,
+        "c": 3,
+    }
+    for y in (digits / 2, digits):
+        assert convert(X, y, tmp_path / "t.vw", task="regression").labels == {}
+    with pytest.raises(InputError, match="about classes"):
+        convert(X, digits, tmp_path / "t.vw", task="regression", positive=1)
+    with pytest.raises(InputError, match="for two classes, and there are 3"):
+        convert(X, digits, tmp_path / "t.vw", task="classification", positive=1)
+
+
 def test_weights_and_missing_labels(tmp_path):
     rng = np.random.default_rng(1)
     X = MultiView({name: sp.csr_array(rng.normal(size=(90, 3))) for name in "ab"})
     y = np.where(X["a"].toarray()[:, 0] > 0, 1.0, -1.0)
     convert(X, np.where(y > 0, "b", "a"), tmp_path / "s.vw")
     heads = {line.split(" ")[0] for line in (tmp_path / "s.vw").read_text().splitlines()}
-    assert heads == {"0", "1"}
+    assert heads == {"-1", "1"}
     convert(X, y, tmp_path / "t.vw")
     lines = (tmp_path / "t.vw").read_text().splitlines()
     weight = np.where(np.arange(90) % 3, 1.0, 2.5)

@@ -186,6 +186,23 @@ def test_what_is_suspicious_is_named(values, expected):
     assert any(expected in line for line in found), found
 
 
+def test_the_option_for_nan_and_infinity_is_as_they_are_written(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\nInf,1\n1.5,NaN\n2.5,2\n3.5,-infinity\n")
+    lines = describe(path).warnings
+    assert any("a: NaN or infinity in 1 row" in one and "null='Inf'" in one for one in lines)
+    assert any("null='NaN'" in one and "null='-infinity'" in one for one in lines)
+    assert describe(open_table(path, null=["Inf", "NaN", "-infinity"])).warnings == []
+    for column, value in (("a", 2.5), ("b", 1.5)):
+        query = f"SELECT {column}::DOUBLE AS {column} FROM '{path}'"
+        [line] = [one for one in describe(query).warnings if "infinity" in one]
+        finite = line[line.index("SELECT ") :].replace("...", f"({query})")
+        assert (
+            np.mean([row.as_py() for row in next(iter(open_table(finite))).X[0].drop_null()])
+            == value
+        )
+
+
 @pytest.mark.parametrize(
     "values",
     [

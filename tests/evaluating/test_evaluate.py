@@ -205,6 +205,24 @@ def test_probabilities_order_the_rows_of_several_classes_as_in_scikit_learn():
     )
 
 
+def test_a_threshold_for_something_else_than_the_costs_is_said(table):
+    def said(trained, **scoring):
+        notes = evaluate(trained, table, scoring=Scoring(**scoring)).notes
+        return [one for one in notes if "not for these costs" in one]
+
+    costs = {"fp": 1, "fn": 20}
+    for_f1 = crossview.train(make_table(600), "y", scoring="f1", model="pa:squared")
+    [line] = said(for_f1, cost=costs)
+    assert "the best for f1" in line
+    assert "threshold=0.0476" in line
+    assert said(for_f1) == said(for_f1, cost=costs, threshold=0.0476) == []
+    for_costs = crossview.train(
+        make_table(600), "y", scoring=Scoring(cost=costs), model="pa:squared"
+    )
+    assert said(for_costs) == said(for_costs, cost={"fp": 2, "fn": 40}) == []
+    assert "threshold=0.5" in said(for_costs, cost={"fp": 1, "fn": 1})[0]
+
+
 def test_a_missing_view_costs_what_predicting_without_it_costs(model, table):
     found = evaluate(model, table)
     fitted = crossview.load(model)

@@ -58,6 +58,22 @@ def start(n_scores: int) -> np.ndarray:
     return state
 
 
+def without_weights(class_weight: np.ndarray) -> np.ndarray:
+    """Return the calibration of log odds that were learned with class weights w.
+
+    p_k ∝ exp(η_k) / w_k (C. Elkan, "The foundations of cost-sensitive learning", IJCAI 2001,
+    theorem 2); a class with the weight 0 stays as it is.
+    """
+    shift = -np.log(np.where(class_weight > 0.0, class_weight, 1.0))
+    if len(shift) == 2:
+        shift = shift[1:] - shift[:1]
+    K = len(shift)
+    state = start(K)
+    state[1 : 1 + K] = shift
+    state[2 + 3 * K : 4 + 3 * K] = 1.0  # a scale of 1
+    return state
+
+
 # --- rows and blocks --------------------------------------------------------------------------
 
 

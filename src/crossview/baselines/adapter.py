@@ -124,14 +124,15 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
         rows, labels, given = self._rows_to_fit(X, y, sample_weight)
         classes = several_classes(labels, self.class_weight)
         self._set_classes(classes)
-        codes, weight = class_codes(labels, classes), _different(given)
+        codes, weight, of_classes = class_codes(labels, classes), _different(given), None
         if self.class_weight is not None:
-            own = class_weights(self.class_weight, classes, labels)[codes]
-            weight = own if weight is None else weight * own
+            of_classes = class_weights(self.class_weight, classes, labels)
+            weight = of_classes[codes] if weight is None else weight * of_classes[codes]
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
         self._fit_pipeline(model, rows, Learned(codes, weight, groups_to_fit(X, sample_weight)))
+        self._take_out_weights(of_classes)
         self._calibrate_by_folds(X, y, sample_weight)
 
     def _least_rows_of_a_class(self) -> int:

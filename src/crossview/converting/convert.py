@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from crossview.catalog.names import check_task
 from crossview.catalog.readers import READERS
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import encoder_with_views, open_labeled
@@ -22,6 +24,8 @@ from crossview.errors import InputError, check_kind
 from crossview.labels import has_label
 from crossview.readers.source import input_files, open_source
 from crossview.saving.files import ROWS, check_writable, replacing
+from crossview.scoring.problems import make_problem
+from crossview.scoring.specification import Scoring
 from crossview.tables.arrow import pyarrow
 from crossview.views import MultiView, ViewLayout, canonical_csr
 
@@ -34,7 +38,7 @@ class Converted(NamedTuple):
     n_rows : int
         Number of rows.
     labels : dict
-        The number that stands for each label, where labels are not numbers.
+        The number that stands for each label, where others are written.
     views : dict of str to list of str
         The ``views`` with which `open_rows` finds the same views in the file.
     """
@@ -56,8 +60,13 @@ def convert(
     views: Mapping[str, Any] | None = None,
     encoder: ViewEncoder | None = None,
     task: str | None = None,
+    positive: Any = None,
 ) -> Converted:
     """Write rows to a file of svmlight, libffm or Vowpal Wabbit, with their views.
+
+    Of two classes, the positive one is written as 1 and the other as -1, and more as 1, 2, ..., as
+    programs that read such files want them.  Classes that are numbers are kept, of ``.vw`` if they
+    are these numbers.
 
     Numbers are written with the fewest digits that are read as the same number, so reading the file
     with ``views`` of the answer gives the same rows, to the last bit (of ``.vw`` with as many
@@ -85,6 +94,8 @@ def convert(
         Whether to predict a class or a number.  None: a number if the first labels have decimals or
         take more than 100 values, or more than 10 that begin above 1 or have a gap, and otherwise
         a class; a guess between the two is a warning.
+    positive : label, default=None
+        Of two classes, the one that is written as 1.  None: as for `Scoring`.
 
     Returns
     -------
@@ -103,18 +114,21 @@ def convert(
     >>> path = os.path.join(tempfile.mkdtemp(), "cancer.svm")
     >>> answer = convert(datasets.load("breast-cancer"), "diagnosis", path)
     >>> answer.n_rows, answer.labels, answer.views["mean"]
-    (569, {'benign': 0, 'malignant': 1}, ['1:20'])
+    (569, {'benign': -1, 'malignant': 1}, ['1:20'])
     >>> load_svmlight(path, views=answer.views)[0]
     MultiView(569 rows, mean: 20, error: 20, worst: 20)
     """
     check_kind("a name or one value per row or None", y=y)
     check_kind("a path", output=output)
     check_kind("a name or None", task=task)
+    if task is not None:
+        Scoring(positive=positive).check_task(check_task(task))
     encoder = encoder_with_views(encoder, views)
     X, y, views = open_views(X, y, on, views=encoder.views)
     encoder.set_params(views=views, scale_views=False)
     path = os.fspath(output)
     format = format_to_write(path, input_files(X))
+    numbers = _Numbers(format, task, positive)
     labels: dict[Any, int] = {}
     source = open_source(X, views=views, hash_bits=encoder.hash_bits)
     if isinstance(X, MultiView):
@@ -123,12 +137,15 @@ def convert(
             raise InputError(f"{y.shape} labels for {len(X)} rows")
         layout: ViewLayout = X.layout
         batches: _Batches = [(X, y, None)]
-        if not _are_numbers(y):
-            labels = {one: i for i, one in enumerate(np.unique(y[has_label(y)]).tolist())}
+        classes, counts = np.unique(y[has_label(y)], return_counts=True)
+        labels = numbers.of(classes, counts)
     elif not source.has_columns:
         if y is not None:
             raise InputError("the file has the labels; leave the label out")
         layout = source.layout
+        if numbers.of_numbers:
+            found, _ = source.label_counts()
+            labels = numbers.of(np.array(list(found)), list(found.values()))
         batches = ((batch.X, batch.y, batch.weight) for batch in source)
     else:
         rows = open_labeled(source, y, encoder=encoder, task=task, unlabeled=True)
@@ -137,8 +154,8 @@ def convert(
         for _ in rows.encoded(encoder, learn=True):
             pass
         layout, batches = encoder.layout_, rows.encoded(encoder, learn=False)
-        if not _are_numbers(rows.classes):
-            labels = {one: i for i, one in enumerate(rows.classes.tolist())}
+        if rows.task == "classification":
+            labels = _Numbers(format, rows.task, positive).of(rows.classes, rows.class_rows)
     n_rows = 0
     with writing_rows(path, format, layout) as writer:
         for part, known, weight in batches:
@@ -147,8 +164,42 @@ def convert(
     return Converted(n_rows, labels, views_as_read(format, layout))
 
 
-def _are_numbers(y: np.ndarray) -> bool:
-    return all(isinstance(one, int | float) for one in y[has_label(y)].tolist())
+@dataclass(frozen=True)
+class _Numbers:
+    """Numbers that stand for classes.
+
+    task: None: two whole numbers are classes, and more are a number to predict.
+    """
+
+    format: str
+    task: str | None
+    positive: Any
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether others may be written for classes that are numbers."""
+        is_asked_for = self.format == "vw" or self.positive is not None
+        return self.task != "regression" and is_asked_for
+
+    def of(self, classes: np.ndarray, class_rows: Any) -> dict[Any, int]:
+        """Return the number of each of the sorted classes; none if they are kept."""
+        labels = classes.tolist()
+        are_numbers = all(isinstance(one, int | float) for one in labels)
+        if are_numbers and not (self.of_numbers and self._are_classes(labels)):
+            return {}
+        numbers = list(range(1, len(labels) + 1))
+        if len(labels) == 2 or self.positive is not None:
+            scoring = Scoring(positive=self.positive)
+            problem = make_problem("classification", classes, scoring, class_rows=class_rows)
+            numbers = [1 if label == problem.positive_label else -1 for label in labels]
+        if are_numbers and self.positive is None and set(labels) <= set(numbers):
+            return {}
+        return dict(zip(labels, numbers, strict=True))
+
+    def _are_classes(self, labels: list[float]) -> bool:
+        if len(labels) != 2 and self.task is None and self.positive is None:
+            return False
+        return all(float(one).is_integer() for one in labels)
 
 
 def _as_numbers(y: np.ndarray, labels: Mapping[Any, int]) -> np.ndarray:

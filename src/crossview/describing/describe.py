@@ -435,7 +435,7 @@ class _Pass(TableSummary):
         formats: Mapping[str, str],
     ) -> None:
         super().__init__(table.schema, declared, target, formats=formats)
-        self.label, self.view_of = label, view_of
+        self.table, self.label, self.view_of = table, label, view_of
         # of which columns the values leave the format open
         self.open_formats: dict[str, DateFormat] = {}
         # the column by which compare makes folds: no leak, as it is in no view there
@@ -657,11 +657,18 @@ class _Pass(TableSummary):
         value = summary.values[most].as_py()
         return f"{words}, the others {value!r} or the like: {self._null(summary.name, value)}"
 
-    def _null(self, name: str, value: str, kind: str = "") -> str:
+    def _null(self, name: str, value: str) -> str:
         """What makes a value a missing one."""
         if self.format in HAVE_OPTIONS:
             return argument(null=value)
-        sql = f"nullif({identifier(name)}, {literal(value)}{kind})"
+        sql = f"nullif({identifier(name)}, {literal(value)})"
+        return self._instead(name, sql, "give null in its place")
+
+    def _finite(self, name: str) -> str:
+        """What makes NaN and infinity missing values, of CSV by how they are written there."""
+        if self.format in HAVE_OPTIONS:
+            return " ".join(argument(null=word) for word in _not_finite(self.table, name))
+        sql = f"CASE WHEN isfinite({identifier(name)}) THEN {identifier(name)} END"
         return self._instead(name, sql, "give null in its place")
 
     def _instead(self, name: str, sql: str, words: str) -> str:
@@ -732,7 +739,7 @@ class _Pass(TableSummary):
         if self.moments.n_nan[c]:
             yield (
                 f"{NOT_FINITE} in {_rows(self.moments.n_nan[c])}, which is no missing value: "
-                f"{self._null(one.name, 'nan', '::DOUBLE')}"
+                f"{self._finite(one.name)}"
             )
         if self.moments.n_too_large[c]:
             yield (
@@ -835,6 +842,20 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
 
 def _is_number(value: str) -> bool:
     return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
+
+
+def _not_finite(table: Source, name: str) -> list[str]:
+    """The different words for NaN and infinity in a column of numbers, as they are written."""
+    import pyarrow.compute as pc
+
+    words: dict[str, None] = {}
+    for batch in table.select([name]).as_kinds([name], []):
+        texts = pc.cast(batch.X.column(0), "string")
+        some = texts.filter(
+            pc.match_substring_regex(texts, "^\\s*[-+]?(nan|inf)", ignore_case=True)
+        )
+        words |= dict.fromkeys(pc.unique(some).to_pylist())
+    return list(words)
 
 
 def _rows(n: int) -> str:

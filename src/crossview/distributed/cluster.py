@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
@@ -19,6 +20,10 @@ _LOCAL = re.compile(r"local:(\d+)")
 # a scheduler that is there answers within it
 TIMEOUT = "10s"
 NANNY_ENVIRON = "distributed.nanny.pre-spawn-environ"
+# bytes; a worker takes 350 MB before it reads a row, and is paused at 80 % of its limit
+LEAST_MEMORY = 500_000_000
+# for which all workers may be paused; and between two looks
+PAUSED_SECONDS, LOOK_SECONDS = 30.0, 2.0
 
 
 def dask_distributed() -> Any:
@@ -96,9 +101,18 @@ def _own_allocator() -> Iterator[None]:
 
 
 def check_client(client: Any) -> None:
-    """Raise an error for what is no client of a cluster."""
+    """Raise an error for what is no client of a cluster whose workers have room for a process."""
     if not isinstance(client, dask_distributed().Client):
         raise InputError(f"client= is {type_of(client)}; give a distributed.Client of your cluster")
+    if client.status == "closed":
+        raise InputError("client= is closed; give a distributed.Client that is connected")
+    for address, worker in client.scheduler_info()["workers"].items():
+        if 0 < (limit := worker["memory_limit"] or 0) < LEAST_MEMORY:
+            raise InputError(
+                f"the Dask worker {address} may take {_megabytes(limit)} of memory, and its "
+                "process alone takes 350 MB; give each worker 1 GB or more, such as "
+                "memory_limit='1GB'"
+            )
 
 
 def n_threads(client: Any) -> int:
@@ -155,7 +169,61 @@ def compute_sum(
 
     call, join = task(function), delayed(_sum, pure=False)
     sums = [merge_in_tree([call(*one) for one in calls], join) for calls in partitions]
-    return client.compute(merge_in_tree(sums, join), retries=RETRIES).result()
+    return result(client, client.compute(merge_in_tree(sums, join), retries=RETRIES))
+
+
+def result(client: Any, future: Any) -> Any:
+    """Return the value of a future, as `results` does."""
+    (value,) = results(client, [future])
+    return value
+
+
+def results(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """Return the values of futures; `InputError` where the memory of the workers is too small."""
+    dask = dask_distributed()
+    pending, paused_since = list(futures), None
+    while pending:
+        with contextlib.suppress(TimeoutError):
+            done, _ = dask.wait(pending, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+            if any(one.status != "finished" for one in done):
+                break
+            pending, paused_since = [one for one in pending if one not in done], None
+            continue
+        if not (paused := _paused(client)):
+            paused_since = None
+        elif paused_since is None:
+            paused_since = time.monotonic()
+        elif time.monotonic() - paused_since > PAUSED_SECONDS:
+            raise InputError(f"{paused}; {_MORE_MEMORY}")
+    try:
+        return list(client.gather(list(futures)))
+    except dask.KilledWorker as error:
+        raise InputError(
+            f"workers died {error.allowed_failures + 1} times at one task; {_MORE_MEMORY}"
+        ) from None
+
+
+_MORE_MEMORY = (
+    "if memory is short, give each worker more (memory_limit), or write the rows to smaller files "
+    "or row groups"
+)
+
+
+def _paused(client: Any) -> str:
+    """What is said if all workers are paused, as Dask does where their memory is nearly full."""
+    workers = client.scheduler_info()["workers"].values()
+    if not workers or any(one["status"] != "paused" for one in workers):
+        return ""
+    least = min(workers, key=lambda one: one["memory_limit"] or 0)
+    used, limit = least["metrics"]["memory"], least["memory_limit"] or 0
+    return (
+        f"Dask has paused all workers, one of them with {_megabytes(used)} of its "
+        f"{_megabytes(limit)} of memory in use"
+    )
+
+
+def _megabytes(n: float) -> str:
+    return f"{n / 1e6:,.0f} MB"
 
 
 def _identity(value: Any) -> Any:

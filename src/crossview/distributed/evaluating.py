@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.row_columns import with_row_location
-from crossview.distributed.cluster import check_client, compute, compute_sum, share
+from crossview.distributed.cluster import check_client, compute, compute_sum, results, share
 from crossview.distributed.sources import (
     check_blocks,
     check_partitions,
@@ -233,7 +233,7 @@ class _Evaluators:
         futures = compute(
             self._client, function, [(self._model, part, *own) for part, own in pairs]
         )
-        return list(self._client.gather(futures))
+        return results(self._client, futures)
 
     def _complete(self, survey: Survey) -> None:
         """Sample the numbers of columns that have more than a sample."""

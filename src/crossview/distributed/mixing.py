@@ -14,7 +14,15 @@ from operator import getitem
 from typing import Any, NamedTuple, Protocol
 
 from crossview.data.row_sketch import RowSketch
-from crossview.distributed.cluster import RETRIES, compute, merge_in_tree, share, task
+from crossview.distributed.cluster import (
+    RETRIES,
+    compute,
+    merge_in_tree,
+    result,
+    results,
+    share,
+    task,
+)
 from crossview.distributed.sources import cut_evenly
 from crossview.errors import InputError
 from crossview.merging import merge
@@ -98,9 +106,9 @@ class Mixer:
             common, rows, sketch = (
                 self.client.submit(getitem, merged, i, pure=False) for i in range(3)
             )
-            found.rows = rows.result()
+            found.rows = result(self.client, rows)
             if r == 0:
-                found.sketch = sketch.result()
+                found.sketch = result(self.client, sketch)
             if not found.rows:
                 raise InputError("the partitions have no row to learn from")
             loss = self._loss(common) if self.held_out else None
@@ -115,7 +123,7 @@ class Mixer:
             if n_rounds is None and not loss < lowest * (1.0 - TOL):
                 break
         assert best is not None
-        found.model, found.future = best.result(), best
+        found.model, found.future = result(self.client, best), best
         return found
 
     def _round(self, common: Any, r: int, *, is_fitted: bool) -> Any:
@@ -138,7 +146,7 @@ class Mixer:
     def _loss(self, common: Any) -> float:
         """Return the mean loss of the held-out rows."""
         sums = compute(self.client, self.work.score, [(common, b) for b in self.held_out])
-        losses, weights = zip(*self.client.gather(sums), strict=True)
+        losses, weights = zip(*results(self.client, sums), strict=True)
         if not sum(weights):
             raise InputError(
                 "no labeled row is held out to score the rounds; give more or larger files"

@@ -17,7 +17,15 @@ from sklearn.base import clone
 
 from crossview.data.labeled import LabeledBatch
 from crossview.data.row_sketch import RowSketch, hash_rows
-from crossview.distributed.cluster import RETRIES, check_client, compute, dask_distributed, share
+from crossview.distributed.cluster import (
+    RETRIES,
+    check_client,
+    compute,
+    dask_distributed,
+    result,
+    results,
+    share,
+)
 from crossview.distributed.fitting import parts_of_block
 from crossview.distributed.mixing import Rounds
 from crossview.distributed.worker_rows import Part, RowWork
@@ -100,8 +108,8 @@ class RemoteParts:
             self._client.submit(call, part, *values, pure=False, retries=RETRIES)
             for part in self._parts
         ]
-        found = self._client.submit(_sum, tasks, pure=False, retries=RETRIES).result()
-        return np.asarray(found)
+        found = self._client.submit(_sum, tasks, pure=False, retries=RETRIES)
+        return np.asarray(result(self._client, found))
 
 
 class PartActor:
@@ -175,10 +183,11 @@ def fit_svm(
         raise InputError("there are no blocks of rows; give at least one")
     rows = [client.submit(parts_of_block, client.compute(b) if _is_lazy(b) else b, pure=False)
             for b in blocks]  # fmt: skip
-    labels: list[Labels] = client.gather(
-        [client.submit(_labels, model, block, pure=False, retries=RETRIES) for block in rows]
+    labels: list[Labels] = results(
+        client,
+        [client.submit(_labels, model, block, pure=False, retries=RETRIES) for block in rows],
     )
-    head = client.submit(_head, rows[0], pure=False).result()
+    head = result(client, client.submit(_head, rows[0], pure=False))
 
     def make_parts(columns: np.ndarray) -> Parts:
         homes = assign_workers(client, rows, [len(one.y) for one in labels])
@@ -197,7 +206,7 @@ def fit_svm(
         lazy = client.compute(block) if _is_lazy(block) else block
         calibration.append(client.submit(_scores, fitted, lazy, pure=False, retries=RETRIES))
     if calibration:
-        scores, y, weight = zip(*client.gather(calibration), strict=True)
+        scores, y, weight = zip(*results(client, calibration), strict=True)
         fitted.calibrate(*(np.concatenate(each) for each in (scores, y, weight)))
     return fitted
 
@@ -232,13 +241,13 @@ def fit_in_memory(
     """Learn all rows that are not held out, each in the memory of the worker that read it."""
     parts = [part for partition in partitions for part in partition]
     encoder, learner = steps(start)
-    found = client.gather(compute(client, _statistics, [(work, part, encoder) for part in parts]))
+    found = results(client, compute(client, _statistics, [(work, part, encoder) for part in parts]))
     seen, sketches = zip(*found, strict=True)
     if encoder is not None:
         encoder = seen[0].merge_with(seen[1:]) if len(seen) > 1 else seen[0]
     known = share(client, encoder)
     rows = compute(client, _rows, [(work, part, known) for part in parts])
-    counts = client.gather(compute(client, _count, [(one,) for one in rows]))
+    counts = results(client, compute(client, _count, [(one,) for one in rows]))
     if not sum(counts):
         raise InputError("the files have no row to learn from")
     kept = [one for one, n in zip(rows, counts, strict=True) if n]

@@ -15,7 +15,7 @@ import numpy as np
 from crossview.catalog.learners import LEARNERS
 from crossview.data.guessed_task import task_of
 from crossview.data.labeled_source import encoder_with_views
-from crossview.distributed.cluster import check_client, compute
+from crossview.distributed.cluster import check_client, compute, result, results
 from crossview.distributed.mixing import Mixer
 from crossview.distributed.sources import (
     check_partitions,
@@ -160,7 +160,7 @@ def train(
         rounds = mixer.run(start, n_rounds, is_fitted=False)
     encoder, learner = steps(rounds.model)
     scoring = compute(client, work.held_out, [(rounds.future, one) for one in held_out])
-    scored = HeldOut.of_all(client.gather(scoring), job.source.file)
+    scored = HeldOut.of_all(results(client, scoring), job.source.file)
     chosen_by, measured = scored.take(slice(0, None, 2)), scored.take(slice(1, None, 2))
     if isinstance(task, Classification):
         if task.fixed_threshold is not None:
@@ -270,7 +270,7 @@ def _label_counts(
         stream = stream.as_written([y]).select([y])
     cuts = cut_evenly(stream.n_blocks, n)
     parts = [(stream.of_blocks(slice(a, b)), frames[a:b], y) for a, b in cuts]
-    return sum(client.gather(compute(client, label_counts, parts)), Counter())
+    return sum(results(client, compute(client, label_counts, parts)), Counter())
 
 
 def _started(job: Job, frames: list[Any], client: Any) -> Any:
@@ -279,7 +279,7 @@ def _started(job: Job, frames: list[Any], client: Any) -> Any:
     if getattr(encoder, "bins", None):
         first = Part(job.source.of_blocks(slice(0, 1)), 0, frames[:1])
         (state,) = compute(client, _first_state, [(first, encoder)])
-        encoder.set_state(state.result())
+        encoder.set_state(result(client, state))
     return encoder
 
 

@@ -94,7 +94,7 @@ ONLINE: dict[str, ParameterDoc] = {
         """
         Weight of each class, 0 or more, which multiplies the sample weight; 1 for those that the
         dict does not name.  "balanced": inversely proportional to the frequency of the class (`fit`
-        only).
+        only).  Probabilities stay those of the rows without it, where they are calibrated.
         """,
     ),
     "calibration": CALIBRATION,

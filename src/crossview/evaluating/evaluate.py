@@ -177,6 +177,7 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         positive=task.positive_label,
         positive_by=task.positive_by,
         threshold=None if threshold is None else task.of_other_side(threshold),
+        threshold_for=spec.threshold_for,
         metric=task.metric,
         n_rows=counts.all.tally.n_rows,
         skipped=counts.skipped,

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from crossview.catalog.metrics import parse_metric
+from crossview.errors import argument
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.drift import Drift, drift_warnings
@@ -125,6 +127,8 @@ class Evaluation(SaysMetric, PlotMixin):
     threshold : float, list of float, or None
         The probability of the positive class above which it is predicted; of more than two classes
         one per class, see `Scoring`.  None: the scores decide.
+    threshold_for : str or None
+        The metric for which training has placed it; None: it is given here, or not known.
     metric : str
         The metric that decides: the one of views, slices and windows.
     n_rows : int
@@ -176,6 +180,7 @@ class Evaluation(SaysMetric, PlotMixin):
     skipped: int
     metrics: dict[str, Estimate]
     positive_by: str | None = None
+    threshold_for: str | None = None
     trained: float | None = None
     calibration: list[CalibrationBin] = field(default_factory=list)
     confusion: list[list[int]] | None = None
@@ -212,7 +217,19 @@ class Evaluation(SaysMetric, PlotMixin):
         lines = positive_note("f1", self.classes, self.positive, self.positive_by)
         if self.threshold is not None:
             lines.append(decision_words(self.positive, self.threshold, None, self.classes))
-        return lines
+        return lines + self._about_costs()
+
+    def _about_costs(self) -> list[str]:
+        """A line if the threshold is the best for something else than the costs."""
+        best = _threshold_of_costs(self.metric)
+        if best is None or self.threshold_for is None:
+            return []
+        if best == _threshold_of_costs(self.threshold_for):
+            return []
+        return [
+            f"this threshold is the best for {self.threshold_for}, not for these costs; if the "
+            f"probabilities are right, that is {argument(threshold=float(f'{best:.3g}'))}"
+        ]
 
     @property
     def averaged(self) -> int | None:
@@ -269,6 +286,12 @@ class Evaluation(SaysMetric, PlotMixin):
         return "\n".join([self.summary, *self.warnings])
 
     __repr__ = __str__
+
+
+def _threshold_of_costs(metric: str) -> float | None:
+    """The probability above which the positive class costs less; None for another metric."""
+    family, costs = parse_metric(metric)
+    return costs["fp"] / (costs["fp"] + costs["fn"]) if family == "cost" else None
 
 
 def _json(value: Any) -> Any:

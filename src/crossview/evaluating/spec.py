@@ -40,6 +40,7 @@ class EvaluationSpec:
     views: whether to predict again with each view missing.
     slices: columns whose values divide the rows.
     windows: what divides them by time.
+    threshold_for: the metric for which training has placed the threshold; None: another one counts.
     """
 
     fitted: FittedModel
@@ -48,6 +49,7 @@ class EvaluationSpec:
     label: str | None = None
     slices: list[ByValue] = field(default_factory=list)
     windows: ByRows | ByTime | None = None
+    threshold_for: str | None = None
 
     @property
     def with_probabilities(self) -> bool:
@@ -90,7 +92,10 @@ def resolve(model: Any, scoring: Any = None, views: bool = True) -> EvaluationSp
     fitted, scoring = FittedModel(model), Scoring.of(scoring)
     if scoring.threshold != "auto":
         fitted.decide_by(scoring.threshold, scoring.positive)
-    return EvaluationSpec(fitted, _task(fitted, scoring), views)
+    spec = EvaluationSpec(fitted, _task(fitted, scoring), views)
+    if scoring.threshold == "auto" and fitted.info.get("positive") == spec.task.positive_label:
+        spec.threshold_for = fitted.info.get("threshold_for")
+    return spec
 
 
 def _task(fitted: FittedModel, scoring: Scoring) -> Problem:

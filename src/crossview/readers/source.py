@@ -584,8 +584,9 @@ def open_table(
     Warns
     -----
     GuessWarning
-        A file is not UTF-8, and which encoding it has is a guess, a comma is the decimal point, or
-        the decimal points of a column may separate thousands.
+        A file is not UTF-8, and which encoding it has is a guess, a comma is the decimal point,
+        the decimal points of a column may separate thousands, or a column has no name: a first
+        one that numbers the rows is left out, and others are called ``Unnamed: 0``, ...
 
     Notes
     -----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import EncodedSource
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 OPTIONS = """
 --output, -o FILE: Ends in .svm, .ffm or .vw, also with .gz or .zst.
+--positive CLASS: Of two classes, the one that is written as 1; the other is -1. Default: as of
+    a new model.
 """
 
 
@@ -23,11 +25,13 @@ def run(
     *,
     output: str,
     task: str | None = None,
+    positive: str | None = None,
 ) -> None:
     """Write rows as svmlight, libffm or Vowpal Wabbit text, with their views.
 
     The columns of a table are encoded as by train, without dividing views by
-    their norm. It says by which --view options the file has the same views.
+    their norm. It says by which --view options the file has the same views, and
+    which number stands for which class: 1 and -1 for two, 1, 2, ... for more.
     """
     from crossview.cli.opening import opened, task_of, warn
 
@@ -37,7 +41,8 @@ def run(
 
         task = task_of(task, rows)
         warn(rows, task)
-        answer = convert(rows.table, source.label, output, **source.arguments(), task=task)
+        options: dict[str, Any] = {"task": task, "positive": positive}
+        answer = convert(rows.table, source.label, output, **source.arguments(), **options)
     views = f"its views: {shlex.join(view_options(answer))}"
     print("\n".join([*lines_about(answer, output), views]), file=sys.stderr)
 

@@ -338,6 +338,11 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         labels = known_labels(y[known])
         self._calibrate_on(out_of_fold_scores(self, X, y, weight, known), labels, weight[known])
 
+    def _take_out_weights(self, class_weight: np.ndarray | None) -> None:
+        """Make probabilities of log odds those of the rows, without their class weights."""
+        if class_weight is not None and self.calibration == "none":
+            Calibrator(self._state, self).take_out(class_weight)
+
     def _calibrate_on(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         """Calibrate on rows that were not learned; those whose squares overflow are left out."""
         with np.errstate(over="ignore"):

@@ -323,7 +323,8 @@ class MultiViewNetworkClassifier(NetworkModel, ViewClassifier):
     ----------
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, which multiplies the sample weight.  "balanced": inversely
-        proportional to the frequency of the class.
+        proportional to the frequency of the class.  Probabilities stay those of the rows without
+        it.
 
     Attributes
     ----------
@@ -382,10 +383,12 @@ class MultiViewNetworkClassifier(NetworkModel, ViewClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
         self.classes_ = classes = several_classes(labels, self.class_weight)
-        codes = class_codes(labels, classes)
+        codes, of_classes = class_codes(labels, classes), None
         if self.class_weight is not None:
-            weight = weight * class_weights(self.class_weight, classes, labels)[codes]
+            of_classes = class_weights(self.class_weight, classes, labels)
+            weight = weight * of_classes[codes]
         self._learn(rows, Targets(codes, len(classes), weight, groups_to_fit(X, sample_weight)))
+        self._take_out_weights(of_classes)
         self._calibrate_by_folds(X, y, sample_weight)
 
 

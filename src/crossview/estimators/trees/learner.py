@@ -277,10 +277,13 @@ class TreesClassifier(TreesModel, ViewClassifier):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
         self.classes_ = classes = several_classes(labels, self.class_weight)
-        codes = class_codes(labels, classes)
+        codes, of_classes = class_codes(labels, classes), None
         if self.class_weight is not None:
-            weight = weight * class_weights(self.class_weight, classes, labels)[codes]
+            of_classes = class_weights(self.class_weight, classes, labels)
+            weight = weight * of_classes[codes]
         self._learn(X, rows, Targets(codes, len(classes), weight, groups_to_fit(X, sample_weight)))
+        if not self._gives_shares():  # which of pure leaves are those of the rows
+            self._take_out_weights(of_classes)
         self._calibrate_by_folds(X, y, sample_weight)
 
 

@@ -18,6 +18,7 @@ _BY_COMMA, _BY_POINT = re.compile(r"[-+]?\d+(,\d+)?"), re.compile(r"[-+]?\d+(\.\
 # and like one of which the mark may separate thousands: 448.600, and with it 950 or 0
 _THOUSANDS = {mark: re.compile(rf"[-+]?[1-9]\d{{0,2}}\{mark}\d{{3}}") for mark in ".,"}
 _BELOW_THOUSAND, MANY_THOUSANDS = re.compile(r"[-+]?\d{1,3}"), 20
+_INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 _COMMA, _POINT = re.compile(r"\s*[-+]?[\d.]*,\d+\s*"), re.compile(r"\s*[-+]?[\d,]*\.\d+\s*")
 
 
@@ -98,6 +99,13 @@ class CsvFormat(NamedTuple):
                     continue
                 if others or 2 * sum(one.endswith("0") for one in pointed) > len(pointed):
                     yield column, pointed[0]
+
+    def first_infinite(self, lines: list[str], delimiter: str) -> list[int]:
+        """Return the columns whose first value in these lines is infinity."""
+        with contextlib.suppress(csv.Error):
+            columns = enumerate(self._columns(lines, delimiter))
+            return [i for i, values in columns if values and _INFINITE.fullmatch(values[0])]
+        return []
 
     def _columns(self, lines: list[str], delimiter: str) -> Iterator[list[str]]:
         """Yield the values in these lines of each column, without its name."""

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crossview.errors import InputError, argument
 from crossview.readers.columnar.csv_format import CsvFormat, hint_about
@@ -60,6 +60,9 @@ MOST_BYTES = 1 << 26
 # a date before it has a year of two digits
 FIRST_YEAR = 1000
 
+# of a file, by which a column is seen to number them
+_NUMBERED_ROWS = 100_000
+
 
 class _TextSource:
     """Files of one text format; a format says how DuckDB reads it."""
@@ -101,6 +104,7 @@ class _TextSource:
             kinds = [re.sub(words, "VARCHAR", kind) for _, kind in found]
             self._types = dict(zip(self._names(found), kinds, strict=True))
             self._types |= dict.fromkeys(self._no_dates(duck), "VARCHAR")
+            self._types |= dict.fromkeys(self._more_numbers(duck), "DOUBLE")
             if self.words_for_booleans:
                 self._booleans = frozenset(
                     name for name, kind in self._types.items() if kind == "BOOLEAN"
@@ -122,6 +126,10 @@ class _TextSource:
             (some,) = self._rows(duck, file, times).aggregate(", ".join(wrong)).fetchall()
             found.update(name for name, is_wrong in zip(times, some, strict=True) if is_wrong)
         return found
+
+    def _more_numbers(self, duck: Any) -> set[str]:
+        """The columns of text that are numbers."""
+        return set()
 
     @property
     def blocks(self) -> list[str]:
@@ -260,19 +268,48 @@ class CsvSource(_TextSource):
         self._format, self._expected = format, dialect or {}
         self.header_lines, self._encodings = int(format.header), {}
         try:
-            super().__init__(files)
+            self._open(files)
         except InputError:  # DuckDB reads no file whose lines end in several ways
             ends = {file: line_ends(file, self._encodings.get(file, UTF_8)) for file in files}
             self._mixed = frozenset(file for file, found in ends.items() if len(found) > 1)
             if not self._mixed:
                 raise
             self._format = format
-            super().__init__(files)
+            self._open(files)
             for file in self._mixed:
                 warn_of_guess(
                     f"{file}: its lines end in several ways ({', '.join(ends[file])}); each is "
                     "read as the end of a line"
                 )
+
+    def _open(self, files: list[str]) -> None:
+        """Find the columns, and name those without a name or leave them out."""
+        super().__init__(files)
+        names = list(self._unnamed)
+        if names and names[0] == self._header[0] and self._numbers_rows(names[0]):
+            self.schema = self.schema.remove(0)
+            del names[0]
+            warn_of_guess(
+                f"{self.files[0]}: its first column has no name and numbers the rows: it is left "
+                "out (with a name, it is kept)"
+            )
+        if names:
+            called = "column without a name is" if len(names) == 1 else "columns without names are"
+            warn_of_guess(f"{self.files[0]}: the {called} called {', '.join(map(repr, names))}")
+
+    def _numbers_rows(self, column: str) -> bool:
+        """Return whether whole numbers from 0 are different in all rows, by the first of them."""
+        if self._types[column] != "BIGINT":
+            return False
+        name = identifier(column)
+        test = f"count(DISTINCT {name}) = count(*) AND min({name}) >= 0"
+        with connection() as duck:
+            for file in self.files:
+                with self._explaining(file):
+                    rows = self._rows(duck, file, [column]).limit(_NUMBERED_ROWS)
+                    if rows.aggregate(test).fetchall() != [(True,)]:
+                        return False
+        return True
 
     @property
     def dialect(self) -> dict[str, Any]:
@@ -311,7 +348,9 @@ class CsvSource(_TextSource):
             encoding = expected if expected in others else encoding
         first = self.files[0]
         likely = said_delimiter(first, self._encodings[first]) or self._expected.get("delimiter")
-        names, delimiter, decimal, self._thousands = self._header_of(first, likely)
+        header = self._header_of(first, likely)
+        names, self._unnamed, delimiter, decimal, self._thousands, _ = header
+        self._infinite = set(header.infinite)
         if decimal == "," and self._format.decimal is None:
             right = argument(decimal=".")
             warn_of_guess(f"{first}: read with a decimal comma; if that looks wrong, give {right}")
@@ -320,13 +359,15 @@ class CsvSource(_TextSource):
         )
         self._header = names
         known: set[str] = set()
-        self._inner = {}
+        self._inner = {name: name for name in self._unnamed}  # DuckDB calls them otherwise
         for name in names:  # A is a, for DuckDB
             if name.lower() in known:
                 self._inner[name] = f"{name} ({len(known)})"
             known.add(self._inner.get(name, name).lower())
         for file in self.files[1:]:
-            theirs, *_ = self._header_of(file)
+            header = self._header_of(file)
+            theirs = header.names
+            self._infinite.update(header.infinite)
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names:
                 raise InputError(
@@ -340,6 +381,19 @@ class CsvSource(_TextSource):
             f"quote={quote}, escape={quote}, comment='', nullstr=[{null}], "
             f"decimal_separator={literal(decimal)}, dateformat='%Y-%m-%d'"
         )
+
+    def _more_numbers(self, duck: Any) -> set[str]:
+        """Those that begin with infinity, which DuckDB takes for a date."""
+        begin = (self._header[column] for column in self._infinite)
+        names = [name for name in begin if self._types[name] == "VARCHAR"]
+        marks = ".," if self._format.decimal == "," else ",."
+        written = (f"translate({identifier(name)}, ',.', '{marks}')" for name in names)
+        tests = [f"bool_and({x} IS NULL OR TRY_CAST({x} AS DOUBLE) IS NOT NULL)" for x in written]
+        found = set(names)
+        for file in self.files if names else ():
+            (are,) = self._rows(duck, file, names).aggregate(", ".join(tests)).fetchall()
+            found -= {name for name, is_one in zip(names, are, strict=True) if is_one is False}
+        return found
 
     def _find_types(self, duck: Any, paths: str, options: str) -> list[tuple[str, str]]:
         found = self._find_all_types(duck, paths, options)
@@ -402,7 +456,7 @@ class CsvSource(_TextSource):
 
     def _find_bad_row(self, duck: Any) -> None:
         for file in self.files:
-            names = (self._inner.get(name, name) for name in self._header_of(file)[0])
+            names = (self._inner.get(name, name) for name in self._header_of(file).names)
             columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
             with one_line(file, self.header_lines):
                 duck.sql(
@@ -410,9 +464,7 @@ class CsvSource(_TextSource):
                     f"{self._options}, auto_detect=false, columns={{{columns}}})"
                 ).fetchall()
 
-    def _header_of(
-        self, file: str, likely: str | None = None
-    ) -> tuple[list[str], str, str, dict[int, str]]:
+    def _header_of(self, file: str, likely: str | None = None) -> _Header:
         """What `_header` finds in a file."""
         return _header(file, self._readable(file), self._format, likely)
 
@@ -440,14 +492,24 @@ class JsonSource(_TextSource):
             _check_json_lines(file)
 
 
-def _header(
-    file: str, path: str, format: CsvFormat, likely: str | None = None
-) -> tuple[list[str], str, str, dict[int, str]]:
-    """The column names of a CSV file, the character between them, and the decimal point.
+class _Header(NamedTuple):
+    """What the first lines of a CSV file say.
 
-    The last of four has the columns whose decimal points may separate thousands, and a value of
-    each.  ``path`` is the file in UTF-8.
+    unnamed: those of the names that the file does not give.
+    thousands: numbers of columns whose decimal points may separate thousands, and a value of each.
+    infinite: numbers of columns whose first value is infinity.
     """
+
+    names: list[str]
+    unnamed: list[str]
+    delimiter: str
+    decimal: str
+    thousands: dict[int, str]
+    infinite: list[int]
+
+
+def _header(file: str, path: str, format: CsvFormat, likely: str | None = None) -> _Header:
+    """The header of a CSV file, of which ``path`` is the same in UTF-8."""
     with one_line(file), pyarrow().input_stream(path) as stream:
         start = bytes(stream.read(1 << 20))
         while b"\n" not in start and len(start) < MOST_BYTES and (more := stream.read(1 << 20)):
@@ -465,19 +527,29 @@ def _header(
         raise InputError(f"its first line names no columns ({error})", file=file) from None
     decimal = format.decimal or format.likely_decimal(lines[:_LINES], delimiter)
     format = format._replace(decimal=decimal)
-    thousands = dict(format.like_thousands(lines[:_LINES], delimiter))
-    if not format.header:
-        return [f"x{i}" for i in range(len(fields))], delimiter, decimal, thousands
-    for name in fields:
-        if not name.strip():
-            raise InputError(
-                "has a column without a name in its first line; name it, or say "
-                f"{argument(header=False)}",
-                file=file,
-            )
-    fields = [name.strip() for name in fields]
-    check_unique(fields, file)
-    return fields, delimiter, decimal, thousands
+    first_rows = lines[:_LINES] if format.header else [lines[0], *lines[:_LINES]]
+    thousands = dict(format.like_thousands(first_rows, delimiter))
+    infinite = format.first_infinite(first_rows, delimiter)
+    names = [f"x{i}" for i in range(len(fields))]
+    names, unnamed = _names_of(fields, file) if format.header else (names, [])
+    return _Header(names, unnamed, delimiter, decimal, thousands, infinite)
+
+
+def _names_of(fields: list[str], file: str) -> tuple[list[str], list[str]]:
+    """The names of all columns, and those of them that the first line does not give."""
+    names = [name.strip() for name in fields]
+    if not any(names):
+        raise InputError("is empty in its first line, which must name the columns", file=file)
+    check_unique([name for name in names if name], file)
+    taken, unnamed = set(names), []
+    for i, name in enumerate(names):
+        if not name:
+            free = f"Unnamed: {i}"  # as in pandas
+            while free in taken:
+                free += ".1"
+            names[i] = free
+            unnamed.append(free)
+    return names, unnamed
 
 
 def _is_delimiter(likely: str, first: str, format: CsvFormat) -> bool:
