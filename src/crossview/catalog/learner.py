@@ -40,7 +40,7 @@ class Learner:
       are no parameters of the estimator.
     settable: parameters that ``--set`` accepts, besides those of the grid.
     tuning_params: less precise, faster parameters during tuning.
-    lighter: parameters with which it takes ``lighter_share`` of the time, where that is short.
+    lighter: parameters with which it takes less time, where that is short.
     fitted_together: parameters whose values its ``fit_path`` fits together, in less time.
     streams: whether it has ``partial_fit``.  Otherwise it needs all rows in memory and has its own
       stopping criterion.
@@ -91,7 +91,6 @@ class Learner:
     settable: tuple[str, ...] = ()
     tuning_params: Mapping[str, Any] = field(default_factory=dict)
     lighter: Mapping[str, Any] = field(default_factory=dict)
-    lighter_share: float = 1.0
     fitted_together: tuple[str, ...] = ()
     streams: bool = True
     random: bool = True

@@ -318,7 +318,6 @@ def _trees(task: str) -> Iterator[Learner]:
         explained_by="importances",
         made_of="boosted trees",
         lighter={"n_bags": 1, "max_columns": 50},
-        lighter_share=0.2,
         measured_against="trees:additive",
     )
     yield trees
@@ -339,7 +338,6 @@ def _trees(task: str) -> Iterator[Learner]:
         fixed={},
         made_of="forest",
         lighter={},
-        lighter_share=1.0,
         refined={"max_features": (0.3,)},
         settable=(*EXTRA_TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
         measured_against=None,
@@ -361,7 +359,6 @@ def _network(task: str) -> Learner:
         explained_by="importances",
         made_of="networks",
         lighter={"n_members": 2},
-        lighter_share=0.5,
     )
 
 

@@ -62,6 +62,8 @@ BY_SCORED = 1e-8
 # dense columns of a view, at most, and for each number of a row: the most informative ones, and
 # components, that are looked at in all rows
 MOST_DENSE, DENSE = 300, 8
+# of lighter trees; a share of the time that is not worth it
+LIGHT_DENSE, WORTH_IT = 80, 0.7
 # a row of boosted trees for each of them; of a forest for each doubling of the rows, too, where
 # classes look at fewer than numbers
 BY_SPLIT, BY_LEVEL, BY_DRAWN, BY_DRAWN_OF_CLASSES = 2e-6, 7e-6, 4e-7, 4.5e-8
@@ -118,6 +120,25 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
         return seconds * n_classes / 2
     # several classes share passes over the rows, and stop at different ones
     return seconds * math.sqrt(n_classes / 2)
+
+
+def share_of_lighter(learner: Learner, fold: Fold, n_classes: int) -> float:
+    """Return the share of the time that a learner takes with ``Learner.lighter``; 1: no less."""
+    if learner.made_of == "networks":
+        return 0.5
+    if learner.made_of != "boosted trees" or not learner.lighter:
+        return 1.0
+    # it takes long to load
+    from crossview.estimators.trees.boosting import bags_of
+
+    widths, numbers = learner.select_view(fold.X_train).layout.widths, numbers_of_row(learner, fold)
+    less, all_of_them = (
+        min(sum(min(width, most) for width in widths), DENSE * numbers)
+        for most in (LIGHT_DENSE, MOST_DENSE)
+    )
+    # some of it is not for each column
+    share = (0.4 + 0.6 * less / all_of_them) / bags_of(n_classes, len(fold.y_train))
+    return share if share < WORTH_IT else 1.0
 
 
 @dataclass

@@ -21,6 +21,7 @@ from crossview.comparing.budget.plan import (
     is_outdone,
     make_plan,
     numbers_of_row,
+    share_of_lighter,
     yardstick_of,
 )
 from crossview.comparing.candidates import most_gain_first
@@ -122,7 +123,7 @@ class Planner:
             n_refined=sum(passes),
             yardstick=yardstick_of(learner),
             by_scored=BY_SCORED * numbers_of_row(learner, fold),
-            lighter=learner.lighter_share,
+            lighter=share_of_lighter(learner, fold, len(self.run.problem.classes)),
         )
 
     def add(self, name: str, took: Took, guessed: float, n_rows: float) -> None:

@@ -89,6 +89,13 @@ class HeldOut:
         )[1]
 
 
+def bags_of(n_classes: int, n: int) -> int:
+    """Return how many bags there are of so many classes (0: numbers) and rows."""
+    few = n_classes <= (SOME_CLASSES if n <= ROWS_OF_CLASSES else FEW_CLASSES)
+    bags = BAGS if few else BAGS // 2 if n_classes <= SOME_CLASSES else 1
+    return max(1, min(bags, bags * ROWS_OF_BAGS // n))
+
+
 def fit_bags(
     learner: Any,
     learned: LearnedFeatures,
@@ -118,9 +125,7 @@ def fit_bags(
         n_iter_no_change=learner.n_iter_no_change,
         random_state=random_state,
     )
-    few = n_classes <= (SOME_CLASSES if n <= ROWS_OF_CLASSES else FEW_CLASSES)
-    bags = BAGS if few else BAGS // 2 if n_classes <= SOME_CLASSES else 1
-    n_bags = learner.n_bags or max(1, min(bags, bags * ROWS_OF_BAGS // n))
+    n_bags = learner.n_bags or bags_of(n_classes, n)
     n_bags = n_bags if held_out.any or learned.vary else 1  # they would all be the same
     # weights that are all the same change nothing but the time
     weight = targets.weight if np.ptp(targets.weight) > 0.0 else None
