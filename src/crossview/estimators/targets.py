@@ -205,6 +205,21 @@ def _check_length(y: np.ndarray, n_rows: int) -> None:
         )
 
 
+def weighted_classes(
+    labels: np.ndarray, weight: np.ndarray, class_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return the classes, the code and the weight of each row, and the weights of the classes.
+
+    Those of the rows are times those of their classes, which are None where none are given.
+    """
+    classes = several_classes(labels, class_weight)
+    codes = class_codes(labels, classes)
+    if class_weight is None:
+        return classes, codes, weight, None
+    of_classes = class_weights(class_weight, classes, labels)
+    return classes, codes, weight * of_classes[codes], of_classes
+
+
 def several_classes(labels: np.ndarray, class_weight: Any = None) -> np.ndarray:
     """Return the sorted classes of all labels; `InputError` for fewer than two.
 

@@ -13,6 +13,7 @@ batch solver (`_fit`).
 from crossview.estimators.base.calibration import Calibrator
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.columns import Columns
+from crossview.estimators.base.importances import ImportancesModel
 from crossview.estimators.base.learner import ColumnWeights, Takes, ViewLearner
 from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClassifier
 from crossview.estimators.base.online import OnlineClassifier
@@ -23,6 +24,7 @@ __all__ = [
     "Calibrator",
     "ColumnWeights",
     "Columns",
+    "ImportancesModel",
     "LearnedState",
     "LinearClassifier",
     "LinearOnlineClassifier",

@@ -29,12 +29,11 @@ from crossview.algorithms.kernel.ridge import (
 from crossview.batch import entries_of, read_only, rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import (
-    ColumnWeights,
+    ImportancesModel,
     Schema,
     State,
     StatePart,
     ViewClassifier,
-    ViewLearner,
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import folds_of_groups, groups_to_fit
@@ -42,10 +41,8 @@ from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
-    class_codes,
-    class_weights,
     limits_of,
-    several_classes,
+    weighted_classes,
 )
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -114,7 +111,7 @@ class _Landmarks(StatePart):
 
 
 @with_parameters
-class KernelRidge(ViewLearner):
+class KernelRidge(ImportancesModel):
     """Base class of both learners: scaled columns, landmarks, and their scores."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -405,15 +402,6 @@ class KernelRidge(ViewLearner):
         check_is_fitted(self, "_state")
         return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=True))
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each column in how much the prediction changes with a column."""
-        check_is_fitted(self, "_state")
-        return self._columns.spread(self._state["importances"]).copy()
-
-    def _column_weights(self) -> ColumnWeights:
-        return ColumnWeights(None, importance=self.feature_importances_[None])
-
 
 @document_parameters(PARAMETERS, {"target_scale": TARGET_SCALE}, attributes=ATTRIBUTES)
 @with_parameters
@@ -557,12 +545,10 @@ class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
-        self._set_classes(several_classes(labels, self.class_weight))
-        codes, h = class_codes(labels, self.classes_), weight
-        if self.class_weight is not None:
-            h = weight * class_weights(self.class_weight, self.classes_, labels)[codes]
-            if not h.all():
-                raise InputError("a class has the class_weight 0; leave its rows out")
+        classes, codes, h, _ = weighted_classes(labels, weight, self.class_weight)
+        self._set_classes(classes)
+        if not h.all():
+            raise InputError("a class has the class_weight 0; leave its rows out")
         targets = 2.0 * (codes[:, None] == np.arange(len(self.classes_))) - 1.0
         targets = targets[:, 1:] if len(self.classes_) == 2 else targets
         scores = self._learn(rows, targets, h, groups_to_fit(X, sample_weight))

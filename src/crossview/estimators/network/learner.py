@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crossview.algorithms import network
@@ -18,12 +17,11 @@ from crossview.algorithms.network import Data, Learning, Network, Units
 from crossview.batch import entries_of, read_only, rows_at
 from crossview.errors import InputError
 from crossview.estimators.base import (
-    ColumnWeights,
+    ImportancesModel,
     Schema,
     State,
     StatePart,
     ViewClassifier,
-    ViewLearner,
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import Split, folds_to_fit, groups_to_fit
@@ -44,7 +42,7 @@ from crossview.estimators.parameters import (
     TARGET_SCALE,
     VIEWS,
 )
-from crossview.estimators.targets import class_codes, class_weights, several_classes
+from crossview.estimators.targets import weighted_classes
 from crossview.estimators.trees.features import Targets, view_of
 from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
@@ -136,7 +134,7 @@ class _NetworkState(StatePart):
 
 
 @with_parameters
-class NetworkModel(ViewLearner):
+class NetworkModel(ImportancesModel):
     """Base class of both learners: the features that networks read, and their scores."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -295,15 +293,6 @@ class NetworkModel(ViewLearner):
 
     # --- what was learned ----------------------------------------------------------
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each column in how much the scores change without it; the sum is 1."""
-        check_is_fitted(self, "_state")
-        return self._columns.spread(self._state["importances"]).copy()
-
-    def _column_weights(self) -> ColumnWeights:
-        return ColumnWeights(None, importance=self.feature_importances_[None])
-
 
 @document_parameters(
     PARAMETERS,
@@ -382,12 +371,10 @@ class MultiViewNetworkClassifier(NetworkModel, ViewClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
-        self.classes_ = classes = several_classes(labels, self.class_weight)
-        codes, of_classes = class_codes(labels, classes), None
-        if self.class_weight is not None:
-            of_classes = class_weights(self.class_weight, classes, labels)
-            weight = weight * of_classes[codes]
-        self._learn(rows, Targets(codes, len(classes), weight, groups_to_fit(X, sample_weight)))
+        found = weighted_classes(labels, weight, self.class_weight)
+        self.classes_, codes, weight, of_classes = found
+        groups = groups_to_fit(X, sample_weight)
+        self._learn(rows, Targets(codes, len(self.classes_), weight, groups))
         self._take_out_weights(of_classes)
         self._calibrate_by_folds(X, y, sample_weight)
 

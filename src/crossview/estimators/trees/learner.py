@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.trees.scores import (
@@ -21,12 +20,11 @@ from crossview.algorithms.trees.scores import (
 )
 from crossview.batch import entries_of, read_only, rows_at
 from crossview.estimators.base import (
-    ColumnWeights,
+    ImportancesModel,
     Schema,
     State,
     StatePart,
     ViewClassifier,
-    ViewLearner,
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import groups_to_fit
@@ -34,9 +32,7 @@ from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
 from crossview.estimators.documentation import ParameterDoc, with_parameters
 from crossview.estimators.parameters import TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
-    class_codes,
-    class_weights,
-    several_classes,
+    weighted_classes,
     without_unit,
 )
 from crossview.estimators.trees.arrays import FittedTrees, trees_schema
@@ -110,7 +106,7 @@ def log_odds(shares: np.ndarray) -> np.ndarray:
 
 
 @with_parameters
-class TreesModel(ViewLearner):
+class TreesModel(ImportancesModel):
     """Base class of all trees: the features that they split, and their scores."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -237,15 +233,6 @@ class TreesModel(ViewLearner):
         baseline = np.tile(np.tile(self._state["baseline"] / V, V), (n, 1))
         return self._add_scores(rows, trees._replace(outputs=outputs), baseline).reshape(n, V, K)
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each column in what the splits gained; the sum is 1."""
-        check_is_fitted(self, "_state")
-        return self._columns.spread(self._state["importances"]).copy()
-
-    def _column_weights(self) -> ColumnWeights:
-        return ColumnWeights(None, importance=self.feature_importances_[None])
-
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         own, row = _TreesState(self._state, self), entries_of(rows)[0]
         trees, features = own.trees(), own.features()
@@ -276,12 +263,10 @@ class TreesClassifier(TreesModel, ViewClassifier):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
-        self.classes_ = classes = several_classes(labels, self.class_weight)
-        codes, of_classes = class_codes(labels, classes), None
-        if self.class_weight is not None:
-            of_classes = class_weights(self.class_weight, classes, labels)
-            weight = weight * of_classes[codes]
-        self._learn(X, rows, Targets(codes, len(classes), weight, groups_to_fit(X, sample_weight)))
+        found = weighted_classes(labels, weight, self.class_weight)
+        self.classes_, codes, weight, of_classes = found
+        groups = groups_to_fit(X, sample_weight)
+        self._learn(X, rows, Targets(codes, len(self.classes_), weight, groups))
         if not self._gives_shares():  # which of pure leaves are those of the rows
             self._take_out_weights(of_classes)
         self._calibrate_by_folds(X, y, sample_weight)

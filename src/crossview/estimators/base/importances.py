@@ -1,0 +1,21 @@
+"""Learners without weights of columns that know how much each column changes the prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from crossview.estimators.base.learner import ColumnWeights, ViewLearner
+
+
+class ImportancesModel(ViewLearner):
+    """Base class of learners whose state has ``importances``, one of each column."""
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column in what the model says of the rows; the sum is 1."""
+        check_is_fitted(self, "_state")
+        return self._columns.spread(self._state["importances"]).copy()
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(None, importance=self.feature_importances_[None])
