@@ -126,6 +126,15 @@ def test_a_stored_comparison_refuses_what_would_change_nothing(options, here, ca
     assert run(capsys, "compare", "c.json", "--json", "again.json")[0] == 0
 
 
+def test_folds_of_a_stored_comparison_are_not_lost_to_a_small_budget(here, capsys):
+    command = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "3", "--thorough"]
+    assert run(capsys, *command, "--model", "arow", "--json", "c.json")[0] == 0
+    before = Path("c.json").read_bytes()
+    status, _, err = run(capsys, "compare", "c.json", "--add", "cw", "--budget", "0.001s")
+    assert (status, Path("c.json").read_bytes()) == (0, before)
+    assert err[-1].startswith("c.json stays as it is: within the budget 2 of its 3 folds were")
+
+
 def test_ctrl_c_shows_the_table_of_the_finished_folds(here, capsys, monkeypatch):
     compare = crossview.compare
 

@@ -315,7 +315,11 @@ def _setting(setting: dict[str, Any]) -> str:
 
 def _chosen(comparison: Comparison) -> list[str]:
     """Names of the parameters that were chosen, with their symbols."""
-    names = dict.fromkeys(name for row in comparison.rows for name in row.setting)
+    names: dict[str, None] = {}
+    for row in comparison.rows:
+        entry = None if row.baseline else comparison.entry(row)
+        given = {} if entry is None else entry.lighter  # by the budget
+        names |= dict.fromkeys(n for n, value in row.setting.items() if given.get(n) != value)
     return [f"{name} ({SYMBOLS[name]})" if name in SYMBOLS else name for name in names]
 
 

@@ -155,7 +155,8 @@ def run(
         aside = [given.get(name) for name in ("groups", "time", "weight")]
         if add:
             with opened(columns, in_no_view=aside, weight=given["weight"], learns=True) as rows:
-                return _run(rows, command, given, list(add), earlier, json or path, report, dask)
+                to = json or path
+                return _run(rows, command, given, list(add), earlier, to, report, dask, path)
         known = [name for name in aside if name is not None]
         rows = Opened(columns, path, None, [path], known, given["weight"])
         return _run(rows, command, given, None, earlier, json, report, dask)
@@ -181,8 +182,9 @@ def _run(
     json: str | None,
     report: str | None,
     cluster: str | None,
+    path: str | None = None,
 ) -> int:
-    """Compare, or take the earlier comparison; write table, JSON and page.
+    """Compare, or take the earlier comparison, which is in ``path``; write table, JSON and page.
 
     Returns the exit status.
     """
@@ -200,6 +202,13 @@ def _run(
         with _workers(cluster):
             answer, status = _compare(rows, models or None, earlier, options)
         command["said"] = list(dict.fromkeys([*command.get("said", []), *said()]))
+        if earlier is not None and answer.folds < earlier.folds and json == path:
+            print(
+                f"{path} stays as it is: within the budget {answer.folds} of its {earlier.folds} "
+                "folds were finished; --budget 5min takes longer, --json OTHER keeps the answer",
+                file=sys.stderr,
+            )
+            json = None
     page = None if report is None else Report(report, command.get("words", []))
     with (
         contextlib.ExitStack() as files

@@ -153,6 +153,7 @@ class Cost:
     by_scored: seconds of a row that is held out, as guessed: where a row has many numbers and its
       fit is short, these are most of what a task takes.
     lighter: share of the time that it takes with ``Learner.lighter``.
+    settled: whether it has them, in all folds alike; None: that is open.
     yardstick: of a baseline, which learns from fewer rows before it is left out.
     kin: costs of learners of the same class and effort: what their tasks took tells what its own
       will.
@@ -169,6 +170,7 @@ class Cost:
     yardstick: Yardstick | None = None
     by_scored: float = 0.0
     lighter: float = 1.0
+    settled: bool | None = None
     kin: Sequence[Cost] = field(default=(), repr=False, compare=False)
     took: dict[int, float] = field(default_factory=dict)
     guessed: dict[int, float] = field(default_factory=dict)
@@ -176,9 +178,11 @@ class Cost:
     @cached_property
     def levels(self) -> list[Tuning]:
         """Levels of tuning, from all to least; enough rows choose the setting."""
+        if self.settled:
+            return [LIGHTER]
         enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
         enough.insert(0, LEVELS[0])
-        if self.lighter < 1.0:
+        if self.lighter < 1.0 and self.settled is None:
             enough.append(LIGHTER)
         if self.yardstick is not None:
             least, learned = enough[-1], FEWER
@@ -186,6 +190,11 @@ class Cost:
                 enough.append(least._replace(share=min(least.share, learned), learned=learned))
                 learned *= FEWER
         return enough
+
+    def settle(self, tuning: Tuning) -> None:
+        """Settle whether it is made lighter: what folds measure is one model."""
+        self.settled = tuning.lighter
+        self.__dict__.pop("levels", None)
 
     def add(self, n_rows: float, took: float, guessed: float) -> None:
         """Handle what a task took.
@@ -259,10 +268,11 @@ class Cost:
           the first level that takes no more than its share, from the cheapest whole one on.
         """
         costs = [self.fold(level) for level in self.levels]
-        if self.yardstick is not None or self.lighter < 1.0:
+        if self.yardstick is not None or (self.lighter < 1.0 and self.settled is None):
             whole = [i for i, one in enumerate(self.levels) if one.learned == 1.0 > one.lighter]
-            most = OF_WHOLE if self.yardstick is None else self.yardstick.whole
-            most *= seconds * (DOUBT if self.told is None else 1.0)
+            most = OF_WHOLE * seconds  # which is settled by the guess
+            if self.yardstick is not None:
+                most = self.yardstick.whole * seconds * (DOUBT if self.told is None else 1.0)
             for i in range(min(whole, key=costs.__getitem__), len(costs)):
                 if costs[i] <= most:
                     return i
@@ -393,7 +403,7 @@ def in_words(tuning: Tuning, cost: Cost) -> str:
     if tuning.learned < 1.0:
         words.append("learned from fewer rows")  # the share is another one in other folds
     if tuning.lighter:
-        words.append("lighter parameters")
+        words.append("lighter parameters, without which it is slower and often better")
     if tuning.splits is not None and cost.n_splits > tuning.splits:
         words.append(f"{tuning.splits} of {cost.n_splits} inner folds")
     if tuning.halving and cost.n_settings > 1:

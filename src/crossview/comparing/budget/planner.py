@@ -273,6 +273,8 @@ class Planner:
             left -= 1
         if not fits and finished >= self.fewest:
             return False
+        for name, tuning in plan.tuning.items():
+            costs[name].settle(tuning)
         self._note_what_is_left_out(plan, finished, left)
         plan.dropped |= self.plan.dropped
         self.plan = plan

@@ -181,7 +181,8 @@ def compare_folds(
 def _explains_the_same(final: Comparison, earlier: Comparison, run: Run) -> bool:
     """Return whether what an earlier comparison knows of its best models is still true."""
     pairs = [(c.recommended.model, c.explained.model) for c in (final, earlier)]
-    return pairs[0] == pairs[1] and set(run.names).isdisjoint(pairs[0])
+    alike = pairs[0] == pairs[1] and final.folds == earlier.folds
+    return alike and set(run.names).isdisjoint(pairs[0])
 
 
 @contextmanager
