@@ -412,7 +412,8 @@ def test_years_of_two_digits_are_dates_or_text_in_each_file(tmp_path, suffix):
             path.write_text(json.dumps(row) + "\n")
     stream = open_table(f"{tmp_path}/*.{suffix}")
     rows = [row for batch in stream for row in batch.X.to_pylist()]
-    assert {name: str(value) for name, value in rows[1].items()} == values
+    read = values | ({"end": "inf"} if suffix == "csv" else {})  # a number
+    assert {name: str(value) for name, value in rows[1].items()} == read
     dates = stream.find_dates(list(values))
     assert (dates["day"].format, dates["none"].format) == ("%d/%m/%y", "%Y-%m-%d")
     assert not {"code", "end"} & set(dates)
