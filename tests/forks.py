@@ -35,7 +35,15 @@ class Fork:
         self._server = server
         server.stdin.write(json.dumps(job) + "\n")
         server.stdin.flush()
-        self.pid = int(server.stdout.readline())
+        self.pid = self._read("begins")
+
+    def _read(self, what: str) -> int:
+        """Return the number of the next line that says so; earlier ends may be before it."""
+        for line in self._server.stdout:
+            word, number = line.split()
+            if word == what:
+                return int(number)
+        raise ChildProcessError("the process that forks has ended")
 
     def kill(self, signal: int) -> None:
         """Send a signal."""
@@ -43,7 +51,7 @@ class Fork:
 
     def wait(self) -> int:
         """Wait for the end; return the status, negative if a signal ended it."""
-        return int(self._server.stdout.readline())
+        return self._read("ends")
 
 
 def start(
@@ -102,8 +110,8 @@ def _serve(modules: list[str]) -> None:
         pid = os.fork()
         if pid == 0:
             _become(json.loads(line))
-        print(pid, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+        print("begins", pid, flush=True)
+        print("ends", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 
 
 def _become(job: dict) -> None:
