@@ -578,6 +578,9 @@ def test_the_index_of_pandas_is_left_out(n_columns, tmp_path, monkeypatch):
     data.to_csv("t.csv")
     data[::-1].to_csv("part.csv")
     data.set_axis(range(1, 4)).to_csv("r.csv", quoting=csv.QUOTE_NONNUMERIC)
+    pd.concat([data, data[:2]]).to_csv("twice.csv")
+    assert opened_with_a_word("twice.csv", "numbers the rows").column_names == list(data)
+    Path("twice.csv").unlink()
     for file in ("t.csv", "part.csv", "r.csv"):
         table = opened_with_a_word(file, f"^{file}: its first column has no name and numbers the")
         assert table.column_names == list(data)

@@ -136,8 +136,8 @@ class Evaluation(SaysMetric, PlotMixin):
     skipped : int
         Number of rows without a label.
     metrics : dict of str to Estimate
-        All metrics of the task.  With more than 20 classes, metrics of the order of the scores have
-        no interval, unless it is the one that decides.
+        All metrics of the task.  With more than 20 classes, ranking metrics have no interval,
+        unless it is the one that decides.
     trained : float or None
         The metric in the first pass of training, of each row before it was learned, where the model
         file says it: lower than that of the trained model, so the summary does not compare them.

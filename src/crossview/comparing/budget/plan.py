@@ -403,7 +403,7 @@ def in_words(tuning: Tuning, cost: Cost) -> str:
     if tuning.learned < 1.0:
         words.append("learned from fewer rows")  # the share is another one in other folds
     if tuning.lighter:
-        words.append("lighter parameters, without which it is slower and often better")
+        words.append("lighter parameters, without which it is slower and often more accurate")
     if tuning.splits is not None and cost.n_splits > tuning.splits:
         words.append(f"{tuning.splits} of {cost.n_splits} inner folds")
     if tuning.halving and cost.n_settings > 1:
