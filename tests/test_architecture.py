@@ -12,7 +12,7 @@ VERBS |= {"serving", "exporting"}
 # from a source to labeled rows of views: none of these knows a model
 ROWS = ("tables", "readers", "encoding", "data")
 BELOW_VERBS = {
-    *("errors", "labels", "lazily", "compiling", "views", "batch", "estimators"),
+    *("errors", "labels", "lazily", "compiling", "jobs", "views", "batch", "estimators"),
     *(*ROWS, "server_log"),
     *("catalog", "saving", "scoring", "baselines", "portable", "crossview"),
 }
@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "labels": {"errors"},
     "lazily": set(),
     "compiling": set(),
+    "jobs": {"errors", "lazily", "compiling"},
     "_jit": set(),
     "catalog": {"errors"},
     "saving": {"errors", "labels", "catalog", "pipeline"},
@@ -30,7 +31,7 @@ MAY_IMPORT = {
     "batch": {"errors", "views", "kernels"},
     "portable": set(),
     "estimators": {
-        *("errors", "labels", "saving", "views", "portable"),
+        *("errors", "labels", "saving", "views", "portable", "jobs"),
         *("_jit", "batch", "kernels", "algorithms"),
     },
     "merging": {"errors", "estimators", "pipeline"},

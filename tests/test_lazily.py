@@ -116,7 +116,7 @@ def test_the_workers_of_a_comparison_load_no_pandas(tmp_path):
     )
     code = (
         "from looking import look\n"
-        "from crossview.comparing.folds.jobs import Call, Jobs\n"
+        "from crossview.jobs.jobs import Call, Jobs\n"
         "print(sorted(Jobs(2).run([Call(k, look, ()) for k in range(2)])))"
     )
     done = python("-c", code, cwd=tmp_path)

@@ -22,7 +22,6 @@ from crossview.catalog.learners import ENSEMBLE
 from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import choose_learners
 from crossview.comparing.folds.ensemble import Blending, blend_folds, can_blend
-from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.parts import Data
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import FoldRows, Protocol, split_rows
@@ -32,6 +31,7 @@ from crossview.comparing.result.ranking import ComparisonRow
 from crossview.comparing.result.verdict import CONSTANT
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import open_labeled
+from crossview.jobs.jobs import Jobs
 from crossview.scoring.metrics import decide
 from crossview.scoring.problems import Scored, make_problem
 

@@ -517,7 +517,7 @@ def test_the_clock_of_a_worker_does_not_change_what_is_tried(monkeypatch):
     grid = ONE | {"C": [1000.0, 0.001]}
     given = {"grid": grid, "cv": 2, "models": ["view:strong", "view:weak"]}
     alone = thorough(X, y, **given)
-    monkeypatch.setattr("crossview.comparing.folds.jobs.call_here", call_elsewhere)
+    monkeypatch.setattr("crossview.jobs.jobs.call_here", call_elsewhere)
     answer = thorough(X, y, budget=1e4, **given)
     assert answer.left_out == []
     assert [row.chosen for row in answer.rows] == [row.chosen for row in alone.rows]

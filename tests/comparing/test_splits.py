@@ -21,10 +21,10 @@ from crossview import (
     Scoring,
 )
 from crossview.catalog.learners import find_learner
-from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.parts import Fold, drop_empty_columns
 from crossview.comparing.folds.splits import Protocol, split_rows
 from crossview.comparing.run import Run
+from crossview.jobs.jobs import Jobs
 from crossview.scoring.problems import Classification, Regression
 
 GRID = {"C": [0.001, 0.1, 1000.0], "average": [], "epochs": [], "bins": []}

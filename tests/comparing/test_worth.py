@@ -15,12 +15,12 @@ from crossview import (
     ViewEncoder,
 )
 from crossview.catalog.learners import find_learner
-from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import draw_rows
 from crossview.comparing.followup import Refit, ablate, learning_curve
 from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.run import Run
+from crossview.jobs.jobs import Jobs
 from crossview.reporting.tables import benefit_of_rows, class_table, comparison_notes
 from crossview.scoring.problems import Classification
 from crossview.scoring.significance import Posterior, correlated_t_posterior

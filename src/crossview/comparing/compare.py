@@ -16,7 +16,6 @@ from crossview.catalog.names import check_task
 from crossview.comparing.budget.clock import Clock
 from crossview.comparing.candidates import check_grid, choose_learners
 from crossview.comparing.folds.by_folds import CompareOptions, compare_folds
-from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.scheduler import Resources
 from crossview.comparing.folds.splits import Protocol
 from crossview.comparing.guessed_split import GuessedSplit, guess_split
@@ -36,6 +35,7 @@ from crossview.encoding.encode import ViewEncoder
 from crossview.encoding.view_columns import view_for
 from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
+from crossview.jobs.jobs import Jobs
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
 from crossview.views import MultiView

@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from crossview.baselines import is_trainable
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
-from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.splits import draw_rows
 from crossview.comparing.folds.tuning import Chosen, Tuner, make_model
@@ -26,6 +25,7 @@ from crossview.comparing.result.answer import posterior_of
 from crossview.comparing.result.ranking import Ablation, ComparisonRow, CurvePoint, LearningCurve
 from crossview.comparing.run import Run
 from crossview.data.labeled_source import hide_views
+from crossview.jobs.jobs import Call, Jobs
 from crossview.scoring.collector import strong_columns, strong_interactions
 from crossview.scoring.diagnostics import StrongColumn, StrongInteraction
 from crossview.scoring.models.weights import ColumnNames

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -11,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +30,7 @@ from crossview.estimators.base import (
     ViewClassifier,
     ViewRegressor,
 )
-from crossview.estimators.base.held_out import Split, folds_to_fit, groups_of
+from crossview.estimators.base.held_out import Part, Split, fit_parts, folds_to_fit, groups_of
 from crossview.estimators.base.nested import (
     NestedLearners,
     named_entries,
@@ -199,7 +197,7 @@ class Ensemble(NestedLearners):
             w = np.asarray(self.weights, dtype=np.float64)
         self._members = []
         for one in entries:
-            learner = self._fitted(one, X, y, weight)
+            (learner,) = self._fitted(one, [Part(X, y, weight)])
             if one.held_out is not None:
                 learner._calibrate_on(one.held_out, y, weight)
                 learner.calibration = one.learner.calibration
@@ -220,18 +218,17 @@ class Ensemble(NestedLearners):
         name, _, view = entry
         return _Member(name, new_learner("member", entry, self._slots, random_state), view)
 
-    def _fitted(self, one: _Member, X: MultiView, y: np.ndarray, weight: np.ndarray) -> Any:
-        """Return the learner of a member, fitted to these rows.
+    def _fitted(self, one: _Member, parts: Sequence[Part]) -> Iterator[Any]:
+        """Yield the learner of a member, fitted to each part.
 
         It calibrates itself where there are no scores of held-out rows.
         """
-        X = X if one.view is None else X.select([one.view])
         learner = clone(one.learner)
         if one.held_out is not None:
             learner.calibration = "none"
-        with warnings.catch_warnings():  # a member that stops late is blended as it is
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return learner.fit(X, y, weight)
+        if one.view is not None:
+            parts = [part._replace(X=part.X.select([one.view])) for part in parts]
+        return fit_parts(learner, parts)
 
     def _fit_weights(
         self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
@@ -248,8 +245,8 @@ class Ensemble(NestedLearners):
         for k, one in enumerate(entries):
             if getattr(one.learner, "calibration", "none") != "none":
                 entries[k] = one = one._replace(held_out=np.empty((len(y), self._n_scores())))
-            for train, test in folds:
-                learner = self._fitted(one, X[train], y[train], weight[train])
+            parts = [Part(X, y, weight, train) for train, _ in folds]
+            for (train, test), learner in zip(folds, self._fitted(one, parts), strict=True):
                 self._members, self._state = [one._replace(learner=learner)], self._limits(y[train])
                 rows = self._read(X[test], reset=False)
                 if one.held_out is None:

@@ -31,11 +31,11 @@ from crossview.views import MultiView
 
 
 def fit_in_memory(job: Job) -> Trained:
-    """Fit the learner to all rows in memory, as in `compare` by folds, by threads on all cores."""
+    """Fit the learner to all rows in memory, as in `compare` by folds, on all cores."""
     # it takes long to load
     from joblib import parallel_config
 
-    with parallel_config("threading", n_jobs=-1):
+    with parallel_config(n_jobs=-1):
         return _fit_in_memory(job)
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from crossview.errors import argument
 from crossview.estimators.base.calibration import FOLDS
-from crossview.estimators.base.held_out import folds_to_fit, groups_of
+from crossview.estimators.base.held_out import Part, fit_parts, folds_to_fit, groups_of
 from crossview.labels import has_label, known_labels
 from crossview.scoring.problems import Classification, Problem
 from crossview.views import MultiView
@@ -39,18 +39,18 @@ def held_out_scores(
     labels = known_labels(y)
     if not can_hold_out(learner, y):
         return None
-    scores, of_rows, tested = [], [], []
     codes = np.unique(labels, return_inverse=True)[1]
     n_folds = min(FOLDS, int(np.bincount(codes).min()))
+    parts, tests = [], []
     for train, test in folds_to_fit(n_folds, len(codes), codes, groups_of(X, known), seed):
         part = np.concatenate([known[train], unlabeled])
-        own = None if weight is None else weight[part]
-        model = clone(learner).set_params(calibration="none", **params).fit(X[part], y[part], own)
-        scores.append(model.decision_function(X[known[test]]))
-        of_rows.append(labels[test])
-        tested.append(known[test])
-    weights = None if weight is None else weight[np.concatenate(tested)]
-    return np.concatenate(scores), np.concatenate(of_rows), weights
+        parts.append(Part(X, y, weight, part))
+        tests.append(test)
+    model = clone(learner).set_params(calibration="none", **params)
+    fitted = zip(tests, fit_parts(model, parts), strict=True)
+    scores = np.concatenate([one.decision_function(X[known[test]]) for test, one in fitted])
+    tested = np.concatenate(tests)
+    return scores, labels[tested], None if weight is None else weight[known[tested]]
 
 
 def notes_of_groups(task: Problem, groups: np.ndarray | None, y: np.ndarray) -> list[str]:

@@ -188,7 +188,7 @@ def _run(
 
     Returns the exit status.
     """
-    from crossview.comparing.folds.allocator import give_back
+    from crossview.jobs.allocator import give_back
     from crossview.readers.source import input_files
     from crossview.saving.files import COMPARISON, check_writable
 

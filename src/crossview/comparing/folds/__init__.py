@@ -1,1 +1,1 @@
-"""Comparison by folds: splits, tuning, and the jobs that all cores share."""
+"""Comparison by folds: splits, tuning, and the queue of jobs that all cores share."""

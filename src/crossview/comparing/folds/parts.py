@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
-from crossview.comparing.folds.jobs import Jobs
 from crossview.comparing.folds.splits import FoldRows, Split
 from crossview.data.labeled_source import encode_parts, unnamed
 from crossview.encoding.encode import AUTO_BINS, ViewEncoder, bins_of_stream
+from crossview.jobs.jobs import Jobs
 from crossview.scoring.models.weights import ColumnNames
 from crossview.views import MultiView, ViewLayout
 

@@ -20,13 +20,13 @@ from crossview.catalog.learners import ENSEMBLE, find_learner
 from crossview.comparing.budget.clock import Clock, Took
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.folds.ensemble import blend_folds, can_blend, ensemble_row
-from crossview.comparing.folds.jobs import Call, Jobs
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.tuning import Chosen, best_of, paths
 from crossview.comparing.folds.work import FoldScore, finish_fold, tune_settings
 from crossview.comparing.result.comparison import ComparisonObserver
 from crossview.comparing.result.ranking import ComparisonRow
 from crossview.comparing.run import Run
+from crossview.jobs.jobs import Call, Jobs
 from crossview.labels import Threshold
 from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import in_digits

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from crossview.algorithms import calibration, merging
-from crossview.estimators.base.held_out import folds_to_fit, groups_of
+from crossview.estimators.base.held_out import Part, fit_parts, folds_to_fit, groups_of
 from crossview.estimators.base.state import Models, Schema, State, StatePart
 from crossview.estimators.targets import class_codes
 from crossview.labels import known_labels
@@ -119,15 +118,16 @@ def out_of_fold_scores(
     n_folds = min(FOLDS, int(np.bincount(codes, minlength=len(learner.classes_)).min()))
     if n_folds < 2:
         return np.asarray(learner._scores_of(X, known))
-    scores = np.empty((len(known), learner._n_scores()))
-    for _, test in folds_to_fit(n_folds, len(codes), codes, groups_of(X, known), 0):
+    tests = [test for _, test in folds_to_fit(n_folds, len(codes), codes, groups_of(X, known), 0)]
+    parts = []
+    for test in tests:
         others = weight.copy()
         others[known[test]] = 0.0  # all rows stay, for kernels that are given as a matrix
-        model = clone(learner)
-        for name, value in learner._fold_params().items():
-            setattr(model, name, value)
-        with warnings.catch_warnings():  # `fit` itself has warned
-            warnings.simplefilter("ignore")
-            model.fit(X, y, sample_weight=others)
-        scores[test] = model._scores_of(X, known[test])
+        parts.append(Part(X, y, others))
+    model = clone(learner)
+    for name, value in learner._fold_params().items():
+        setattr(model, name, value)
+    scores = np.empty((len(known), learner._n_scores()))
+    for test, fitted in zip(tests, fit_parts(model, parts), strict=True):
+        scores[test] = fitted._scores_of(X, known[test])
     return scores

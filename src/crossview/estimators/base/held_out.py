@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from crossview.estimators.targets import row_weights
 
@@ -13,6 +16,54 @@ Split = tuple[np.ndarray, np.ndarray]
 
 # of more groups chance has each class in proportion, and sharing them out by class takes seconds
 MOST_BY_CLASS = 2000
+# rows of a fit that takes longer than a process to start
+FEWEST_OF_PROCESS = 2000
+
+
+class Part(NamedTuple):
+    """Rows to fit a learner to: some of X, or all of them."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    rows: np.ndarray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows these are."""
+        return len(self.y if self.rows is None else self.rows)
+
+
+def fit_parts(learner: Any, parts: Sequence[Part]) -> Iterator[Any]:
+    """Yield a copy of a learner, fitted to each part.
+
+    Those that keep one core busy are fitted side by side by processes, as
+    `joblib.parallel_config` says.  A fit warns of nothing: that of all rows has done so.
+    """
+    learners = [clone(learner) for _ in parts]
+    n_workers = 1
+    if learner.fits_on_one_core and min(part.n_rows for part in parts) >= FEWEST_OF_PROCESS:
+        # they take long to load
+        from joblib import cpu_count, effective_n_jobs
+
+        n_workers = min(int(effective_n_jobs(None)), len(parts))
+    if n_workers == 1:
+        yield from map(_fit, learners, parts)
+        return
+    from crossview.jobs.jobs import Call, Jobs
+
+    jobs = Jobs(n_workers, cpu_count() // n_workers)
+    calls = [Call(i, _fit, one) for i, one in enumerate(zip(learners, parts, strict=True))]
+    yield from (fitted for _, fitted in sorted(jobs.run(calls), key=itemgetter(0)))
+
+
+def _fit(learner: Any, part: Part) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if part.rows is None:
+            return learner.fit(part.X, part.y, part.weight)
+        weight = None if part.weight is None else part.weight[part.rows]
+        return learner.fit(part.X[part.rows], part.y[part.rows], weight)
 
 
 def groups_to_fit(X: Any, sample_weight: Any) -> np.ndarray | None:

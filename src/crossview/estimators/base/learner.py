@@ -70,6 +70,8 @@ class ViewLearner(BaseEstimator):
     _columns: Columns
     _state: State
     _takes: ClassVar[Takes] = "all"
+    # whether a fit to some thousands of rows takes seconds, and no more than about one core
+    fits_on_one_core: ClassVar[bool] = False
     # the parameters that were found right: the next batch comes with the same ones
     _checked: list[Any] | None = None
 

@@ -112,6 +112,8 @@ class BoostedTrees(TreesModel):
         "max_categories": [Interval(Integral, 0, MOST_CODES, closed="both")],
     }
 
+    fits_on_one_core: ClassVar[bool] = True
+
     additive: bool = False
     learning_rate: float | None = None
     max_iter: int | None = None

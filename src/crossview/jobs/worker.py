@@ -14,9 +14,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
 from crossview.errors import Spelling, UnlabeledRowsWarning, spell_arguments
+from crossview.jobs.allocator import give_back
 from crossview.lazily import load_scikit_learn
 
 
@@ -34,24 +34,24 @@ if current_process().name.startswith("LokyProcess"):
     load_scikit_learn()
 
 
-def call_in_worker(
-    parent: int, spelling: Spelling | None, key: Any, function: Callable[..., Any], arguments: tuple
-) -> tuple[Any, Any]:
-    """Return a key, and what a function returns; a worker then gives back free memory.
+def call_in_worker(parent: int, spelling: Spelling | None, *how: Any) -> tuple[Any, Any]:
+    """Return what `call_here` returns; a worker then gives back free memory.
 
     parent: number of the process that asks.  If it is this one, it keeps its memory.
     spelling: how that process names arguments in messages.
     """
     spell_arguments(spelling)
-    result = call_here(key, function, arguments)
+    result = call_here(*how)
     if os.getpid() != parent:
         _spare_the_collector(seconds_of_compiling())
     return result
 
 
-def call_here(key: Any, function: Callable[..., Any], arguments: tuple) -> tuple[Any, Any]:
-    """Return a key, and what a function returns, in one thread: others have the processors."""
-    with threadpool_limits(1), warnings.catch_warnings():
+def call_here(
+    n_threads: int, key: Any, function: Callable[..., Any], arguments: tuple
+) -> tuple[Any, Any]:
+    """Return a key, and what a function returns, in a few threads: others have the processors."""
+    with threadpool_limits(n_threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", UnlabeledRowsWarning)  # the comparison says so once
         return key, function(*arguments)
 

@@ -12,8 +12,8 @@ import joblib
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend import resource_tracker
 
-from crossview.comparing.folds.worker import call_here, call_in_worker
 from crossview.errors import argument_spelling
+from crossview.jobs.worker import call_here, call_in_worker
 
 # private and not read-only: a read-only array would be another type, for which loops compile anew
 MMAP_MODE = "c"
@@ -33,11 +33,12 @@ class Jobs:
 
     n_jobs: how many at a time; -1: one per core; None: one, or what `joblib.parallel_config` says.
       With ``joblib.parallel_config("dask")`` the tasks run on a cluster.
+    n_threads: of each task.
     n_workers: how many tasks run at a time.
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    def __init__(self, n_jobs: int | None = None, n_threads: int = 1) -> None:
+        self.n_jobs, self.n_threads = n_jobs, n_threads
         self.n_workers = int(effective_n_jobs(n_jobs))
 
     def run(self, calls: Iterable[Call]) -> Iterator[tuple[Any, Any]]:
@@ -49,7 +50,7 @@ class Jobs:
         """
         if self.n_workers == 1:
             for call in calls:
-                yield call_here(*call)
+                yield call_here(self.n_threads, *call)
             return
         parallel = Parallel(
             n_jobs=self.n_jobs,
@@ -58,8 +59,8 @@ class Jobs:
             return_as="generator_unordered",
             mmap_mode=MMAP_MODE,
         )
-        asked_by = os.getpid(), argument_spelling()
-        yield from parallel(delayed(call_in_worker)(*asked_by, *call) for call in calls)
+        how = os.getpid(), argument_spelling(), self.n_threads
+        yield from parallel(delayed(call_in_worker)(*how, *call) for call in calls)
 
     def share(self, data: T) -> T:
         """Return data whose arrays are in a file that all workers map into their memory.

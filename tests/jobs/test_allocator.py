@@ -9,7 +9,7 @@ PROGRAM = """
 import sys
 import numpy as np
 from pathlib import Path
-from crossview.comparing.folds.allocator import give_back
+from crossview.jobs.allocator import give_back
 if sys.argv[1] == "give back":
     give_back()
 def resident():

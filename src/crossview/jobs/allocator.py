@@ -17,7 +17,7 @@ def give_back() -> None:
     Otherwise its threshold for that grows to 32 MB with the arrays that are freed, and between fits
     of different sizes half of the memory of a process is holes.
 
-    >>> from crossview.comparing.folds.allocator import give_back
+    >>> from crossview.jobs.allocator import give_back
     >>> give_back()
     """
     if not sys.platform.startswith("linux"):

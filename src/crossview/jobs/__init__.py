@@ -1,0 +1,1 @@
+"""Tasks in several processes, which map the same arrays and give memory back."""
