@@ -506,7 +506,7 @@ def test_trees_are_lighter_where_the_budget_is_short(costs, budget, lighter):
 def test_the_clock_of_a_worker_does_not_change_what_is_tried(monkeypatch):
     """It may be days ahead of that of the process which plans."""
 
-    def call_elsewhere(key, function, arguments):
+    def call_elsewhere(n_threads, key, function, arguments):
         with pytest.MonkeyPatch.context() as elsewhere:
             for clock in ("time", "monotonic", "thread_time"):
                 here = getattr(time, clock)

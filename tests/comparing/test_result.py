@@ -269,6 +269,16 @@ def test_the_verdict(scores, sentence):
     assert len(answer.verdict) == 1 + any(name in (FOREST, MAJORITY, LINEAR) for name in scores)
 
 
+@pytest.mark.parametrize(("away", "is_told"), [(0.0, True), (0.2, False)])
+def test_where_all_classes_count_the_same_a_draw_is_better_than_one_class_for_all_rows(
+    away, is_told
+):
+    scores = [0.5 + away + one for one in (0.02, -0.01, 0.03)]
+    answer = made_answer({"arow": scores, MAJORITY: [0.2, 0.21, 0.2]}, metric="macro_f1")
+    told = "no model is clearly better than classes drawn by their shares, whose macro_f1 is 0.5000"
+    assert (told in answer.verdict) == is_told
+
+
 def test_a_constant_prediction_is_not_tested():
     """Of no difference to a model that looks at no column: p would only seem to say something."""
     answer = made_answer({"view:a": BEST, MAJORITY: WORSE, "arow": WORSE})

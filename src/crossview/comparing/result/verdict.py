@@ -166,11 +166,17 @@ def is_clear(c: Ranking, row: ComparisonRow) -> bool:
 
 
 def as_good_constant(c: Ranking) -> str | None:
-    """Return what is predicted for all rows and not behind the best row by more than chance."""
+    """Return what looks at no column and is not behind the best row by more than chance."""
     for row in c.rows:
         behind = row.difference is not None and row.difference.location < -c.rope
         if row.model in CONSTANT and not behind:
             return CONSTANT[row.model]
+    n = len(c.classes)
+    interval = c.interval(c.best)
+    # one class for all rows is far below 1/n, the mean F1 of classes drawn by their shares
+    is_mean_f1 = c.metric == "macro_f1" or (c.metric == "f1" and n > 2)
+    if is_mean_f1 and interval is not None and interval[0] <= 1.0 / n:
+        return f"classes drawn by their shares, whose {c.metric} is {short_value(c, 1.0 / n)}"
     return None
 
 
