@@ -12,7 +12,7 @@ VERBS |= {"serving", "exporting"}
 # from a source to labeled rows of views: none of these knows a model
 ROWS = ("tables", "readers", "encoding", "data")
 BELOW_VERBS = {
-    *("errors", "labels", "lazily", "compiling", "views", "batch", "estimators"),
+    *("errors", "labels", "lazily", "compiling", "threads", "views", "batch", "estimators"),
     *(*ROWS, "server_log"),
     *("catalog", "saving", "scoring", "baselines", "portable", "crossview"),
 }
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "lazily": set(),
     "compiling": set(),
     "_jit": set(),
+    "threads": set(),
     "catalog": {"errors"},
     "saving": {"errors", "labels", "catalog", "pipeline"},
     "views": {"errors"},
@@ -31,7 +32,7 @@ MAY_IMPORT = {
     "portable": set(),
     "estimators": {
         *("errors", "labels", "saving", "views", "portable"),
-        *("_jit", "batch", "kernels", "algorithms"),
+        *("_jit", "threads", "batch", "kernels", "algorithms"),
     },
     "merging": {"errors", "estimators", "pipeline"},
     "pipeline": {"errors", "catalog"},
@@ -52,11 +53,11 @@ MAY_IMPORT = {
         *("batch", "tables", "readers", "encoding"),
     },
     "scoring": {
-        *("errors", "labels", "compiling", "catalog", "saving", "views"),
+        *("errors", "labels", "compiling", "threads", "catalog", "saving", "views"),
         *("batch", "estimators", *ROWS),
     },
     "baselines": {
-        *("errors", "labels", "catalog", "saving", "views", "portable"),
+        *("errors", "labels", "threads", "catalog", "saving", "views", "portable"),
         *("kernels", "batch", "estimators", *ROWS),
     },
     **dict.fromkeys(VERBS, BELOW_VERBS),  # a verb imports no other: what two share goes down

@@ -20,7 +20,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from crossview.baselines.adapter import (
     Learned,
@@ -43,6 +42,7 @@ from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows, score_views
 from crossview.portable.scoring import ViewSum, split_by_view
 from crossview.saving.schema import Array
+from crossview.threads import threadpool_limits
 from crossview.views import ViewLayout
 
 MOST_ITERATIONS = 1000

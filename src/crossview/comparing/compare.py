@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learners import ENSEMBLE, known_learners
 from crossview.catalog.names import check_task
@@ -38,6 +37,7 @@ from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
+from crossview.threads import threadpool_limits
 from crossview.views import MultiView
 
 # seconds

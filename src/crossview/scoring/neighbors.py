@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import roc_auc_score
-from threadpoolctl import threadpool_limits
 
 from crossview.batch import make_rows, rows_at
 from crossview.data.labeled import LabeledBatch, LabeledSource
@@ -32,6 +31,7 @@ from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
 from crossview.tables.arrow import is_number, numbers_of
 from crossview.tables.dates import as_times, find_formats, is_date, is_text
+from crossview.threads import threadpool_limits
 from crossview.views import MultiView
 
 # rows and cells that are read, and rows that the quick models learn and score

@@ -12,12 +12,11 @@ from functools import lru_cache
 from multiprocessing import current_process
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from crossview.comparing.folds.allocator import give_back
 from crossview.compiling import seconds_of_compiling
 from crossview.errors import Spelling, UnlabeledRowsWarning, spell_arguments
 from crossview.lazily import load_scikit_learn
+from crossview.threads import threadpool_limits
 
 
 def _end_with(parent: int) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.kernel.ridge import (
     PENALTIES,
@@ -48,6 +47,7 @@ from crossview.estimators.validation import Interval
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Gaussians, ViewSum, split_by_view
 from crossview.saving.schema import Array
+from crossview.threads import threadpool_limits
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
     "n_landmarks": (

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
 from crossview.algorithms.performance.cut import Solution, Stopping
@@ -31,6 +30,7 @@ from crossview.estimators.targets import several_classes
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.labels import choose_positive
 from crossview.saving.schema import Array
+from crossview.threads import threadpool_limits
 
 # of the learners of inner folds, which only calibrate
 TOL_OF_FOLDS = 0.01
