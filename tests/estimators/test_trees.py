@@ -370,11 +370,11 @@ def test_the_values_of_a_column_are_known_where_rows_and_views_are_taken():
 
 def test_compare_tries_fewer_leaves_and_else_more():
     rng = np.random.default_rng(0)
-    places = rng.uniform(size=(3000, 6))
+    places = rng.uniform(size=(2000, 6))
     of_cells = 3.0 * rng.normal(size=(10, 10))[tuple((10 * places[:, :2]).astype(int).T)]
     of_sum = np.sin(3.0 * places).sum(axis=1)
     chosen = []
-    for target, n in ((of_cells, 3000), (of_sum, 1500)):
+    for target, n in ((of_cells, 2000), (of_sum, 800)):
         X = MultiView({"a": places[:n, :1], "b": places[:n, 1:]})
         y = target[:n] + 0.3 * rng.normal(size=n)
         given = {"task": "regression", "models": ["trees"], "curve": False}
