@@ -52,6 +52,7 @@ QUICK = {
     "n_components": 2,
     "max_columns": 20,
     "n_iterations": 200,
+    "n_estimators": 20,
     "random_state": 0,
     "cv": 2,
     "max_categories": 3,
@@ -69,6 +70,18 @@ MEMBERS = {
     "regression": [
         ("ridge", crossview.MultiViewRidge()),
         ("user", crossview.MultiViewMachineRegressor(n_epochs=3), "user"),
+    ],
+}
+# one of each arithmetic that others do not have
+EXPERTS = {
+    "classification": [
+        ("newton", crossview.OnlineNewtonClassifier(fourier_features=3)),
+        ("fm", crossview.FactorizationMachineClassifier(n_factors=2)),
+        ("user", crossview.AROWClassifier(), "user"),
+    ],
+    "regression": [
+        ("newton", crossview.OnlineNewtonRegressor(fourier_features=3)),
+        ("user", crossview.MultiViewMachineRegressor(n_factors=2), "user"),
     ],
 }
 
@@ -150,6 +163,8 @@ def learners(views=tuple(VIEWS)):
             quick["view_weights"] = "learned"
         if "members" in known:
             quick["members"] = MEMBERS[entry.task]
+        if "experts" in known:
+            quick["experts"] = EXPERTS[entry.task]
         yield at, entry, quick
 
 

@@ -53,11 +53,11 @@ MAY_IMPORT = {
         *("batch", "tables", "readers", "encoding"),
     },
     "scoring": {
-        *("errors", "labels", "compiling", "catalog", "saving", "views"),
+        *("errors", "labels", "compiling", "jobs", "catalog", "saving", "views"),
         *("batch", "estimators", *ROWS),
     },
     "baselines": {
-        *("errors", "labels", "catalog", "saving", "views", "portable"),
+        *("errors", "labels", "jobs", "catalog", "saving", "views", "portable"),
         *("kernels", "batch", "estimators", *ROWS),
     },
     **dict.fromkeys(VERBS, BELOW_VERBS),  # a verb imports no other: what two share goes down

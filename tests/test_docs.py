@@ -57,8 +57,11 @@ LEFT_OUT = {
 def test_examples_in_docstrings_run(name):
     if name.startswith("crossview.compat."):
         pytest.importorskip(name, reason="the other library is not installed", exc_type=ImportError)
-    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
-    assert results.failed == 0
+    module = importlib.import_module(name)
+    if ">>>" in Path(module.__file__).read_text():  # most have none, and looking takes time
+        results = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+        assert results.failed == 0
+        assert results.attempted
 
 
 def members(name):

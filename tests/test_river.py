@@ -8,8 +8,10 @@ from sklearn.base import clone
 
 from crossview import (
     AROWClassifier,
+    FactorizationMachineRegressor,
     InputError,
     MultiViewSVMPerf,
+    OnlineNewtonRegressor,
     OnlineStackingClassifier,
     OnlineStackingRegressor,
     PassiveAggressiveClassifier,
@@ -24,7 +26,9 @@ from river import checks, datasets, evaluate, metrics, multioutput, preprocessin
 
 from crossview.compat.river import RiverClassifier, RiverRegressor, to_river
 
-REGRESSOR = make_pipeline(ViewEncoder(hash_bits=8), OnlineStackingRegressor(random_state=0))
+EXPERTS = [("fm", FactorizationMachineRegressor()), ("newton", OnlineNewtonRegressor())]
+STACK = OnlineStackingRegressor(experts=EXPERTS, random_state=0)
+REGRESSOR = make_pipeline(ViewEncoder(hash_bits=8), STACK)
 
 
 @pytest.mark.parametrize(

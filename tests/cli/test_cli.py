@@ -106,23 +106,20 @@ def test_a_stored_comparison_gets_another_model(here, capsys):
     assert "old.json: holds no comparison of this version of crossview" in err[-1]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        *("--metric f2", "--label nosuch", "--ablate", "--cv=7", "--positive benign", "--cv 2"),
-        *("--model arow", "--budget 5s", "--metric f2 --add cw", "--null NA --rope 0.2"),
-    ],
-)
-def test_a_stored_comparison_refuses_what_would_change_nothing(options, here, capsys):
+def test_a_stored_comparison_refuses_what_would_change_nothing(here, capsys):
     command = ["compare", "bc.parquet", "--label", "diagnosis", "--cv", "2", "--thorough"]
     assert run(capsys, *command, "--model", "arow", "--json", "c.json")[0] == 0
     before = Path("c.json").read_bytes()
-    status, out, err = run(capsys, "compare", "c.json", *options.split())
-    assert (status, out) == (2, [])
-    first = options.partition(" ")[0].partition("=")[0]
-    assert err[-1].startswith(f"crossview: error: c.json: {first}")
-    assert "leave it out, or compare the rows again" in err[-1]
-    assert Path("c.json").read_bytes() == before
+    for options in (
+        *("--metric f2", "--label nosuch", "--ablate", "--cv=7", "--positive benign", "--cv 2"),
+        *("--model arow", "--budget 5s", "--metric f2 --add cw", "--null NA --rope 0.2"),
+    ):
+        status, out, err = run(capsys, "compare", "c.json", *options.split())
+        assert (status, out) == (2, []), options
+        first = options.partition(" ")[0].partition("=")[0]
+        assert err[-1].startswith(f"crossview: error: c.json: {first}")
+        assert "leave it out, or compare the rows again" in err[-1]
+        assert Path("c.json").read_bytes() == before
     assert run(capsys, "compare", "c.json", "--json", "again.json")[0] == 0
 
 
@@ -332,8 +329,10 @@ def test_every_model_trains_predicts_and_is_inspected(method, here, capsys):
     arguments = ["bc.parquet", "--label", "diagnosis", "--model", method, "-o", "x.st"]
     if method.startswith("trees"):
         arguments += ["--set", "max_iter=20"]
+    if method == "network":
+        arguments += ["--set", "n_members=1"]
     if method == "kernel-ridge":  # finding the widths of its kernel is slow
-        few = pq.read_table("bc.parquet").slice(0, 250)
+        few = pq.read_table("bc.parquet").slice(0, 200)
         pq.write_table(few, "bc.parquet")
     if method == "ensemble":
         arguments += ["--member", "arow r=1", "--member", "view:worst epochs=2"]

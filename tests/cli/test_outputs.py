@@ -7,6 +7,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+import duckdb
 import pytest
 
 import crossview
@@ -164,3 +165,14 @@ def test_the_folder_of_a_query_that_was_killed_goes_with_the_next_one(tmp_path, 
         (own,) = tmp_path.iterdir()
         assert own != left
     assert not list(tmp_path.iterdir())
+
+
+def test_a_database_is_used_again_without_what_a_query_left_in_it():
+    for own, statement, name in (
+        (False, "CREATE TEMP VIEW v AS SELECT 1", "v"),
+        (True, "CREATE TABLE t AS SELECT 1", "t"),
+    ):
+        with connection(own=own) as first:
+            first.execute(statement)
+        with connection() as second, pytest.raises(duckdb.CatalogException):
+            second.execute(f"FROM {name}")

@@ -120,7 +120,7 @@ def test_the_demo_runs_in_a_folder_with_a_space_over_what_an_earlier_run_left(
     monkeypatch.chdir(folder)
     datasets.write("breast-cancer", "bc.parquet")
     models = ["--model", "ensemble", "--model", "linear", "--model", "trees"]
-    given = ["--label", "diagnosis", *models, "--cv", "3", "--json", "demo/comparison.json"]
+    given = ["--label", "diagnosis", *models, "--cv", "2", "--json", "demo/comparison.json"]
     run(capsys, "compare", "bc.parquet", *given)
     # 2. the script, with a crossview that only notes how it is called
     scripts = {

@@ -162,7 +162,7 @@ def encoded(encoder, rows):
     ids=str,
 )
 def test_a_row_is_encoded_as_the_table_of_this_row(options):
-    rows, _ = make_stream(140, seed=1)
+    rows, _ = make_stream(100, seed=1)
     # numbers at and beyond the knots, too
     rows[50:60] = [{"n": {"a": a}} for a in (-9.0, 0.0, 99.0, 0.0, -0.0, 1e99, -1e-300, 3, 7, 2.5)]
     tables, single = make_encoder(**options), make_encoder(**options)
@@ -221,7 +221,7 @@ def test_a_row_without_texts_is_encoded_as_the_table_of_this_row(options):
         X = tables.partial_fit_transform(pa.Table.from_pylist([row], schema=schema))
         assert_rows(X, [single.partial_fit_transform_one(row)], n_views=3)
     assert_same_state(tables, single)
-    for row in rows:
+    for row in rows[::4]:
         assert_rows(
             tables.transform(pa.Table.from_pylist([row], schema=schema)),
             [single.transform_one(row)],
@@ -259,7 +259,7 @@ def test_rows_are_encoded_together_as_one_by_one(options):
         ({"user": "Oslo"}, "'Oslo' has no columns"),
     ):
         with pytest.raises(InputError, match=message):
-            together.partial_fit_transform(together.table_of([*rows, row]))
+            together.partial_fit_transform(together.table_of([*rows[:30], row]))
     assert_same_state(single, together)
 
 

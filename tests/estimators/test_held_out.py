@@ -47,7 +47,7 @@ CLASSIFIERS = {
         cv=3,
         members=[
             ("trees", MultiViewTreesClassifier(n_bags=1, max_iter=10, random_state=0)),
-            ("kernel", MultiViewKernelRidgeClassifier(n_landmarks=100, random_state=0)),
+            ("pegasos", PegasosClassifier(lam=0.001, n_iterations=2000, random_state=0)),
         ],
     ),
 }
@@ -58,7 +58,7 @@ REGRESSORS = {
         cv=3,
         members=[
             ("trees", MultiViewTreesRegressor(n_bags=1, max_iter=10, random_state=0)),
-            ("kernel", MultiViewKernelRidgeRegressor(n_landmarks=100, random_state=0)),
+            ("kernel", MultiViewKernelRidgeRegressor(n_landmarks=100, random_state=0), "blood"),
         ],
     ),
 }

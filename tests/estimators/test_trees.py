@@ -97,15 +97,21 @@ def test_boosted_trees_have_one_thread(monkeypatch):
         MultiViewTreesClassifier(n_jobs=2)
 
 
-@pytest.mark.parametrize("kind", [MultiViewTreesRegressor, MultiViewExtraTreesRegressor])
-def test_the_unit_of_the_target_is_that_of_the_predictions(kind):
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiViewTreesRegressor([3, 3], n_bags=2, max_iter=60, random_state=0),
+        MultiViewExtraTreesRegressor([3, 3], n_estimators=50, random_state=0),
+    ],
+)
+def test_the_unit_of_the_target_is_that_of_the_predictions(model):
     """Powers of two change no digit of the target."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 6))
     y = X[:, 0] ** 2 + X[:, 3] * X[:, 1] + 0.1 * rng.normal(size=500)
 
     def predicted(y, weight=None):
-        return kind([3, 3], random_state=0).fit(X[:350], y[:350], weight).predict(X[350:])
+        return model.fit(X[:350], y[:350], weight).predict(X[350:])
 
     plain = predicted(y)
     assert np.mean((plain - y[350:]) ** 2) < 0.5 * y[350:].var()
@@ -137,8 +143,8 @@ def test_each_split_chooses_among_a_share_of_the_features_and_six_at_least():
 
 def test_of_many_classes_there_are_fewer_iterations():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 6)), np.arange(200) % 5
-    X[np.arange(200), y] += 1.5
+    X, y = rng.normal(size=(60, 6)), np.arange(60) % 5
+    X[np.arange(60), y] += 1.5
     for n_classes, rate, steps in ((4, 0.1, 300), (5, 0.2, 100)):
         rows = y < n_classes
         plain = MultiViewTreesClassifier(n_bags=1, validation_fraction=0.0, min_samples_leaf=1)
@@ -364,11 +370,11 @@ def test_the_values_of_a_column_are_known_where_rows_and_views_are_taken():
 
 def test_compare_tries_fewer_leaves_and_else_more():
     rng = np.random.default_rng(0)
-    places = rng.uniform(size=(3000, 6))
+    places = rng.uniform(size=(2000, 6))
     of_cells = 3.0 * rng.normal(size=(10, 10))[tuple((10 * places[:, :2]).astype(int).T)]
     of_sum = np.sin(3.0 * places).sum(axis=1)
     chosen = []
-    for target, n in ((of_cells, 3000), (of_sum, 1500)):
+    for target, n in ((of_cells, 2000), (of_sum, 800)):
         X = MultiView({"a": places[:n, :1], "b": places[:n, 1:]})
         y = target[:n] + 0.3 * rng.normal(size=n)
         given = {"task": "regression", "models": ["trees"], "curve": False}

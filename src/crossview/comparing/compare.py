@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from crossview.catalog.learners import ENSEMBLE, known_learners
 from crossview.catalog.names import check_task
@@ -36,6 +35,7 @@ from crossview.encoding.view_columns import view_for
 from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.jobs.jobs import Jobs
+from crossview.jobs.threads import threadpool_limits
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
 from crossview.views import MultiView

@@ -12,11 +12,10 @@ from functools import lru_cache
 from multiprocessing import current_process
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from crossview.compiling import seconds_of_compiling
 from crossview.errors import Spelling, UnlabeledRowsWarning, spell_arguments
 from crossview.jobs.allocator import give_back
+from crossview.jobs.threads import threadpool_limits
 from crossview.lazily import load_scikit_learn
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import glob
 import json
@@ -35,26 +36,58 @@ _CONFIG: dict[str, Any] = {
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
     "preserve_insertion_order": "true",
+    "enable_external_file_cache": "false",  # a file may change between two queries
     "memory_limit": MEMORY_OF_ROWS,
 }
 
 
+# a database that nobody has now: to make one takes longer than most queries
+_idle: list[duckdb.DuckDBPyConnection] = []
+
+
+def _close_idle() -> None:
+    while _idle:
+        _idle.pop().close()
+
+
+atexit.register(_close_idle)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_close_idle)  # a fork has none of its threads
+
+
 @contextmanager
-def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+def connection(*, own: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database in memory that loads nothing from a network and sees no Python variable.
 
-    Beyond `MEMORY_OF_ROWS`, it writes to a temporary folder.
+    Beyond `MEMORY_OF_ROWS`, it writes to a temporary folder.  A database that did, or whose query
+    failed, is closed; else the next one gets it.
+
+    own: for tables that are no temporary ones, which no other one may get.
     """
     try:
         import duckdb
     except ImportError as error:
         raise cannot_import("reading CSV, JSON lines and SQL", "duckdb", error) from None
-    with (
-        temporary_folder(Path(tempfile.gettempdir())) as folder,
-        duckdb.connect(":memory:", config=_CONFIG | {"temp_directory": str(folder)}) as connection,
-    ):
-        connection.execute("SET enable_progress_bar = false")  # stdout is for predictions
-        yield connection
+    with temporary_folder(Path(tempfile.gettempdir())) as folder:
+        try:
+            database = _idle.pop()
+        except IndexError:
+            database = duckdb.connect(":memory:", config=_CONFIG)
+        is_sound = False
+        try:
+            with database.cursor() as connection:
+                connection.execute(f"SET temp_directory = {literal(str(folder))}")
+                connection.execute("SET enable_progress_bar = false")  # stdout is for predictions
+                yield connection
+            is_sound = True
+        except GeneratorExit:  # rows that nobody asked for
+            is_sound = True
+            raise
+        finally:
+            if own or _idle or not is_sound or any(folder.iterdir()):
+                database.close()
+            else:
+                _idle.append(database)
 
 
 def load_remote(duck: Any, query: str) -> None:

@@ -320,7 +320,11 @@ def close_process_folder() -> None:
 
 def _remove_stale(parent: Path) -> None:
     """Remove the temporary folders of processes that died, which hold no lock any more."""
-    for old in parent.glob(f"{_PREFIX}*"):
+    try:
+        names = os.listdir(parent)
+    except OSError:
+        return
+    for old in (parent / name for name in names if name.startswith(_PREFIX)):
         with suppress(OSError):
             if time.time() - old.stat().st_mtime < _GRACE_SECONDS:
                 continue

@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import roc_auc_score
-from threadpoolctl import threadpool_limits
 
 from crossview.batch import make_rows, rows_at
 from crossview.data.labeled import LabeledBatch, LabeledSource
@@ -26,6 +25,7 @@ from crossview.data.labeled_source import unnamed
 from crossview.data.summaries.columns import is_group_name
 from crossview.errors import InputError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
+from crossview.jobs.threads import threadpool_limits
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation

@@ -267,14 +267,16 @@ class _Guess:
             return True
         values = _distinct(array)[0]
         values = values.take(integers(np.flatnonzero(~_is_empty(values))))
-        for part in (values.slice(0, 20), values):  # most text is told by its first values
-            self.formats = [
-                one for one in self.formats if not np.isnat(_read(pc.drop_null(part), one)).any()
-            ]
-            if not self.formats:
-                return False
+        values = pc.drop_null(values)
+        first = values.slice(0, 20).to_pylist()  # which few formats fit
+        self.formats = [
+            one
+            for one in self.formats
+            if all(re.match(_pattern(one), text, re.ASCII) for text in first)
+            and not np.isnat(_read(values, one)).any()
+        ]
         self.some |= len(values) > 0
-        return True
+        return bool(self.formats)
 
     @property
     def found(self) -> DateFormat | None:

@@ -227,7 +227,14 @@ def choose_widths(distances: Sequence[np.ndarray], landmarks: slice, data: LeftO
     apart = whole[whole > EQUAL_ROWS * whole.max()]
     unit = 1.0 / float(np.median(apart)) if len(apart) else 1.0
 
+    known: dict[bytes, float] = {}  # all factors of a view without part are the same
+
     def error(gammas: np.ndarray) -> float:
+        if (key := gammas.tobytes()) not in known:
+            known[key] = _error(gammas)
+        return known[key]
+
+    def _error(gammas: np.ndarray) -> float:
         exponents = sum(gamma * own for gamma, own in zip(gammas, distances, strict=True))
         return error_of(np.exp(-exponents), landmarks, data)
 

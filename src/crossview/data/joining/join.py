@@ -279,7 +279,7 @@ def _first(table: JoinedTable, name: str) -> str:
 def _database() -> Iterator[tuple[Any, list[InputError]]]:
     """Open a database, and a list for what reading a table raises, which DuckDB would reword."""
     raised: list[InputError] = []
-    with connection() as duck:
+    with connection(own=True) as duck:
         try:
             with one_line(None):
                 yield duck, raised

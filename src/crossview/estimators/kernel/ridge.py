@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.kernel.ridge import (
     PENALTIES,
@@ -45,6 +44,7 @@ from crossview.estimators.targets import (
     weighted_classes,
 )
 from crossview.estimators.validation import Interval
+from crossview.jobs.threads import threadpool_limits
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Gaussians, ViewSum, split_by_view
 from crossview.saving.schema import Array

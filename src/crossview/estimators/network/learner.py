@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from crossview.algorithms import network
 from crossview.algorithms.network import Data, Learning, Network, Units
@@ -45,6 +44,7 @@ from crossview.estimators.parameters import (
 from crossview.estimators.targets import weighted_classes
 from crossview.estimators.trees.features import Targets, view_of
 from crossview.estimators.validation import Interval
+from crossview.jobs.threads import threadpool_limits
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Components, Networks, Table
 from crossview.saving.schema import Array

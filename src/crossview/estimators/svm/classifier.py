@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
 from crossview.algorithms.performance.cut import Solution, Stopping
@@ -29,6 +28,7 @@ from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
 from crossview.estimators.targets import several_classes
 from crossview.estimators.validation import Interval, StrOptions
+from crossview.jobs.threads import threadpool_limits
 from crossview.labels import choose_positive
 from crossview.saving.schema import Array
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from crossview.algorithms.trees.scores import (
     Paths,
@@ -48,6 +47,7 @@ from crossview.estimators.trees.features import (
     portable_features,
 )
 from crossview.estimators.validation import Interval
+from crossview.jobs.threads import threadpool_limits
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array

@@ -150,6 +150,7 @@ class _Query(Operations):
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
+        self.writer = sqlglot.Dialect.get_or_raise(dialect).generator()
         self.layers: list[dict[str, tuple[str, set[str]]]] = [{}]
         self.names: dict[str, str] = {}  # of texts
         self.level_of: dict[str, int] = {}
@@ -424,27 +425,27 @@ class _Query(Operations):
     # --- layers --------------------------------------------------------------------------------
 
     def keep(self, a: Vector) -> Vector:
-        return [
-            self._kept(one.expression, one.level + 1)
-            if isinstance(one, _Expression) and not isinstance(one.expression, exp.Column)
-            else one
-            for one in a
-        ]
+        for one in a:
+            if isinstance(one, _Expression) and not isinstance(one.expression, exp.Column):
+                kept = self._kept(one.expression, one.level + 1)
+                one.expression, one.level = kept.expression, kept.level
+        return a
 
     def _kept(self, expression: Any, layer: int) -> _Expression:
-        """Return an expression as a column of a layer."""
-        text = self._write(expression)
+        """Return an expression, which no one else has then, as a column of a layer."""
+        reads = _columns_in(expression)  # before it is written, which may change it
+        text = self.writer.generate(expression, copy=expression.parent is not None)
         if text not in self.names:
             name = self.names[text] = f"c{len(self.names)}"
             while len(self.layers) <= layer:
                 self.layers.append({})
-            self.layers[layer][name] = text, _columns_in(expression)
+            self.layers[layer][name] = text, reads
             self.level_of[name] = layer
         name = self.names[text]
         return _Expression(exp.column(name), self.level_of[name])
 
     def _write(self, expression: Any) -> str:
-        return expression.sql(dialect=self.dialect)
+        return self.writer.generate(expression)
 
     def text(
         self,
@@ -586,8 +587,13 @@ def _use(a: Element) -> Any:
 
 def _columns_in(expression: Any) -> set[str]:
     """Return the columns of layers that an expression reads."""
-    found = {one.name for one in expression.find_all(exp.Column) if not one.table}
-    return found.union(*(one.meta.get("reads", ()) for one in expression.find_all(exp.Var)))
+    found = set()
+    for one in expression.find_all(exp.Column, exp.Var):
+        if isinstance(one, exp.Var):
+            found.update(one.meta.get("reads", ()))
+        elif not one.table:
+            found.add(one.name)
+    return found
 
 
 def _number_text(value: float) -> str:
