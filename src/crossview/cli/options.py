@@ -71,8 +71,8 @@ ARGUMENTS = {
 OPTIONS = f"""
 model MODEL: A file that `train` wrote, or - for stdin.
 --task NAME: classification, or regression to predict a number. By default what the labels say: a
-    number if they have decimals, more than 100 values, or more than 10 that begin above 1 or
-    have a gap.
+    number if they have decimals, more than 100 values, or more than 10 that begin above 1, have a
+    gap, or have neighbors that are about as frequent where others are not.
 --time COLUMN: A column of times, dates or numbers: put the rows in its order, as --in-order wants
     them. It is in no view.
 --weight COLUMN: A column of numbers, 0 or more and best about 1: how much a row counts in
