@@ -170,7 +170,8 @@ def test_more_values_than_are_counted(monkeypatch):
         ([7] * N, "constant: '7' in every row"),
         ([None] * N, "has no value in any row"),
         ([1.0, *[None] * (N - 1)], "99.8 % of the rows have no value"),
-        (np.arange(N), "counts the rows"),
+        (np.arange(N), "counts the rows: it is different in each of them, and tells nothing"),
+        (np.argsort(np.argsort(-Y + 0.4 * RNG.random(N))), "if that is not known of new rows, le"),
         (np.append(np.arange(1, 301), RNG.integers(1, 301, 100)), "each whole number up to 300"),
         (Y * 2.0 + RNG.random(N), "tells the label almost exactly"),
         (

@@ -64,6 +64,8 @@ FEW_ROWS = 20
 # compare tests no fewer for an order or groups
 ROWS_OF_FOLDS = 300
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
+# a relation that is none, and one of so many standard deviations is not by chance
+RELATED, BY_CHANCE = 0.1, 4.0
 NO_VALUE, ONE_VALUE = "has no value in any row", "constant"
 LEAVE_OUT = "leave it out"
 N_EXAMPLES = 3
@@ -557,6 +559,13 @@ class _Pass(TableSummary):
 
     def _is_rounded(self, one: ColumnDescription) -> bool:
         """Whether whole numbers are larger than those that a float tells apart."""
+    def _is_related(self, one: ColumnDescription, present: int) -> bool:
+        """Whether the relation of a number to the label is more than chance, and not tiny."""
+        if one.relation is None or one.relation < RELATED:
+            return False
+        by_chance = 1 if self.target.numbers else len(self.target.classes) - 1
+        return one.relation**2 * present > BY_CHANCE**2 * by_chance
+
         from pyarrow.types import is_integer
 
         limits = (one.minimum, one.maximum)
@@ -752,10 +761,15 @@ class _Pass(TableSummary):
             return
         n_between = one.maximum - one.minimum + 1
         if one.distinct == present and n_between <= 1.5 * present:
-            yield (
-                "counts the rows: it is different in each of them, and tells nothing about new "
-                f"ones; {LEAVE_OUT}"
-            )
+            different = "it is different in each of them, and"
+            if self._is_related(one, present):
+                yield (
+                    f"counts the rows: {different} says something of the label "
+                    f"({one.relation:.2f}), as the order of the rows or a ranking does; if that "
+                    f"is not known of new rows, {LEAVE_OUT}"
+                )
+            else:
+                yield f"counts the rows: {different} tells nothing about new ones; {LEAVE_OUT}"
         elif is_identifier(one.name) and (one.distinct or MOST_DISTINCT) > 2:
             yield (
                 "whole numbers by the name of an identifier; are they categories? "
