@@ -28,6 +28,7 @@ from crossview.errors import (
     some_names,
     type_of,
 )
+from crossview.tables.arrow import plain_array
 from crossview.tables.columns import (
     BOOLEAN,
     LARGEST,
@@ -445,7 +446,7 @@ def _as_array(column: Column, value: Any) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.array([value], from_pandas=True)
+        return plain_array(pa.array([value], from_pandas=True))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         what = f"{value!r:.60} is no value of a table: give a number, text, a date or null"
         raise InputError(what, column=column.name) from None
