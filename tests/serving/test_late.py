@@ -301,6 +301,18 @@ def test_first_rows_that_are_no_table_are_said(tmp_path):
         json.dumps(server.serving.shown(), allow_nan=False)
 
 
+def test_whole_numbers_beyond_64_bits_are_categories_of_first_rows(tmp_path):
+    begin = Beginning("y", kinds={"categorical": ["n__id"]})
+    rows = [{"n": {"id": 10 ** (19 + t % 2), "a": t / 2}} for t in range(24)]
+    with serving(tmp_path, begin) as server:
+        sent = [{"row": row, "label": ["no", "yes"][t % 2]} for t, row in enumerate(rows)]
+        server.post("/learn", sent)
+        assert server.learned()["classes"] == ["no", "yes"]
+        said = [server.post("/predict", {"row": row})["probabilities"] for row in rows[:2]]
+        text = {"n": {"id": str(10**20), "a": 0.5}}
+        assert server.post("/predict", {"row": text})["probabilities"] == said[1]
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_a_first_row_of_another_kind_is_refused_alone(together, tmp_path):
     """It made a category of a column of numbers, for good, and the labels after it were lost."""
