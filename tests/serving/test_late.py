@@ -447,11 +447,36 @@ def test_numbers_from_nothing(tmp_path):
     assert replay(tmp_path).labels == 41
 
 
+def test_kinds_are_declared_on_the_command_line(tmp_path, capsys, monkeypatch):
+    """Text in the first row made a column of numbers one of text, for good."""
+    begun = []
+    monkeypatch.setattr("crossview.serving.serve.serve", lambda *args, **_: begun.append(args[1]))
+    options = ["--numeric", "user__age", "--date", "user__born=%d.%m.%Y", "--sparse", "page__*"]
+    argv = ["--new", "--label", "click", *options, "--data", tmp_path / "d"]
+    assert run(capsys, "serve", *argv)[0] == 0
+    user = {"user": {"age": "31", "born": "1.2.1990"}, "page": {"a": 0, "b": 0}}
+    rows = [user, {"user": {"age": 31.5, "born": "24.12.1991"}, "page": {"a": 1}}]
+    [begin] = begun
+    begin.write(tmp_path / "begin.json")
+    for one in (begin, Beginning.read(tmp_path / "begin.json")):
+        with serving(tmp_path / str(len(begun)), one) as server:
+            begun.append(one)
+            sent = [{"row": rows[t % 2], "label": ["no", "yes"][t % 2]} for t in range(24)]
+            server.post("/learn", sent)
+            assert server.learned()["classes"] == ["no", "yes"]
+            answer = server.post("/predict", {"row": {"user": {"age": 7, "born": "3.3.2003"}}})
+            assert answer["probabilities"].keys() == {"no", "yes"}
+            words = server.post("/predict", {"row": {"user": {"age": "old"}}}, 422)["error"]
+            assert "'old' is not a number" in words
+
+
 def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for argv, words in (
         (["--new"], "give --label"),
         ([model_file, "--label", "click"], "--label is about a new model"),
+        ([model_file, "--numeric", "n__a"], "--numeric is about a new model"),
+        ([model_file, "--date", "n__a=%d.%m.%Y"], "--date is about a new model"),
         (["--new", "--label", "click", model_file], "--new begins with nothing"),
         ([model_file, "--no-label", "skip"], "give --wait"),
         ([model_file, "--wait", "soon"], "--wait 'soon': give a time"),
