@@ -2,10 +2,12 @@
 
 import datetime
 import json
+import sqlite3
 import tracemalloc
 import uuid
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -343,6 +345,28 @@ def test_intervals_are_refused_with_what_makes_categories_of_them():
         ViewEncoder().fit(frame)
     ViewEncoder().fit(frame.astype({"a": str}))
     ViewEncoder().fit(frame.assign(a=frame["a"].array.mid))
+
+
+def test_databases_are_refused_with_how_rows_come_out_of_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.sqlite", "t.sqlite3", "log.sqlite"):
+        with sqlite3.connect(name) as connection:
+            connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.close()
+    duckdb.connect("t.duckdb").execute("CREATE TABLE t AS SELECT 1 AS a").close()
+    for source, words in (
+        ("t.sqlite", r"not called log\.sqlite, .*: sqlite3 -header"),
+        ("t.sqlite3", r"is a database; write the rows to a file: sqlite3 -header"),
+        ("log.sqlite", r"is no log of crossview serve; .*: sqlite3 -header"),
+        ("t.duckdb", r"is a database; write the rows to a file: duckdb FILE"),
+        ("SELECT * FROM sqlite_scan('t.sqlite', 't')", "sqlite_scan needs .* extension sqlite_sca"),
+        (
+            "ATTACH 't.duckdb'; SELECT * FROM t.t",
+            "is one SELECT, and this one holds ATTACH and SEL",
+        ),
+    ):
+        with pytest.raises(InputError, match=words):
+            open_table(source)
 
 
 def test_half_a_character_is_refused_with_its_column():

@@ -537,7 +537,7 @@ def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
     (folder / "orders.sqlite").write_bytes(b"another database")
     status, _, err = run(capsys, "describe", folder / "orders.sqlite")
     assert (status, len(err)) == (2, 1)
-    assert "orders.sqlite: the log of a server is called log.sqlite" in err[0]
+    assert "orders.sqlite: is not called log.sqlite, as the log of a server" in err[0]
     with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
         server.post("/learn", sent[:3])
     for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):

@@ -313,6 +313,9 @@ def one_line(file: str | None, header_lines: int = 1) -> Iterator[None]:
 HTTPFS = "python -c \"import duckdb; duckdb.sql('INSTALL httpfs')\""
 _RAGGED = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _BAD_VALUE = re.compile(r'Error when converting column "(.*?)"\. (.*)')
+_IN_EXTENSION = re.compile(
+    r"with name \"?(\w+)\"? is not in the catalog, but it exists in the (\w+) extension"
+)
 _OTHER = re.compile(r"^(?!.*CSV Error)(.*\b(?:found|detected|[Mm]aximum)\b.*)$", re.MULTILINE)
 
 
@@ -321,6 +324,11 @@ def _explain(error: Exception, file: str | None, header_lines: int) -> InputErro
     text = str(error)
     if "httpfs" in text:
         return InputError(f"a remote file needs DuckDB's extension httpfs; install it: {HTTPFS}")
+    if extension := _IN_EXTENSION.search(text):
+        return InputError(
+            f"{extension[1]} needs DuckDB's extension {extension[2]}, which no query loads; write "
+            "the rows to a Parquet or CSV file, or give Python the frame"
+        )
     line = re.search(r"CSV Error on Line: (\d+)", text)
     if text.startswith("Out of Memory"):
         return InputError(f"out of memory ({first_line(error)}); let the process have more")
