@@ -11,6 +11,7 @@ from sklearn.metrics import f1_score
 
 from comparisons import ONE, make_noisy, make_views, thorough
 from crossview import PassiveAggressiveClassifier, Scoring
+from crossview.baselines.entries import baselines
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.comparing.budget.clock import Clock, Took
 from crossview.comparing.budget.plan import (
@@ -22,6 +23,7 @@ from crossview.comparing.budget.plan import (
     guess_seconds,
     in_words,
     make_plan,
+    yardstick_of,
 )
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.candidates import most_gain_first
@@ -330,6 +332,18 @@ def test_of_other_baselines_a_quarter_of_the_rows_is_the_least_and_a_fifth_of_th
     assert make_plan(costs, 1, 3.0).dropped == {"trees"}
     # where there is time for all of them, nobody is left out
     assert not make_plan({"trees": costs["trees"]}, 1, 3.0).dropped
+
+
+@pytest.mark.parametrize(("task", "name"), [("classification", "majority"), ("regression", "mean")])
+def test_a_constant_always_learns_all_rows(task, name):
+    constant = next(one for one in baselines(task) if one.name == f"baseline:{name}")
+    cost = make_cost(n_settings=1)
+    cost.yardstick = yardstick_of(constant)
+    assert {level.learned for level in cost.levels} == {1.0}
+    trees = next(one for one in baselines(task) if one.made_of == "boosted trees")
+    cost = make_cost(n_settings=1)
+    cost.yardstick = yardstick_of(trees)
+    assert min(level.learned for level in cost.levels) < 1.0
 
 
 def test_where_nothing_fits_the_cheapest_that_has_begun_stays():

@@ -364,6 +364,24 @@ def test_a_row_that_cannot_be_learned_leaves_no_trace():
     assert pickle.dumps([step.get_state() for step in model]) == before
 
 
+@pytest.mark.parametrize("n", [63, 64, 100])
+def test_a_category_may_be_any_whole_number(n):
+    rows = [{"a__id": 2**n + i % 3, "a__x": i / 7} for i in range(12)]
+    single, text = (
+        make_pipeline(ViewEncoder(categorical="a__id"), PassiveAggressiveClassifier())
+        for _ in range(2)
+    )
+    for i, row in enumerate(rows):
+        single.learn_one(row, ["ant", "bee"][i % 2])
+        text.learn_one({**row, "a__id": str(row["a__id"])}, ["ant", "bee"][i % 2])
+    for row in rows:
+        found = single.predict_proba_one(row)
+        assert found == single.predict_proba_one({**row, "a__id": str(row["a__id"])})
+        assert found == text.predict_proba_one(row)
+    with pytest.raises(InputError, match=r"column 'b': 1\d+ is larger than the whole numbers of a"):
+        make_pipeline(ViewEncoder(), PassiveAggressiveClassifier()).learn_one({"b": 2**100}, "ant")
+
+
 def test_a_new_column_is_ignored_and_said_once():
     model = trained()
     expected = model.predict_proba_one({"user": {"city": "Oslo"}})

@@ -103,7 +103,8 @@ def test_formats_are_those_of_all_rows(values, format, other):
     array = pa.array(values, pa.string())
     for parts in ([array], [array.slice(0, 1), array.slice(1).dictionary_encode()]):
         found = find_formats([{"x": part} for part in parts], ["x"])
-        assert found.get("x") == (None if format is None else (format, other))
+        one = found.get("x")
+        assert (one and (one.format, one.other)) == (None if format is None else (format, other))
 
 
 @pytest.mark.parametrize(
@@ -337,6 +338,14 @@ def test_two_digits_of_the_year_are_dates_if_the_order_is_known(tmp_path, capsys
     )
     _, _, err = run(capsys, "convert", tmp_path / "t.csv", "--label", "y", "-o", tmp_path / "t.vw")
     assert "crossview: read as dates: day (%m/%d/%y, of 1969 to 2068)" in err
+
+
+def test_that_dates_have_a_time_is_said(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    days = [f"7/{i % 28 + 1}/20 {i % 24}:{i % 60:02}" for i in range(60)]
+    path.write_text("\n".join(["day,y", *(f"{one},{k % 2}" for k, one in enumerate(days))]))
+    _, _, err = run(capsys, "convert", path, "--label", "y", "-o", tmp_path / "t.vw")
+    assert "crossview: read as dates: day (%m/%d/%y with a time, of 1969 to 2068)" in err
 
 
 @pytest.mark.parametrize("format", ["%b %d %Y", "%d-%b-%y", "%B %d, %Y", "%d%b%Y"])

@@ -719,7 +719,6 @@ def test_one_name_may_stand_for_a_list():
     "values",
     [
         pa.array([0], pa.time32("s")),
-        pa.array([0], pa.duration("us")),
         pa.array([[1, 2]]),
         pa.array([{"a": 1}]),
         pa.array([b"x"]),

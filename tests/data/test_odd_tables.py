@@ -1,10 +1,13 @@
 """Tables that hold something unusual: it works, or one line says what is wrong."""
 
+import datetime
 import json
+import sqlite3
 import tracemalloc
 import uuid
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -306,6 +309,64 @@ def test_categories_that_are_no_text_are_refused_with_what_makes_text_of_them():
     with pytest.raises(InputError, match=r"column 'a': holds categories of .*\.astype\(str\)"):
         ViewEncoder().fit(frame)
     ViewEncoder().fit(frame.astype({"a": str}))
+
+
+def test_durations_are_seconds_and_periods_begin(tmp_path):
+    begun = ["2024-01-01", None, "2024-03-01", "2024-02-01"]
+    hours = [1.0, 2.5, None, 4.0]
+    frame = pd.DataFrame(
+        {
+            "month": pd.PeriodIndex(begun, freq="M"),
+            "took": pd.to_timedelta(hours, unit="h"),
+            "x": [1.0, 2.0, 3.0, 4.0],
+        }
+    )
+    plain = pd.DataFrame(
+        {"month": pd.to_datetime(begun), "took": [3600 * h if h else None for h in hours]}
+    ).assign(x=frame["x"])
+    frame.to_parquet(tmp_path / "t.parquet")
+    expected = ViewEncoder().fit_transform(plain)
+    for table in (frame, pq.read_table(tmp_path / "t.parquet")):
+        encoder = ViewEncoder()
+        found = encoder.fit_transform(table)
+        np.testing.assert_array_equal(found.matrix.toarray(), expected.matrix.toarray())
+    row = {"month": datetime.date(2024, 1, 1), "took": datetime.timedelta(hours=1), "x": 1.0}
+    one = encoder.transform_one(row)
+    assert one == encoder.transform_one({**row, "took": 3600})
+    kinds = {one.name: one.kind for one in crossview.describe(tmp_path / "t.parquet").columns}
+    assert kinds == {"month": "date", "took": "numeric", "x": "numeric"}
+
+
+def test_intervals_are_refused_with_what_makes_categories_of_them():
+    frame = pd.DataFrame({"a": pd.interval_range(0, 4), "b": 1.0})
+    with pytest.raises(
+        InputError, match=r"column 'a': holds intervals, .*\.astype\(str\) in pandas"
+    ):
+        ViewEncoder().fit(frame)
+    ViewEncoder().fit(frame.astype({"a": str}))
+    ViewEncoder().fit(frame.assign(a=frame["a"].array.mid))
+
+
+def test_databases_are_refused_with_how_rows_come_out_of_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.sqlite", "t.sqlite3", "log.sqlite"):
+        with sqlite3.connect(name) as connection:
+            connection.execute("CREATE TABLE t (a INTEGER)")
+        connection.close()
+    duckdb.connect("t.duckdb").execute("CREATE TABLE t AS SELECT 1 AS a").close()
+    for source, words in (
+        ("t.sqlite", r"not called log\.sqlite, .*: sqlite3 -header"),
+        ("t.sqlite3", r"is a database; write the rows to a file: sqlite3 -header"),
+        ("log.sqlite", r"is no log of crossview serve; .*: sqlite3 -header"),
+        ("t.duckdb", r"is a database; write the rows to a file: duckdb FILE"),
+        ("SELECT * FROM sqlite_scan('t.sqlite', 't')", "sqlite_scan needs .* extension sqlite_sca"),
+        (
+            "ATTACH 't.duckdb'; SELECT * FROM t.t",
+            "is one SELECT, and this one holds ATTACH and SEL",
+        ),
+    ):
+        with pytest.raises(InputError, match=words):
+            open_table(source)
 
 
 def test_half_a_character_is_refused_with_its_column():

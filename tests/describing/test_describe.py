@@ -170,7 +170,8 @@ def test_more_values_than_are_counted(monkeypatch):
         ([7] * N, "constant: '7' in every row"),
         ([None] * N, "has no value in any row"),
         ([1.0, *[None] * (N - 1)], "99.8 % of the rows have no value"),
-        (np.arange(N), "counts the rows"),
+        (np.arange(N), "counts the rows: it is different in each of them, and tells nothing"),
+        (np.argsort(np.argsort(-Y + 0.4 * RNG.random(N))), "if that is not known of new rows, le"),
         (np.append(np.arange(1, 301), RNG.integers(1, 301, 100)), "each whole number up to 300"),
         (Y * 2.0 + RNG.random(N), "tells the label almost exactly"),
         (
@@ -277,6 +278,35 @@ def test_what_makes_numbers_of_text_is_what_the_source_can(tmp_path):
     assert answer.warnings == []
     assert column(answer, "a__x").missing == 1
     assert column(answer, "a__x").kind == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("others", "named"),
+    [
+        (["n/a", "-"], "the others are 'n/a' (5 %), '-' (5 %): "),
+        (["na", "?", "not so"], "'not so' "),
+    ],
+)
+def test_all_words_for_missing_numbers_are_named(others, named, tmp_path):
+    values = [*map(str, range(360)), *[value for value in others for _ in range(20)]]
+    values = [str(int(value) // 2) if value.isdigit() else value for value in values]
+    table = pa.table({"a__x": values, "a__z": RNG.random(len(values))})
+    csv.write_csv(table, tmp_path / "t.csv")
+    [line] = describe(tmp_path / "t.csv").warnings
+    assert named in line
+    assert line.endswith(f": null={others!r}")
+    answer = describe(open_table(tmp_path / "t.csv", null=others))
+    assert answer.warnings == []
+    assert answer.columns[0].kind == "numeric"
+
+
+def test_where_many_words_are_no_numbers_no_option_is_named(tmp_path):
+    values = [*map(str, range(200)), *[f"w{chr(97 + i % 20)}" for i in range(40)]]
+    table = pa.table({"a__x": values, "a__z": RNG.random(len(values))})
+    csv.write_csv(table, tmp_path / "t.csv")
+    [line] = describe(tmp_path / "t.csv").warnings
+    assert "..." in line
+    assert line.endswith("to learn numbers, write these as numbers, or leave them empty")
 
 
 def test_the_head_of_a_table_says_nothing_of_later_rows(tmp_path):

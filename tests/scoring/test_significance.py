@@ -337,3 +337,11 @@ def test_equal_models_are_seldom_told_apart_whenever_one_looks():
             before = sequence.interval()
             sequence.add(d)
         assert before[0] < 0.0 < sequence.interval()[0] + 1e-3
+
+
+@pytest.mark.parametrize("g", [1, 3])
+def test_the_interval_of_a_stream_is_printed_as_plain_numbers(g):
+    difference = np.float64(2.0)
+    found = jackknife_posterior(difference, difference, np.linspace(2.5, 1.5, g), np.ones(g))
+    assert all(type(end) is float for end in found.interval())
+    assert type(found.location) is float

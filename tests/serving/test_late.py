@@ -301,6 +301,18 @@ def test_first_rows_that_are_no_table_are_said(tmp_path):
         json.dumps(server.serving.shown(), allow_nan=False)
 
 
+def test_whole_numbers_beyond_64_bits_are_categories_of_first_rows(tmp_path):
+    begin = Beginning("y", kinds={"categorical": ["n__id"]})
+    rows = [{"n": {"id": 10 ** (19 + t % 2), "a": t / 2}} for t in range(24)]
+    with serving(tmp_path, begin) as server:
+        sent = [{"row": row, "label": ["no", "yes"][t % 2]} for t, row in enumerate(rows)]
+        server.post("/learn", sent)
+        assert server.learned()["classes"] == ["no", "yes"]
+        said = [server.post("/predict", {"row": row})["probabilities"] for row in rows[:2]]
+        text = {"n": {"id": str(10**20), "a": 0.5}}
+        assert server.post("/predict", {"row": text})["probabilities"] == said[1]
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_a_first_row_of_another_kind_is_refused_alone(together, tmp_path):
     """It made a category of a column of numbers, for good, and the labels after it were lost."""
@@ -435,11 +447,36 @@ def test_numbers_from_nothing(tmp_path):
     assert replay(tmp_path).labels == 41
 
 
+def test_kinds_are_declared_on_the_command_line(tmp_path, capsys, monkeypatch):
+    """Text in the first row made a column of numbers one of text, for good."""
+    begun = []
+    monkeypatch.setattr("crossview.serving.serve.serve", lambda *args, **_: begun.append(args[1]))
+    options = ["--numeric", "user__age", "--date", "user__born=%d.%m.%Y", "--sparse", "page__*"]
+    argv = ["--new", "--label", "click", *options, "--data", tmp_path / "d"]
+    assert run(capsys, "serve", *argv)[0] == 0
+    user = {"user": {"age": "31", "born": "1.2.1990"}, "page": {"a": 0, "b": 0}}
+    rows = [user, {"user": {"age": 31.5, "born": "24.12.1991"}, "page": {"a": 1}}]
+    [begin] = begun
+    begin.write(tmp_path / "begin.json")
+    for one in (begin, Beginning.read(tmp_path / "begin.json")):
+        with serving(tmp_path / str(len(begun)), one) as server:
+            begun.append(one)
+            sent = [{"row": rows[t % 2], "label": ["no", "yes"][t % 2]} for t in range(24)]
+            server.post("/learn", sent)
+            assert server.learned()["classes"] == ["no", "yes"]
+            answer = server.post("/predict", {"row": {"user": {"age": 7, "born": "3.3.2003"}}})
+            assert answer["probabilities"].keys() == {"no", "yes"}
+            words = server.post("/predict", {"row": {"user": {"age": "old"}}}, 422)["error"]
+            assert "'old' is not a number" in words
+
+
 def test_options_that_do_not_fit_are_refused(tmp_path, model_file, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for argv, words in (
         (["--new"], "give --label"),
         ([model_file, "--label", "click"], "--label is about a new model"),
+        ([model_file, "--numeric", "n__a"], "--numeric is about a new model"),
+        ([model_file, "--date", "n__a=%d.%m.%Y"], "--date is about a new model"),
         (["--new", "--label", "click", model_file], "--new begins with nothing"),
         ([model_file, "--no-label", "skip"], "give --wait"),
         ([model_file, "--wait", "soon"], "--wait 'soon': give a time"),
@@ -500,7 +537,7 @@ def test_the_log_is_a_source_of_its_labeled_rows(tmp_path, model_file, capsys):
     (folder / "orders.sqlite").write_bytes(b"another database")
     status, _, err = run(capsys, "describe", folder / "orders.sqlite")
     assert (status, len(err)) == (2, 1)
-    assert "orders.sqlite: the log of a server is called log.sqlite" in err[0]
+    assert "orders.sqlite: is not called log.sqlite, as the log of a server" in err[0]
     with serving(tmp_path / "hashed", model_file, hash_rows=True) as server:
         server.post("/learn", sent[:3])
     for name, words in (("hashed", "no names and values"), ("empty", "no row with a label")):

@@ -26,7 +26,7 @@ MOST_BINS = 4096
 # columns of one kind; `crossview.data` has the same names, and loads NumPy
 KINDS = ("text", "categorical", "numeric", "sparse", "date")
 FORMATS = [one.name for one in READERS if one.suffixes]
-SUFFIXES = ", ".join(suffix for one in READERS for suffix in one.suffixes)
+SUFFIXES = ", ".join(suffix for one in READERS if one.name != "served" for suffix in one.suffixes)
 # of --model and --metric: what the catalog has
 MODELS = (
     f"{describe_models('classification')}. "
@@ -71,8 +71,8 @@ ARGUMENTS = {
 OPTIONS = f"""
 model MODEL: A file that `train` wrote, or - for stdin.
 --task NAME: classification, or regression to predict a number. By default what the labels say: a
-    number if they have decimals, more than 100 values, or more than 10 that begin above 1 or
-    have a gap.
+    number if they have decimals, more than 100 values, or more than 10 that begin above 1, have a
+    gap, or have neighbors that are about as frequent where others are not.
 --time COLUMN: A column of times, dates or numbers: put the rows in its order, as --in-order wants
     them. It is in no view.
 --weight COLUMN: A column of numbers, 0 or more and best about 1: how much a row counts in
@@ -104,7 +104,8 @@ model MODEL: A file that `train` wrote, or - for stdin.
     held-out rows are predicted no better.
 source SOURCE: A file ({SUFFIXES}), a glob of them, a query such as "SELECT ... FROM 'a.parquet'
     JOIN 'b.csv' USING (id) ORDER BY time", an https:// or s3:// address, a pipe, or - for stdin
-    (CSV, or --format). Leave it out where --source names all.
+    (CSV, or --format); of a server's log the folder, or its address of PostgreSQL. Leave it out
+    where --source names all.
 sources --source [NAME=]FILE: Another table of the same rows, joined by --on. With a name it is a
     view, whose columns are called NAME__COLUMN; rows that it has not are without that view.
     Without a name its columns, such as late labels, keep their names, and rows that it has not

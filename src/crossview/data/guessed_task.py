@@ -14,8 +14,10 @@ from crossview.errors import GuessWarning, argument
 from crossview.readers.source import Source
 
 # values that whole numbers take: of more than FEW they are classes only if they count from 0 or 1
-# without a gap, which is said, and of more than MOST they are numbers
+# without a gap and without a shape, which is said, and of more than MOST they are numbers
 FEW, MOST = 10, 100
+# the most frequent value has so many times the rows of the rarest: months have up to 5
+UNEVEN = 5
 # classes that may be a rating
 MANY_LEVELS = 5
 
@@ -25,7 +27,8 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
 
     Numbers with decimals are no classes, and whole numbers are not if they take more than 100
     values, or more than 10 of which the smallest is above 1 (points from 80 to 97), or that have a
-    gap (visits to a doctor: many have 0 or 1, and one has 77).
+    gap (visits to a doctor: many have 0 or 1, and one has 77), or of which neighbors are about as
+    frequent, and others are not (scores from 0 to 30: most are in the middle).
 
     Labels are an array, the name of a column, or None for those of a file.
     """
@@ -42,13 +45,29 @@ def task_of(task: str | None, source: Source, y: Any) -> str:
     if n > MOST:
         _warn(f"predicting a number, as {name} takes more than {MOST} values", "classification")
         return "regression"
-    if n > FEW and (smallest not in (0, 1) or max(labels) - smallest >= n):
+    gap = max(labels) - smallest >= n
+    if n > FEW and (smallest not in (0, 1) or gap or _have_a_shape(labels)):
         words = f"{n} whole numbers from {smallest:g} to {max(labels):g}"
         _warn(f"predicting a number: {name} takes {words}", "classification")
         return "regression"
     if n > FEW:
-        _warn(f"predicting a class: {name} takes {n} whole numbers", "regression")
+        words = f"{n} whole numbers, and a rating or a count is a number"
+        _warn(f"predicting a class: {name} takes {words}", "regression")
     return "classification"
+
+
+def _have_a_shape(labels: list[Any]) -> bool:
+    """Return whether neighboring values are about as frequent, as those of a score or a count.
+
+    Codes of classes are in no order of how frequent they are: the mean square of the successive
+    differences is twice the variance then, up to chance (J. von Neumann, "Distribution of the
+    Ratio of the Mean Square Successive Difference to the Variance", Annals of Mathematical
+    Statistics 12, 1941), or all are about as frequent.
+    """
+    counts = np.unique(np.asarray(labels, dtype=np.float64), return_counts=True)[1]
+    rows = np.log1p(counts)
+    alike = np.mean(np.diff(rows) ** 2) < 2.0 * np.var(rows) * (1.0 - 2.0 / np.sqrt(len(rows)))
+    return bool(alike and counts.max() >= UNEVEN * counts.min())
 
 
 def about_levels(labels: Iterable[Any]) -> str | None:

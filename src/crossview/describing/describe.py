@@ -64,9 +64,13 @@ FEW_ROWS = 20
 # compare tests no fewer for an order or groups
 ROWS_OF_FOLDS = 300
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
+# a relation that is none, and one of so many standard deviations is not by chance
+RELATED, BY_CHANCE = 0.1, 4.0
 NO_VALUE, ONE_VALUE = "has no value in any row", "constant"
 LEAVE_OUT = "leave it out"
 N_EXAMPLES = 3
+# words that stand for missing values in one column
+MOST_NULLS = 5
 LONGEST_EXAMPLE = 30
 # how the warning of text that looks like numbers begins, and what may be done
 LIKE_NUMBERS = "text, but"
@@ -555,6 +559,13 @@ class _Pass(TableSummary):
         elif one.kind == "numeric":
             yield from self._about_numbers(one, present)
 
+    def _is_related(self, one: ColumnDescription, present: int) -> bool:
+        """Whether the relation of a number to the label is more than chance, and not tiny."""
+        if one.relation is None or one.relation < RELATED:
+            return False
+        by_chance = 1 if self.target.numbers else len(self.target.classes) - 1
+        return one.relation**2 * present > BY_CHANCE**2 * by_chance
+
     def _is_rounded(self, one: ColumnDescription) -> bool:
         """Whether whole numbers are larger than those that a float tells apart."""
         from pyarrow.types import is_integer
@@ -712,12 +723,21 @@ class _Pass(TableSummary):
             fixes.append(argument(decimal=","))
         others = self._no_numbers(summary)
         if others:
-            (value, count), *rest = others
-            some = f"{value!r} ({percent(count, present)})" + (", ..." if rest else "")
-            words += f", the others are {some}"
-            if any(map(str.isdigit, value)):  # such as >3, which is not missing
-                return f"{words}: all are categories; to learn numbers, write these as numbers"
-            fixes.append(argument(null=value))
+            shown = [
+                f"{value!r} ({percent(count, present)})" for value, count in others[:MOST_NULLS]
+            ]
+            words += f", the others are {', '.join(shown)}"
+            many = len(others) > MOST_NULLS
+            # such as >3, which is not missing
+            odd = [value for value, _ in others if any(map(str.isdigit, value))]
+            if others[0][0] in odd or (self.format in HAVE_OPTIONS and (many or odd)):
+                words += ", ..." if many else ""
+                return (
+                    f"{words}: all are categories; to learn numbers, write these as numbers, or "
+                    "leave them empty"
+                )
+            values = [value for value, _ in others]
+            fixes.append(argument(null=values if len(values) > 1 else values[0]))
         named = is_identifier(summary.name) or is_group_name(summary.name)
         if not fixes and (named or summary.name in self.groups):
             return None
@@ -728,9 +748,9 @@ class _Pass(TableSummary):
         return f"{words}: {' '.join(fixes or [argument(numeric=summary.name)])}{more}"
 
     def _no_numbers(self, summary: ValueSummary) -> list[tuple[str, int]]:
-        """The frequent values that are no numbers."""
+        """The values that are no numbers, the most frequent first."""
         frequent = summary.most_frequent(len(summary.values), self.target)
-        return [(value, n) for value, n in frequent if n and not _is_number(value)][:N_EXAMPLES]
+        return [(value, n) for value, n in frequent if n and not _is_number(value)]
 
     def _about_numbers(self, one: ColumnDescription, present: int) -> Iterator[str]:
         from pyarrow.types import is_integer
@@ -752,10 +772,15 @@ class _Pass(TableSummary):
             return
         n_between = one.maximum - one.minimum + 1
         if one.distinct == present and n_between <= 1.5 * present:
-            yield (
-                "counts the rows: it is different in each of them, and tells nothing about new "
-                f"ones; {LEAVE_OUT}"
-            )
+            different = "it is different in each of them, and"
+            if self._is_related(one, present):
+                yield (
+                    f"counts the rows: {different} says something of the label "
+                    f"({one.relation:.2f}), as the order of the rows or a ranking does; if that "
+                    f"is not known of new rows, {LEAVE_OUT}"
+                )
+            else:
+                yield f"counts the rows: {different} tells nothing about new ones; {LEAVE_OUT}"
         elif is_identifier(one.name) and (one.distinct or MOST_DISTINCT) > 2:
             yield (
                 "whole numbers by the name of an identifier; are they categories? "

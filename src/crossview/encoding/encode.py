@@ -24,7 +24,7 @@ from crossview.encoding.description import Box, boxes_of_views, describe_encoder
 from crossview.encoding.hashing import split_name
 from crossview.encoding.personal.personal_view import MORE_BITS, MOST_BITS, PERSONAL, PersonalView
 from crossview.encoding.plan import Plan
-from crossview.encoding.rows.one_row import SingleRows, first_row
+from crossview.encoding.rows.one_row import SingleRows, array_of_cell, first_row
 from crossview.encoding.rows.row_encoder import RowEncoder
 from crossview.encoding.statistics import LAST_PLACED
 from crossview.encoding.table_columns import RECOGNIZED, recognized
@@ -552,7 +552,11 @@ class ViewEncoder(ViewTransformer):
             kinds = [listed(getattr(self, kind)) for kind in KINDS]
             declared = [split_format(name)[0] for names in kinds for name in names]
             declared += [] if self.per is None else [self.per]
-            self._table(pyarrow().Table.from_pylist([first_row(x, declared)]))
+            first = {
+                name: str(v) if type(v) is int and abs(v) >> 63 and name in declared else v
+                for name, v in first_row(x, declared).items()
+            }
+            self._table(pyarrow().table({k: array_of_cell(k, v) for k, v in first.items()}))
         row, user = self._single_rows().encode(x, learn=True)
         return row if self._personal is None else self._personal.cross_one(row, user, learn=True)
 

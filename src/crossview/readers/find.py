@@ -13,17 +13,27 @@ from crossview.catalog.readers import READERS, Reader
 from crossview.errors import InputError, argument, has_argument, type_of
 from crossview.readers.duck import is_sql, literal
 from crossview.saving.files import is_pipe
-from crossview.server_log.addresses import LOG, has_password, is_address
+from crossview.server_log.addresses import (
+    FROM_DUCKDB,
+    FROM_SQLITE,
+    LOG,
+    has_password,
+    is_address,
+)
 
 _COMPRESSIONS = {".gz", ".zst"}
 _REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
 _WORKBOOK = "is a workbook; save the sheet as CSV, or give Python the frame of pandas.read_excel"
 # what people have, and what to do with it
 _OTHERS = dict.fromkeys((".xlsx", ".xls", ".ods"), _WORKBOOK) | {".zip": "is an archive; unpack it"}
+_DATABASE = "is a database; write the rows to a file: "
+_OTHERS |= dict.fromkeys((".sqlite3", ".db"), _DATABASE + FROM_SQLITE)
+_OTHERS |= {".duckdb": _DATABASE + FROM_DUCKDB}
 _QUERY = re.compile(r"(\s|--.*\n|/\*(?s:.*?)\*/\s)*+(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
 # what may be the name of a file, too
 _MAYBE_QUERY = re.compile(
-    r"(\s|--.*\n|/\*(?s:.*?)\*/|\()*+(SELECT|WITH|FROM|VALUES|TABLE|(UN)?PIVOT)\b", re.IGNORECASE
+    r"(\s|--.*\n|/\*(?s:.*?)\*/|\()*+(SELECT|WITH|FROM|VALUES|TABLE|(UN)?PIVOT|ATTACH)\b",
+    re.IGNORECASE,
 )
 
 
@@ -130,7 +140,8 @@ def find_format(file: str) -> Reader:
             return reader
     if suffix in _OTHERS:
         raise InputError(_OTHERS[suffix], file=file)
-    known = ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
+    files = [reader for reader in READERS if reader.name != "served"]
+    known = ", ".join(suffix for reader in files for suffix in reader.suffixes)
     packed = ", ".join(s for reader in READERS if reader.compressed for s in reader.suffixes)
     how = f"name the format, such as {argument(format='csv')}"
     if not has_argument("format"):

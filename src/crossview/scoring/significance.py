@@ -149,6 +149,7 @@ def jackknife_posterior(difference: float, whole: float, without: Any, rows: Any
     """
     without, m = np.asarray(without, dtype=np.float64), np.asarray(rows, dtype=np.float64)
     g = len(m)
+    difference = float(difference)  # of NumPy it would be printed with its type
     if g < 2:
         return Posterior(difference, math.nan, max(0, g - 1))
     h = m.sum() / m

@@ -8,6 +8,15 @@ from typing import Any, TypeGuard
 # in a folder
 LOG = "log.sqlite"
 SCHEMES = ("postgresql://", "postgres://")
+# how rows come out of other databases
+FROM_SQLITE = "sqlite3 -header -csv FILE 'SELECT ...' >rows.csv, or in Python pandas.read_sql"
+FROM_DUCKDB = (
+    "duckdb FILE \"COPY (SELECT ...) TO 'rows.parquet'\", or in Python "
+    "duckdb.connect(FILE).sql('SELECT ...').arrow()"
+)
+FROM_POSTGRES = (
+    "psql ADDRESS -c \"\\copy (SELECT ...) TO 'rows.csv' CSV HEADER\", or in Python pandas.read_sql"
+)
 
 
 def is_address(where: Any) -> TypeGuard[str]:

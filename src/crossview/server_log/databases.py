@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from crossview.errors import InputError
-from crossview.server_log.addresses import LOG, is_address
+from crossview.server_log.addresses import FROM_POSTGRES, FROM_SQLITE, LOG, is_address
 
 # of SQLite's file, and of locks in PostgreSQL
 APPLICATION = 0x43725677
@@ -145,7 +145,7 @@ class Database:
             file=self.file,
         )
 
-    home = "database"
+    home, rows_by = "database", FROM_POSTGRES
 
 
 class Sqlite(Database):
@@ -153,6 +153,7 @@ class Sqlite(Database):
 
     errors = (sqlite3.Error,)
     number, once, home = "INTEGER", "WITHOUT ROWID", "folder"
+    rows_by = FROM_SQLITE
 
     def __init__(self, folder: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.path = Path(folder) / LOG

@@ -223,14 +223,21 @@ class Log:
     def check(self) -> None:
         """Raise an error if this is no log, or the database finds damage."""
         with self.db.reading():
-            version = self.db.version()
+            version, tables = self.db.version(), self.db.tables()
+            if TABLES.isdisjoint(tables):
+                raise InputError(
+                    f"is no log of crossview serve; begin with another {self.db.home}, and to read "
+                    f"the rows of this database, write them to a file: {self.db.rows_by}",
+                    file=self.db.file,
+                )
             if version is not None and version != FORMAT:
                 raise InputError(
                     f"is a log of format {version}, and this version of crossview reads {FORMAT}",
                     file=self.db.file,
                 )
-            if version is None or TABLES - self.db.tables():
-                raise self.db.damaged("it is no log of crossview serve")
+            if version is None or TABLES - tables:
+                missing = ", ".join(sorted(TABLES - tables)) or "format"
+                raise self.db.damaged(f"it has no {missing}")
             words = self.db.find_damage()
             if words is not None:
                 raise self.db.damaged(words)

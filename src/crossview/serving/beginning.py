@@ -44,7 +44,7 @@ class Beginning:
 
     label: the column that is predicted; a row that has it is predicted without it.
     views: as for `ViewEncoder`; None: columns called ``user__age`` belong to the view ``user``.
-    kinds: columns that are ``text``, ``categorical``, ``numeric`` or ``date``.
+    kinds: columns that are ``text``, ``categorical``, ``numeric``, ``sparse`` or ``date``.
     ignore: columns that are in no view.
     target_scale: what is learned of a number.
     """
@@ -123,7 +123,7 @@ class Beginning:
             if column.is_number:
                 numbers = numbers_of_cells(column, cells)
                 columns[name] = pyarrow().array(numbers, from_pandas=True)
-            elif len(kinds) > 1:
+            elif len(kinds) > 1 or any(type(cell) is int and abs(cell) >> 63 for cell in cells):
                 columns[name] = [None if cell is None else str(cell) for cell in cells]
             else:
                 columns[name] = cells

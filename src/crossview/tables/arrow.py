@@ -160,26 +160,47 @@ def not_utf8(error: UnicodeEncodeError) -> str:
 
 
 def plain_type(kind: Any) -> Any:
-    """Return the type as which a column is read: views and runs have few functions in Arrow."""
+    """Return the type as which a column is read: views and runs have few functions in Arrow.
+
+    Durations are seconds, and periods of pandas the times at which they begin.
+    """
     pa = pyarrow()
     if pa.types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
+    if pa.types.is_duration(kind):
+        return pa.float64()
+    if _is_period(kind):
+        return pa.timestamp("us")
     views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
     return views.get(kind, kind)
 
 
-def plain_columns(data: Any) -> Any:
-    """Return a table or batch whose columns have the types of `plain_type`."""
+def _is_period(kind: Any) -> bool:
+    return getattr(kind, "extension_name", "") == "pandas.period"
+
+
+def plain_array(array: Any) -> Any:
+    """Return an array, or chunks of it, with the type of `plain_type`."""
     import pyarrow.compute as pc
 
+    pa, kind = pyarrow(), plain_type(array.type)
+    if pa.types.is_run_end_encoded(array.type):
+        array = pc.run_end_decode(array)
+    if pa.types.is_duration(array.type):
+        per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[array.type.unit]
+        return pc.divide(array.cast(pa.int64()).cast(kind, safe=False), per_second)
+    if _is_period(array.type):
+        begun = array.to_pandas().dt.to_timestamp().astype("datetime64[us]")
+        return pa.array(begun, kind, from_pandas=True)
+    return array if array.type == kind else array.cast(kind)
+
+
+def plain_columns(data: Any) -> Any:
+    """Return a table or batch whose columns have the types of `plain_type`."""
     kinds = [plain_type(kind) for kind in data.schema.types]
     if kinds == data.schema.types:
         return data
-    columns = []
-    for column, kind in zip(data.columns, kinds, strict=True):
-        if pyarrow().types.is_run_end_encoded(column.type):
-            column = pc.run_end_decode(column)
-        columns.append(column if column.type == kind else column.cast(kind))
+    columns = list(map(plain_array, data.columns))
     fields = [field.with_type(kind) for field, kind in zip(data.schema, kinds, strict=True)]
     return type(data).from_arrays(columns, schema=pyarrow().schema(fields, data.schema.metadata))
 
@@ -292,6 +313,9 @@ def one_line(file: str | None, header_lines: int = 1) -> Iterator[None]:
 HTTPFS = "python -c \"import duckdb; duckdb.sql('INSTALL httpfs')\""
 _RAGGED = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _BAD_VALUE = re.compile(r'Error when converting column "(.*?)"\. (.*)')
+_IN_EXTENSION = re.compile(
+    r"with name \"?(\w+)\"? is not in the catalog, but it exists in the (\w+) extension"
+)
 _OTHER = re.compile(r"^(?!.*CSV Error)(.*\b(?:found|detected|[Mm]aximum)\b.*)$", re.MULTILINE)
 
 
@@ -300,6 +324,11 @@ def _explain(error: Exception, file: str | None, header_lines: int) -> InputErro
     text = str(error)
     if "httpfs" in text:
         return InputError(f"a remote file needs DuckDB's extension httpfs; install it: {HTTPFS}")
+    if extension := _IN_EXTENSION.search(text):
+        return InputError(
+            f"{extension[1]} needs DuckDB's extension {extension[2]}, which no query loads; write "
+            "the rows to a Parquet or CSV file, or give Python the frame"
+        )
     line = re.search(r"CSV Error on Line: (\d+)", text)
     if text.startswith("Out of Memory"):
         return InputError(f"out of memory ({first_line(error)}); let the process have more")

@@ -117,6 +117,11 @@ def about_unusable(kind: pa.DataType) -> str:
         fix = "array_to_string(..., ' ') makes text of it, array_length(...) a number"
     elif types.is_dictionary(kind):
         return f"holds categories of {kind.value_type}; make text of them, .astype(str) in pandas"
+    elif getattr(kind, "extension_name", "") == "pandas.interval":
+        return (
+            "holds intervals, which are neither number, category, text nor date; .astype(str) in "
+            "pandas makes categories of them, .array.mid numbers"
+        )
     else:
         fix = "convert it, for example with epoch(...) or CAST(... AS VARCHAR)"
     return f"holds {kind}, which is neither number, category, text nor date; in SQL, {fix}"

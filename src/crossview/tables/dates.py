@@ -62,11 +62,12 @@ class DateFormat(NamedTuple):
     """Format of the dates in a column of text, as for `strptime`.
 
     ``other`` is another format that fits all values as well: the values do not say which one is
-    right.
+    right.  ``times``: some values have a time after the date.
     """
 
     format: str
     other: str | None = None
+    times: bool = False
 
     @property
     def is_sure(self) -> bool:
@@ -78,9 +79,10 @@ class DateFormat(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The format, and what two digits of a year mean."""
+        """The format, whether there are times, and what two digits of a year mean."""
         last = _CENTURY + 1999
-        return f"{self.format}, of {last - 99} to {last}" if "%y" in self.format else self.format
+        years = f", of {last - 99} to {last}" if "%y" in self.format else ""
+        return f"{self.format}{' with a time' if self.times else ''}{years}"
 
 
 def is_date(kind: pa.DataType) -> bool:
@@ -257,7 +259,7 @@ class _Guess:
 
     def __init__(self) -> None:
         self.formats = [*FORMATS, *SHORT_FORMATS]
-        self.some = False
+        self.some, self.times = False, False
 
     def look_at(self, array: pa.Array) -> bool:
         """Take more values; return whether any format still fits."""
@@ -276,6 +278,7 @@ class _Guess:
             and not np.isnat(_read(values, one)).any()
         ]
         self.some |= len(values) > 0
+        self.times = self.times or bool(pc.any(pc.match_substring(values, ":")).as_py())
         return bool(self.formats)
 
     @property
@@ -283,7 +286,8 @@ class _Guess:
         """The answer."""
         if not (self.some and self.formats):
             return None
-        return DateFormat(*self.formats[:2])
+        other = self.formats[1] if len(self.formats) > 1 else None
+        return DateFormat(self.formats[0], other, self.times)
 
 
 def find_formats(

@@ -34,6 +34,10 @@ model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
     any, columns called VIEW__COLUMN, or rows by view, are grouped.
 --text [NAME=]COLUMNS: With --new: columns of free text.
 --categorical [NAME=]COLUMNS: With --new: columns whose numbers are categories.
+--numeric [NAME=]COLUMNS: With --new: columns that must be numbers, also if the first row has text.
+--sparse [NAME=]COLUMNS: With --new: columns of numbers that are mostly 0, which keep their zeros.
+--date [NAME=]COLUMNS[=FORMAT]: With --new: columns of text that are dates, and how they are
+    written, such as paid_on=%d.%m.%Y.
 --ignore COLUMNS: With --new: columns that are in no view.
 --wait TIME: How long a row waits for its label, such as 2h or 7d; then it is dropped, and a label
     gets 410. Default: for ever.
@@ -65,6 +69,9 @@ def run(
     view: list[str] | None = None,
     text: list[str] | None = None,
     categorical: list[str] | None = None,
+    numeric: list[str] | None = None,
+    sparse: list[str] | None = None,
+    date: list[str] | None = None,
     ignore: list[str] | None = None,
     wait: str | None = None,
     no_label: str | None = None,
@@ -85,7 +92,9 @@ def run(
     The model is a function of MODEL and the log: after a power cut the same
     command goes on as if nothing had been, and `crossview replay DIR` shows it.
     """
-    kinds_given = {"view": view or [], "text": text or [], "categorical": categorical or []}
+    by_kind = {"text": text, "categorical": categorical, "numeric": numeric}
+    by_kind |= {"sparse": sparse, "date": date}
+    kinds_given = {"view": view or [], **{kind: names or [] for kind, names in by_kind.items()}}
     if not new:
         for name, value in {"label": label, "ignore": ignore, **kinds_given}.items():
             if value:

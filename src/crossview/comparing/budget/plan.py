@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crossview.catalog.learner import Learner
+from crossview.catalog.learner import LEARNS_NOTHING, Learner
 from crossview.comparing.candidates import quadratic_cost
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import HALVING, Tuning
@@ -46,6 +46,8 @@ class Yardstick(NamedTuple):
 
 # a linear one is what the others are measured by, where columns are many the best of all
 OF_LINEAR, OF_OTHERS = Yardstick(0.4, MOST_OF_ONE, 0.0), Yardstick(0.15, 0.2, 1 / 4)
+# of fewer rows a constant takes no less
+OF_CONSTANT = Yardstick(1.0, 1.0, 1.0)
 # share of the time up to which a learner is not made lighter
 OF_WHOLE = 0.4
 # effort of a linear one
@@ -84,6 +86,8 @@ def yardstick_of(learner: Learner) -> Yardstick | None:
     """Return what a baseline may take of the time; None for all others."""
     if not learner.baseline:
         return None
+    if learner.effort == LEARNS_NOTHING:
+        return OF_CONSTANT
     return OF_LINEAR if learner.effort <= LINEAR else OF_OTHERS
 
 

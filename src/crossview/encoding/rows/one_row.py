@@ -28,6 +28,7 @@ from crossview.errors import (
     some_names,
     type_of,
 )
+from crossview.tables.arrow import plain_array
 from crossview.tables.columns import (
     BOOLEAN,
     LARGEST,
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from crossview.encoding.rows.row_encoder import RowEncoder
     from crossview.encoding.view_scaler import ViewScaler
 
-# of Arrow's numbers
-LARGEST_INT = 1 << 63
 # lists of names of columns whose places are kept
 MOST_KEYS = 256
 # a date, as messages show it
@@ -359,7 +358,9 @@ class SingleRows:
         """Return the numbers of a date, or of the shape of a text."""
         if column.kind != "date":
             _string(column, value)  # or its error
-            return shape_numbers(as_codes(column, _as_array(column, value)).dictionary)[0].tolist()
+            return shape_numbers(as_codes(column, array_of_cell(column.name, value)).dictionary)[
+                0
+            ].tolist()
         return (self._date if isinstance(value, str) else _numbers_of_date)(column, value)
 
     def _terms(self, one: _Hashed, value: Any) -> list[str] | None:
@@ -417,13 +418,13 @@ def _string(column: Column, value: Any) -> str | None:
             raise InputError(words, column=column.name)
         return found
     is_category = column.declared and column.kind != "text"
-    if type(value) is int and is_category and -LARGEST_INT <= value < LARGEST_INT:
+    if type(value) is int and is_category:
         return str(value)
     if type(value) in (int, float) and not is_category:
         words = f"{value!r:.60} is a number, and the column holds text: give it in quotes"
         raise InputError(words, column=column.name)
     try:
-        coded = as_codes(column, _as_array(column, value))
+        coded = as_codes(column, array_of_cell(column.name, value))
     except InputError:
         words = f"{value!r:.60} is no text: give text in quotes, or null"
         raise InputError(words, column=column.name) from None
@@ -440,15 +441,19 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def _as_array(column: Column, value: Any) -> Any:
-    """Return a cell as an Arrow array, as of a table of one row."""
+def array_of_cell(name: str, value: Any) -> Any:
+    """Return a cell of a column as an Arrow array, as of a table of one row."""
     import pyarrow as pa
 
+    is_whole = type(value) is int
     try:
-        return pa.array([value], from_pandas=True)
+        kind = pa.uint64() if is_whole and value >= 1 << 63 else None
+        return plain_array(pa.array([value], kind, from_pandas=True))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         what = f"{value!r:.60} is no value of a table: give a number, text, a date or null"
-        raise InputError(what, column=column.name) from None
+        if is_whole:
+            what = f"{value!r:.60} is larger than the whole numbers of a table: give text in quotes"
+        raise InputError(what, column=name) from None
 
 
 def numbers_of_cells(column: Column, values: Sequence[Any]) -> np.ndarray:
@@ -469,7 +474,7 @@ def _number(column: Column, value: Any) -> float:
     if isinstance(value, float | np.floating):
         return float(value)
     try:
-        return float(as_numbers(column, _as_array(column, value))[0])
+        return float(as_numbers(column, array_of_cell(column.name, value))[0])
     except InputError:
         words = f"{value!r:.60} is not a number: give one without quotes, such as 31.5, or null"
         raise InputError(words, column=column.name) from None
@@ -477,7 +482,7 @@ def _number(column: Column, value: Any) -> float:
 
 def _numbers_of_date(column: Column, value: Any) -> list[float]:
     try:
-        times = as_times(column.name, _as_array(column, value), column.format)
+        times = as_times(column.name, array_of_cell(column.name, value), column.format)
         return date_numbers(times)[0].tolist()
     except InputError:
         format = column.format or ISO

@@ -13,7 +13,7 @@ from typing import Any
 
 from crossview.errors import InputError
 from crossview.readers.columnar.text import JsonSource
-from crossview.server_log.addresses import LOG, is_address
+from crossview.server_log.addresses import FROM_SQLITE, LOG, is_address
 from crossview.server_log.log import ASSUMED, Log
 
 BATCH = 4096
@@ -52,8 +52,8 @@ class ServedSource(JsonSource):
 def _folder(file: str) -> Path:
     """Return the folder of a log, by which it is opened."""
     if Path(file).name != LOG:
-        words = f"the log of a server is called {LOG}; of another database write the table to a "
-        raise InputError(words + "Parquet or CSV file", file=file)
+        words = f"is not called {LOG}, as the log of a server; of another database write the rows "
+        raise InputError(f"{words}to a file: {FROM_SQLITE}", file=file)
     return Path(file).parent
 
 
