@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from command_line import run
 from comparisons import ONE
-from crossview import InputError, compare, describe, predict, train
+from crossview import InputError, ViewEncoder, compare, describe, predict, train
 from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.data.summaries.columns import is_group_name
@@ -108,6 +109,20 @@ def test_an_id_that_models_learn_by_heart_makes_groups(name):
     other = make_patients(of_patient=False)
     other["id"] = other["id"].map(name)
     assert find(other, "y").choice is None
+
+
+def test_a_column_of_groups_that_was_declared_is_trained_without_its_kind(tmp_path, capsys):
+    table = make_patients()
+    encoder = ViewEncoder(categorical=["id"])
+    answer = small(table, "y", encoder=encoder, models=["pa:concatenated"])
+    assert answer.groups == "id"
+    trained = train(table, "y", **answer.train_arguments)
+    assert trained.encoder.view_columns() == {"all": ["visit", "x"]}
+    table.to_csv(file := tmp_path / "t.csv", index=False)
+    options = ["--categorical", "id,visit", "--model", "pa:concatenated", "--budget", "20s"]
+    status, out, _ = run(capsys, "compare", file, "--label", "y", *options)
+    assert status == 0
+    assert "--categorical visit --groups id" in " ".join(out)
 
 
 def test_identifiers_that_cross_or_have_many_rows_are_categories():
