@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from command_line import run
 from comparisons import ONE
-from crossview import InputError, compare, describe, predict, train
+from crossview import InputError, ViewEncoder, compare, describe, predict, train
 from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
 from crossview.data.summaries.columns import is_group_name
@@ -83,6 +84,59 @@ def test_rows_of_a_user_are_not_learned_and_scored_where_they_are_alike():
     assert more.split_lines == answer.split_lines
     described = describe(table, "bought", views=VIEWS).warnings
     assert [line for line in described if line.startswith("user_id: random")] == answer.split_lines
+
+
+def make_patients(n=200, of_patient=True, seed=0):
+    """Six visits of each patient, whose columns say nothing of the label but by the id."""
+    rng = np.random.default_rng(seed)
+    patient = np.repeat(np.arange(n), 6)
+    score = 2.0 * rng.normal(size=n)[patient] * of_patient + rng.normal(size=len(patient))
+    visit = np.tile(np.arange(6.0), n)
+    table = pd.DataFrame({"id": patient, "visit": visit, "x": rng.normal(size=len(patient))})
+    return table.assign(y=np.where(score + 0.3 * table.x > 0.0, "ill", "well"))
+
+
+@pytest.mark.parametrize("name", ["a{:03}".format, int])
+def test_an_id_that_models_learn_by_heart_makes_groups(name):
+    """Whatever the order of the rows, and however the ids are written."""
+    table = make_patients()
+    table["id"] = table["id"].map(name)
+    for rows in (table, table.sample(frac=1.0, random_state=0)):
+        found = find(rows, "y")
+        assert found.choice.column == "id"
+        assert found.choice.near > found.choice.apart + 0.05
+    assert find(table.drop(columns="id").assign(id=table.id), "y", {"a": ["x"]}).choice is None
+    other = make_patients(of_patient=False)
+    other["id"] = other["id"].map(name)
+    assert find(other, "y").choice is None
+
+
+def test_a_column_of_groups_that_was_declared_is_trained_without_its_kind(tmp_path, capsys):
+    table = make_patients()
+    encoder = ViewEncoder(categorical=["id"])
+    answer = small(table, "y", encoder=encoder, models=["pa:concatenated"])
+    assert answer.groups == "id"
+    trained = train(table, "y", **answer.train_arguments)
+    assert trained.encoder.view_columns() == {"all": ["visit", "x"]}
+    table.to_csv(file := tmp_path / "t.csv", index=False)
+    options = ["--categorical", "id,visit", "--model", "pa:concatenated", "--budget", "20s"]
+    status, out, _ = run(capsys, "compare", file, "--label", "y", *options)
+    assert status == 0
+    assert "--categorical visit --groups id" in " ".join(out)
+
+
+def test_identifiers_that_cross_or_have_many_rows_are_categories():
+    rng = np.random.default_rng(0)
+    reader, book = np.divmod(rng.choice(100 * 100, 2000, replace=False), 100)
+    score = 2.0 * (rng.normal(size=100)[reader] + rng.normal(size=100)[book])
+    x, z = rng.normal(size=(2, 2000))
+    rated = pd.DataFrame({"user_id": reader, "book_id": book, "x": x, "y": score + z})
+    assert find(rated, "y", task="regression").choice is None
+    assert find(rated.drop(columns="book_id"), "y", task="regression").choice.column == "user_id"
+    store = np.arange(2000) % 25
+    sold = pd.DataFrame({"store_id": store, "x": x, "y": rng.normal(size=25)[store] + z})
+    (test,) = find(sold, "y", task="regression").tests
+    assert (test.column, test.loss < 0.1) == ("store_id", True)
 
 
 def test_the_order_of_a_table_that_is_sorted_by_user_is_that_of_the_users():

@@ -334,6 +334,25 @@ def test_an_identifier_by_its_name_unless_it_is_declared():
     assert line.startswith("id: whole numbers")
 
 
+def test_ids_with_several_rows_each_are_not_to_be_learned_as_categories():
+    """Models would learn by heart whoever new rows do not have."""
+    rng = np.random.default_rng(0)
+    for n, of_user in ((50, 0.0), (50, 3.0)):
+        user = np.repeat(np.arange(n), 8)
+        y = of_user * rng.normal(size=n)[user] + rng.normal(size=len(user)) > 0.0
+        table = pa.table({"id": user, "x": rng.normal(size=len(user)), "y": np.where(y, "a", "b")})
+        answer = describe(table, "y")
+        lines = [line for line in answer.warnings if "id" in line]
+        assert not any("categorical=" in line for line in lines)
+        assert any("groups='id'" in line for line in answer.about_table) == (of_user > 0.0)
+        [line] = describe_head(open_table(table), "y").warnings
+        assert line.endswith("if new rows have other ones, leave it out: ignore='id'")
+    shop = pa.table({"shop_id": rng.integers(0, 5, 2000), "y": rng.normal(size=2000)})
+    assert (
+        "categories? categorical='shop_id'" in describe(shop, "y", task="regression").warnings[-1]
+    )
+
+
 def test_identifiers_that_are_text_are_no_numbers():
     rng = np.random.default_rng(0)
     ids = np.repeat(np.arange(24), 50)

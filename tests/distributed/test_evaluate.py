@@ -60,7 +60,7 @@ def folder(tmp_path_factory):
     for name, label, options in (
         ("classes", "click", {"scoring": Scoring(positive="yes"), "model": "pa:squared"}),
         ("several", "level", {"model": "pa:absolute"}),
-        ("number", "price", {"task": "regression", "model": "mvm"}),
+        ("number", "price", {"task": "regression", "model": "mvm", "groups": "country"}),
     ):
         crossview.train(labeled, label, output=folder / name, **options, **given)
     crossview.train(str(folder / "*.svm"), output=folder / "rows", model="pa:concatenated")

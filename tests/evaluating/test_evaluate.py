@@ -432,3 +432,27 @@ def test_a_label_without_a_name_is_a_column_like_any_other():
     assert crossview.evaluate(fitted, table, "").n_rows == 60
     with pytest.raises(InputError, match="no column ''"):
         crossview.evaluate(fitted, table.drop_columns([""]), "")
+
+
+def test_intervals_count_the_groups_of_the_training(tmp_path):
+    """Rows of one user are right or wrong together, wherever they stand."""
+    rng = np.random.default_rng(0)
+    user = np.repeat(np.arange(90), 12)
+    x = rng.normal(size=len(user))
+    y = np.where(x + 2.0 * rng.normal(size=90)[user] > 0.0, "yes", "no")
+    rows = pa.table({"user_id": user, "x": x, "y": y})
+    path, file = tmp_path / "model.st", tmp_path / "rows.csv"
+    learned, later = rows.slice(0, 480), rows.slice(480)
+    crossview.train(learned, "y", model="logistic-regression", groups="user_id", output=path)
+    found = evaluate(path, later)
+    assert found.groups == found.to_dict()["groups"] == "user_id"
+    assert found.summary.endswith(", by user_id)")
+    shuffled = later.take(rng.permutation(len(later)))
+    pa_csv.write_csv(shuffled, file)
+    for same in (shuffled, file):
+        for metric, one in evaluate(path, same).metrics.items():
+            assert one == pytest.approx(found.metrics[metric], rel=1e-9, nan_ok=True), metric
+    alone = evaluate(path, shuffled.drop_columns(["user_id"]))
+    assert (alone.groups, alone.value) == (None, found.value)
+    (_, low, high), (_, first, last) = (one.metrics["accuracy"] for one in (alone, found))
+    assert last - first > 1.3 * (high - low)

@@ -221,6 +221,23 @@ def test_the_parts_of_a_stream_add_up_to_its_blocks(metric, n_classes):
         whole + whole
 
 
+@pytest.mark.parametrize(("metric", "n_classes"), [("f1", 2), ("roc_auc", 3), ("rmse", 0)])
+def test_blocks_that_are_told_are_the_same_in_any_order(metric, n_classes):
+    n, rng = 620, np.random.default_rng(0)
+    y = rng.choice(n_classes, n) if n_classes else rng.normal(size=n)
+    (model, _) = two_models(y, n_classes)
+    block = rng.integers(64, size=n)
+    found = []
+    for order in (np.arange(n), rng.permutation(n)):
+        parts = [BlockTally(metric, n_classes=n_classes) for _ in range(3)]
+        for part, rows in zip(parts, (order[:200], order[200:200], order[200:]), strict=True):
+            part.update(y[rows], *(one[rows] for one in model), blocks=block[rows])
+        found.append(sum(parts[1:], start=parts[0]).values())
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    np.testing.assert_array_equal(found[0][2], np.bincount(block))
+
+
 def test_the_jackknife_of_single_rows_is_the_t_test_of_the_mean():
     a, b = np.random.default_rng(0).normal(size=(2, 40))
     found = jackknife("mae", np.zeros(40), [(a,), (b,)])

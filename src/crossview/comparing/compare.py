@@ -31,13 +31,14 @@ from crossview.data.labeled_source import (
 )
 from crossview.data.row_columns import check_seed
 from crossview.encoding.encode import ViewEncoder
-from crossview.encoding.view_columns import view_for
+from crossview.encoding.view_columns import KINDS, view_for
 from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.estimators.documentation import document_parameters
 from crossview.jobs.jobs import Jobs
 from crossview.jobs.threads import threadpool_limits
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
+from crossview.tables.columns import listed
 from crossview.views import MultiView
 
 # seconds
@@ -412,6 +413,11 @@ def compare(
         answer = compare_folds(run, split, options, resources)
     if split.groups is not None:
         for_train["groups"] = split.groups
+        for kind in KINDS:  # what is in no view has none
+            names = listed(getattr(given_encoder, kind))
+            if split.groups in names:
+                others = [name for name in names if name != split.groups]
+                given_encoder.set_params(**{kind: others or getattr(ViewEncoder(), kind)})
     answer.given, answer.encoders = for_train, {"": given_encoder}
     return answer
 

@@ -30,6 +30,7 @@ from crossview.data.summaries.columns import (
     ValueSummary,
     is_group_name,
     is_identifier,
+    is_of_few_rows,
 )
 from crossview.data.summaries.leaks import KNOWN_LATER, explain_leak, find_leaks, shortened
 from crossview.data.summaries.table import TableSummary
@@ -766,7 +767,8 @@ class _Pass(TableSummary):
                 f"{TOO_LARGE} in {_rows(self.moments.n_too_large[c])}: write null, or numbers "
                 f"up to {LARGEST:g}"
             )
-        if one.name in self.declared or not is_integer(self.types[one.name]) or present < FEW_ROWS:
+        said = one.name in self.declared or one.name in self.groups
+        if said or not is_integer(self.types[one.name]) or present < FEW_ROWS:
             return
         if not (isinstance(one.minimum, float) and isinstance(one.maximum, float)):
             return
@@ -781,6 +783,11 @@ class _Pass(TableSummary):
                 )
             else:
                 yield f"counts the rows: {different} tells nothing about new ones; {LEAVE_OUT}"
+        elif self._is_of_few_rows(one.name, c):
+            yield (
+                "whole numbers by the name of an identifier, with several rows of most; if new "
+                f"rows have other ones, {LEAVE_OUT}"
+            )
         elif is_identifier(one.name) and (one.distinct or MOST_DISTINCT) > 2:
             yield (
                 "whole numbers by the name of an identifier; are they categories? "
@@ -791,6 +798,10 @@ class _Pass(TableSummary):
                 f"each whole number up to {one.maximum:.0f}, as of identifiers; are they "
                 f"categories? {argument(categorical=one.name)}"
             )
+
+    def _is_of_few_rows(self, name: str, c: int) -> bool:
+        distinct = self.moments.distinct[c]
+        return distinct is not None and is_of_few_rows(name, distinct[1])
 
 
 def explain_open_format(column: str, found: DateFormat) -> str:

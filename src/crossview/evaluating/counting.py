@@ -1,12 +1,13 @@
 """Counts of labeled rows: batch by batch, and added up over partitions.
 
-Metrics have intervals, from counts per block of consecutive rows.
+Metrics have intervals, from counts per block of consecutive rows, or of whole groups of rows.
 """
 
 from __future__ import annotations
 
 import copy
 import math
+from binascii import crc32
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, stro
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, scores_of_views
 from crossview.scoring.metrics import is_bounded, running_sum, within_bounds
+from crossview.scoring.metrics.blocks import MOST_BLOCKS
 from crossview.scoring.metrics.probability import (
     CALIBRATION_BINS,
     calibration_curve,
@@ -36,6 +38,7 @@ from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import ROUNDING, jackknife_posterior, share_within
+from crossview.tables.arrow import numbers_of
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order
@@ -95,9 +98,9 @@ class OneMetric:
         """Begin within a stream, as `BlockTally.begin_at` does."""
         self.blocks.begin_at(first_row, n_rows)
 
-    def count(self, y: np.ndarray, scored: Scored) -> None:
-        """Count some rows."""
-        self.task.count(self.blocks, y, scored)
+    def count(self, y: np.ndarray, scored: Scored, blocks: np.ndarray | None = None) -> None:
+        """Count some rows, in these blocks if they are said."""
+        self.task.count(self.blocks, y, scored, blocks=blocks)
         if self._tally is not None:
             self.task.count(self._tally, y, scored)
 
@@ -172,11 +175,11 @@ class AllMetrics:
         """Return how much higher it is by another prediction of the same rows."""
         return other.minus(self._blocks[_shares(self.task.metric)], self.value)
 
-    def count(self, y: np.ndarray, scored: Scored) -> None:
-        """Count some rows."""
+    def count(self, y: np.ndarray, scored: Scored, blocks: np.ndarray | None = None) -> None:
+        """Count some rows, in these blocks if they are said."""
         self.task.count(self.tally, y, scored)
-        for blocks in self._blocks.values():
-            blocks.count(y, scored)
+        for one in self._blocks.values():
+            one.count(y, scored, blocks)
 
     def begin_at(self, first_row: int, n_rows: int) -> None:
         """Begin within a stream, as `BlockTally.begin_at` does."""
@@ -386,9 +389,11 @@ class RowCounter:
         if self._sketch is not None:
             hashes = hash_rows(read.X, self.spec.fitted.encoder)
             counts.learned += self._sketch.find(hashes[known])
-        counts.all.count(y, scored)
+        groups = columns.get(self.spec.fitted.info.get("groups") or "")
+        blocks = None if groups is None else _blocks_of(groups)[known]
+        counts.all.count(y, scored, blocks)
         for key, hidden in self._hidden.items():
-            counts.views[key].count(y, self.spec.score(hide_views(X, hidden)))
+            counts.views[key].count(y, self.spec.score(hide_views(X, hidden)), blocks)
         each = None
         if counts.drift is not None or len(names) > 1:
             scores = None if self.spec.fitted.classes is None else scored.scores
@@ -410,12 +415,18 @@ class RowCounter:
         self._kept.add_to_sample(y, scored, each)
         self._kept.add_differing(each, describe)
         for column, codes in self.spec.divide(columns, known, self._n_labeled):
-            self._count_parts(column, codes, y, scored, drifted)
+            self._count_parts(column, codes, y, scored, drifted, blocks)
         self._say_when_windows_start(columns, known)
         self._n_labeled += len(known)
 
     def _count_parts(
-        self, column: str | None, codes: np.ndarray, y: np.ndarray, scored: Scored, drifted: Any
+        self,
+        column: str | None,
+        codes: np.ndarray,
+        y: np.ndarray,
+        scored: Scored,
+        drifted: Any,
+        blocks: np.ndarray | None,
     ) -> None:
         """Count labeled rows by their part, and leave those out that have none."""
         counts, task = self._counts, self.spec.task
@@ -426,7 +437,8 @@ class RowCounter:
                 drift = self._drift.empty() if column is WINDOW and self._drift else None
                 counts.parts[key] = PartCounts(self._one_metric(counts.start, key), drift)
             part, rows = counts.parts[key], np.flatnonzero(codes == code)
-            part.metric.count(y[rows], scored.take(rows))
+            own = None if blocks is None else blocks[rows]
+            part.metric.count(y[rows], scored.take(rows), own)
             if column is WINDOW:
                 losses = _losses(task, y[rows], scored.take(rows))
                 part.loss = float(running_sum(part.loss, losses))
@@ -445,6 +457,14 @@ class RowCounter:
         for code, row in zip(*np.unique(codes, return_index=True), strict=True):
             part = counts.parts[WINDOW, int(code)]
             part.starts_at = part.starts_at or f", {times[int(row)].as_py()}"
+
+
+def _blocks_of(groups: Any) -> np.ndarray:
+    """Return the block of each row, the same for all rows of a group, whatever else is read."""
+    groups = groups.dictionary_decode() if hasattr(groups, "dictionary_decode") else groups
+    coded = groups.dictionary_encode(null_encoding="encode")
+    blocks = [crc32(str(one).encode()) % MOST_BLOCKS for one in coded.dictionary.to_pylist()]
+    return np.array(blocks, dtype=np.intp)[numbers_of(coded.indices)]
 
 
 def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:

@@ -49,7 +49,9 @@ def evaluate(
 
     All metrics of the task get a 95 % interval: by the jackknife over blocks of consecutive rows,
     as errors of rows near each other are alike; a value of 0 or 1 has that of a share of so many
-    rows (Clopper and Pearson 1934).  Rows without a label are skipped, and counted.
+    rows (Clopper and Pearson 1934).  Where the model was trained with ``groups=``, and the rows
+    have that column, the blocks are of whole groups, in any order of the rows.  Rows without a
+    label are skipped, and counted.
 
     Inputs and scores of each view are compared with those of the last training rows, if the model
     is a file that `train` wrote, by the population stability index.  Such a file also has hashes of
@@ -198,6 +200,7 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         else "hinge loss",
         drift=[] if counts.drift is None else counts.drift.drifts(missing),
         learned=fitted.learned_share(counts.learned),
+        groups=fitted.info.get("groups") if fitted.info.get("groups") in rows.keep else None,
         diagnostics=_diagnostics(spec, counts),
     )
     for line in answer.learned_rows:

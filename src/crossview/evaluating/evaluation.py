@@ -163,6 +163,9 @@ class Evaluation(SaysMetric, PlotMixin):
         About which share of the rows is equal to rows that the model has learned; 0 where that is
         chance.  None if the model does not know, as after rows that a server has taught it, or
         there are too few rows.
+    groups : str or None
+        The column by which rows are counted for intervals, as the model was trained with it: rows
+        with the same value are left out together.
     diagnostics : Diagnostics or None
         What pictures need; it is not in `to_dict`.
     """
@@ -193,6 +196,7 @@ class Evaluation(SaysMetric, PlotMixin):
     loss: str = ""
     drift: list[Drift] = field(default_factory=list)
     learned: float | None = None
+    groups: str | None = None
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -261,10 +265,15 @@ class Evaluation(SaysMetric, PlotMixin):
         interval = (
             "too little for an interval"
             if math.isnan(low)
-            else f"95 % interval {self.short(low)} to {self.short(high)}"
+            else f"95 % interval {self.short(low)} to {self.short(high)}{self.by_groups}"
         )
         value_words = f"{self.metric_words} {self.short(value)} ({interval})"
         return f"{self.n_rows:,} rows with a label: {value_words}"
+
+    @property
+    def by_groups(self) -> str:
+        """By what rows are counted for intervals, in words, if not one by one."""
+        return "" if self.groups is None else f", by {self.groups}"
 
     def short(self, value: float) -> str:
         """Return four decimals, or four digits of an error, which has the unit of the target."""

@@ -154,6 +154,9 @@ def open_rows_to_evaluate(
         )
     table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)
+    groups = fitted.info.get("groups")  # by which rows are counted, if they have it
+    if groups in table.column_names and groups not in (label, *columns):
+        columns.append(groups)
     keep = [name for name in [label, *columns] if name is not None and name != time]
     typed = [time] if time else []
     return fitted.open(table, keep, typed=typed, missing_columns=missing_columns), label

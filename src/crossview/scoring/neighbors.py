@@ -3,7 +3,8 @@
 A row that is scored may have neighbors among the rows that were learned: those before and after it,
 or those of the same user.  New rows have none.  What that is worth is measured at an equal number
 of rows: two quick models score the same rows, one that learned neighbors of them, and one that
-learned none.
+learned none.  An identifier that a view has is seen by the first, as a category, and not by the
+second: models learn by heart what is said of each user, and of new users nothing is.
 """
 
 from __future__ import annotations
@@ -19,10 +20,15 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import roc_auc_score
 
+from crossview.algorithms.trees.target_statistics import (
+    best_weight,
+    category_statistics,
+    ordered_statistics,
+)
 from crossview.batch import make_rows, rows_at
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.labeled_source import unnamed
-from crossview.data.summaries.columns import is_group_name
+from crossview.data.summaries.columns import is_group_name, is_of_few_rows, is_repeated
 from crossview.errors import InputError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
 from crossview.jobs.threads import threadpool_limits
@@ -51,8 +57,6 @@ REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
 # a test with a larger p leaves open whether groups matter, up to this one
 OPEN = 0.25
-# an identifier is one of somebody with several rows if more than this share of its values have them
-MOST_VALUES = 0.5
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
 FEWEST_VALUES, ROWS_OF_VALUE, LARGEST_VALUE, MOST_COLUMNS = 20, 1.3, 0.2, 3
 # rows of groups stand together if the group changes at most so often per group
@@ -311,13 +315,14 @@ def _find_split(
             continue
         some = _of_groups(codes, most, rng)
         part = _encoded(without, rows.take(some), problem, seed)
-        found = compare_neighbors(
-            part, new_groups(codes[some], rng), rope, column, LEVEL / len(columns)
-        )
+        is_seen = without is not source and is_of_few_rows(column, np.bincount(codes))
+        of_whom = codes[some] if is_seen and not _is_crossed(column, columns) else None
+        level = LEVEL / len(columns)
+        found = compare_neighbors(part, new_groups(codes[some], rng), rope, column, level, of_whom)
         if found is None:
             continue
         finding.tests.append(found)
-        if found.is_open and _is_repeated(column, codes):
+        if found.is_open and is_repeated(column, np.bincount(codes)):
             finding.repeated[column] = (
                 f"{found.words.partition(': ')[2]}{finding.rows}, which may be chance"
             )
@@ -338,16 +343,27 @@ def _repeated(table: Any, names: list[str]) -> dict[str, np.ndarray]:
         if column.null_count or not len(column):
             continue
         codes, _ = _coded(column)
-        fits = np.bincount(codes).max() <= LARGEST_VALUE * len(codes)
+        counts = np.bincount(codes)
+        fits = counts.max() <= LARGEST_VALUE * len(codes)
         is_new = not any(np.array_equal(codes, one) for one in found.values())
-        if fits and is_new and _is_repeated(name, codes):
+        if fits and is_new and is_repeated(name, counts):
             found[name] = codes
     return dict(list(found.items())[:MOST_COLUMNS])
 
 
-def _is_repeated(name: str, codes: np.ndarray) -> bool:
-    """Whether a column has the name of an identifier, and most of its values several rows."""
-    return is_group_name(name) and bool(np.mean(np.bincount(codes) > 1) > MOST_VALUES)
+def _is_crossed(column: str, columns: dict[str, np.ndarray]) -> bool:
+    """Whether another identifier has values in common with several of a column's.
+
+    So do those of readers and books, and new rows are of known ones.
+    """
+    codes = columns[column]
+    n = codes.max() + 1
+    for name, others in columns.items():
+        m = others.max() + 1
+        pairs = len(np.unique(codes.astype(np.int64) * m + others))
+        if is_repeated(name, np.bincount(others)) and pairs > TOGETHER * max(n, m):
+            return True
+    return False
 
 
 def _stand_together(codes: np.ndarray) -> bool:
@@ -602,6 +618,7 @@ class Rows(NamedTuple):
     y: np.ndarray  # codes of classes, or numbers
     problem: Problem
     seed: int
+    known: np.ndarray | None = None  # of whom each row is, if models see it
 
     def fit(
         self, learned: np.ndarray, target: np.ndarray, n_classes: int, *, by_number: bool = True
@@ -629,10 +646,12 @@ class Rows(NamedTuple):
         )
         X = found.draw(random)
         used = np.ones(X.shape[1], dtype=bool) if by_number else ~_row_numbers(X, learned)
-        model.fit(X * used, y)
+        own, others = self._known_means(learned, targets, random)
+        model.fit(np.hstack([X * used, own]), y)
 
         def predict(scored: np.ndarray) -> np.ndarray:
             X = features_of(rows_at(self.rows, scored), found.features) * used
+            X = np.hstack([X, others(scored)])
             if not n_classes:
                 return model.predict(X)
             p = np.full((len(scored), n_classes), LEAST_PROBABILITY)
@@ -640,6 +659,19 @@ class Rows(NamedTuple):
             return p / p.sum(axis=1, keepdims=True)
 
         return predict
+
+    def _known_means(
+        self, learned: np.ndarray, targets: Targets, random: np.random.RandomState
+    ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Return the target statistics of whom the rows are of, and a function for other rows."""
+        if self.known is None:
+            return np.empty((len(learned), 0)), lambda scored: np.empty((len(scored), 0))
+        codes, numbers, n = self.known[learned], targets.as_numbers(), int(self.known.max()) + 1
+        order = targets.draw_order(random)
+        a = best_weight(codes, numbers, targets.weight, order)
+        each = category_statistics(codes, n, numbers, targets.weight, a)
+        own = ordered_statistics(codes, numbers, targets.weight, order, a)
+        return own, lambda scored: each[self.known[scored]]
 
 
 def _encoded(source: LabeledSource, rows: LabeledBatch, problem: Problem, seed: int) -> Rows:
@@ -774,7 +806,12 @@ def new_groups(codes: np.ndarray, rng: np.random.Generator) -> Iterator[Draw]:
 
 
 def compare_neighbors(
-    part: Rows, draws: Iterable[Draw], rope: float, column: str | None = None, level: float = LEVEL
+    part: Rows,
+    draws: Iterable[Draw],
+    rope: float,
+    column: str | None = None,
+    level: float = LEVEL,
+    known: np.ndarray | None = None,
 ) -> NeighborTest | None:
     """Test whether a quick model needs neighbors of the rows that it scores.
 
@@ -782,6 +819,7 @@ def compare_neighbors(
     rope: differences in the metric up to this are none.
     column: what makes neighbors; None: the order.
     level: the neighbors matter if p is below this.
+    known: of whom each row is, which a model of neighbors sees, too.
     Returns test: None where a part has one class.
     """
     n_classes = len(part.problem.classes)
@@ -793,7 +831,8 @@ def compare_neighbors(
             learned = draw.near if near else draw.apart
             if n_classes and len(np.unique(part.y[learned])) < 2:
                 return None
-            predict = part.fit(learned, part.y[learned], n_classes)
+            rows = part._replace(known=known) if near else part
+            predict = rows.fit(learned, part.y[learned], n_classes)
             found[near].append(predict(draw.scored))
             both.append(_loss(part.y[draw.scored], found[near][-1], n_classes))
         losses.append(both[1] - both[0])

@@ -324,9 +324,11 @@ class Classification(_Splits):
         """Return the loss of each row."""
         return hinge_losses(self.encode(y), scored.scores)
 
-    def count(self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored) -> None:
-        """Count some rows."""
-        tally.update(self.encode(y), *scored)
+    def count(
+        self, tally: Tally | BlockTally, y: np.ndarray, scored: Scored, **blocks: Any
+    ) -> None:
+        """Count some rows; ``blocks`` is for `BlockTally.update`."""
+        tally.update(self.encode(y), *scored, **blocks)
 
     def tally(self, most_cells: int = MOST_CELLS) -> Tally:
         """Return a tally that has counted nothing, with so many cells of the scores of a class."""
@@ -437,9 +439,11 @@ class Regression(_Splits):
     def confusion(self, y: np.ndarray, scored: Scored) -> None:
         """Return None: a number has no classes."""
 
-    def count(self, tally: ErrorTally | BlockTally, y: np.ndarray, scored: Scored) -> None:
-        """Count some rows."""
-        tally.update(y, scored.scores)
+    def count(
+        self, tally: ErrorTally | BlockTally, y: np.ndarray, scored: Scored, **blocks: Any
+    ) -> None:
+        """Count some rows; ``blocks`` is for `BlockTally.update`."""
+        tally.update(y, scored.scores, **blocks)
 
     def tally(self, most_cells: int = MOST_CELLS) -> ErrorTally:
         """Return a tally that has counted nothing."""

@@ -128,7 +128,7 @@ class Job(NamedTuple):
 
     streamed: whether it learns row by row.
     learner, encoder: new ones, or those of ``start``; the encoder may be None.
-    about: name, task, label and seed, for `Trained`.
+    about: name, task, label, groups and seed, for `Trained`.
     start: the model to go on from.
     """
 
@@ -203,8 +203,8 @@ def new_job(
     if streamed:
         learner.check_streams()
     own = None if source.encoder is None else clone(source.encoder)
-    label = y if isinstance(y, str) else None
-    about = {"name": entry.name, "task": task, "label": label, "seed": seed}
+    label, groups = (one if isinstance(one, str) else None for one in (y, of_rows.get("groups")))
+    about = {"name": entry.name, "task": task, "label": label, "seed": seed, "groups": groups}
     return Job(entry, streamed, learner, own, source, problem, about)
 
 
@@ -236,7 +236,8 @@ def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: i
     metric, positive = info["metric"]["name"], info["positive"]
     scoring = Scoring(metric, positive=positive, threshold=start.threshold)
     problem = make_problem(task, classes, scoring, positive_by=info["positive_by"])
-    about = {"name": entry.name, "task": task, "label": info["label"], "seed": seed}
+    known = {name: info.get(name) for name in ("task", "label", "groups")}
+    about = {"name": entry.name, **known, "seed": seed}
     return Job(entry, True, learner, encoder, source, problem, about, start)
 
 

@@ -23,7 +23,7 @@ from crossview.cli.options import (
     parse_seconds,
 )
 from crossview.cli.output import Report, make_console, to_stdout, write_text
-from crossview.cli.words import said
+from crossview.cli.words import in_list, said
 from crossview.errors import InputError
 from crossview.server_log.addresses import is_log
 
@@ -391,6 +391,11 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
 def _command(answer: Comparison, row: ComparisonRow, rows: Opened, given: Mapping[str, Any]) -> str:
     """Return the command that trains a model on all rows."""
     columns = _columns_of_user(answer, row, rows)
+    kinds: dict[str, Any] = {}
+    for kind, names in columns.kinds.items():
+        if answer.groups in names:  # what is in no view has no kind
+            kinds[kind] = [in_list(name) for name in names if name != answer.groups] or None
+    columns = replace(columns, **kinds) if kinds else columns
     source, options = columns.source, [*columns.options, *columns.reading_options]
     if answer.groups is not None:
         options += ["--groups", answer.groups]

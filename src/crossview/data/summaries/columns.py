@@ -16,6 +16,9 @@ MOST_DISTINCT = 50_000
 MOST_COUNTS = 1000
 # beyond, a label is no class
 MOST_CLASSES = 1000
+# an identifier is one of somebody with several rows if more than this share of its values has them,
+# and so many in the mean at most; values with more are categories that recur
+MOST_VALUES, MOST_ROWS_OF_VALUE = 0.5, 50
 # a relation needs as many rows
 FEWEST_ROWS = 10
 ROWS_PER_CLASS = 5
@@ -57,6 +60,19 @@ def is_group_name(column: str) -> bool:
     A key or a code of something else, such as a place, recurs in new rows.
     """
     return _ID.search(column) is not None or _SOMEBODY.search(column) is not None
+
+
+def is_repeated(column: str, counts: np.ndarray) -> bool:
+    """Whether a column has the name of an identifier, and most of its values several rows.
+
+    counts: the rows of each value.
+    """
+    return is_group_name(column) and bool(np.mean(counts > 1) > MOST_VALUES)
+
+
+def is_of_few_rows(column: str, counts: np.ndarray) -> bool:
+    """Whether most values of an identifier have several rows, as the visits of a patient."""
+    return is_repeated(column, counts) and bool(counts.mean() <= MOST_ROWS_OF_VALUE)
 
 
 class Target:

@@ -43,7 +43,11 @@ def evaluation_page(
     value, low, high = map(e.short, e.metrics[e.metric])
     classes = [str(one) for one in e.classes]
     metric = metric_words(e.metric, classes, str(e.positive), averaged=e.averaged)
-    sure = "" if math.isnan(e.metrics[e.metric].low) else f" ({low} to {high}, 95 % interval)"
+    sure = (
+        ""
+        if math.isnan(e.metrics[e.metric].low)
+        else f" ({low} to {high}, 95 % interval{e.by_groups})"
+    )
     return Page(
         title="Evaluation by crossview",
         question=f"How good is {e.model or 'the model'} at predicting{target}?",

@@ -31,6 +31,8 @@ class BlockTally:
     only, and not on the batches.  Where several machines count one stream, `begin_at` says where
     the rows of each begin, and the sum of their tallies has the blocks of the stream.
 
+    Where rows belong together, `update` is told the blocks, and tallies add up in any order.
+
     There are 0 classes where a number is predicted.  The scores, or what else orders the rows, are
     counted in bins around the median of ``typical_scores``, those of rows before the stream, in
     units of their interquartile range, or where that is 0 of their standard deviation; without any
@@ -63,6 +65,7 @@ class BlockTally:
             self._counts = _Explained(typical_scores)
         self._cells = np.zeros((MOST_BLOCKS, *self._counts.shape), dtype=self._counts.dtype)
         self.n_rows, self.block_rows, self.first_row = 0, 1, 0
+        self._given: np.ndarray | None = None  # the rows of each block, if it is told
 
     def begin_at(self, first_row: int, n_rows: int) -> None:
         """Begin at a row of a stream of ``n_rows``, whose other rows are counted elsewhere."""
@@ -76,8 +79,19 @@ class BlockTally:
         scores: np.ndarray,
         probabilities: np.ndarray | None = None,
         predicted: np.ndarray | None = None,
+        *,
+        blocks: np.ndarray | None = None,
     ) -> None:
-        """Count some more rows, as `Tally` and `ErrorTally` do."""
+        """Count some more rows, as `Tally` and `ErrorTally` do.
+
+        blocks: the block of each row, from 0 to 63; always or never.
+        """
+        if blocks is not None and len(codes):
+            self._counts.add(self._cells, blocks, codes, scores, probabilities, predicted)
+            rows = np.bincount(blocks, minlength=MOST_BLOCKS)
+            self._given = rows if self._given is None else self._given + rows
+            self.n_rows += len(codes)
+            return
         done = 0
         while done < len(codes):
             position = self.first_row + self.n_rows
@@ -95,8 +109,9 @@ class BlockTally:
             done = part.stop
 
     def __add__(self, other: BlockTally) -> BlockTally:
+        told = self._given is not None or other._given is not None
         follows = other.first_row == self.first_row + self.n_rows
-        if not follows or other.block_rows != self.block_rows:
+        if not told and not (follows and other.block_rows == self.block_rows):
             raise InputError(
                 "two tallies of blocks add up where the rows of one follow those of the other in a "
                 "stream; these do not, or the rows have changed since they were counted"
@@ -104,6 +119,9 @@ class BlockTally:
         total = copy.copy(self)
         total._cells = self._cells + other._cells
         total.n_rows = self.n_rows + other.n_rows
+        if told:
+            given = [one._given for one in (self, other) if one._given is not None]
+            total._given = np.sum(given, axis=0)
         return total
 
     def values(self, metric: str | None = None) -> tuple[float, np.ndarray, np.ndarray]:
@@ -115,6 +133,7 @@ class BlockTally:
         """
         ends = self.block_rows * np.arange(MOST_BLOCKS + 1)
         rows = np.diff(ends.clip(self.first_row, self.first_row + self.n_rows))
+        rows = rows if self._given is None else self._given
         there = rows > 0
         rows = rows[there]
         whole = self._cells.sum(axis=0, keepdims=True)

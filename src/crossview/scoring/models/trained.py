@@ -126,6 +126,8 @@ class Trained(SaysMetric, PlotMixin):
         `predict` compare later rows with it.  None for fewer than 50 rows.
     row_sketch : dict or None
         A sketch of the rows that were learned, by which `evaluate` knows them again.
+    groups : str or None
+        The column of rows that belong together; `evaluate` counts rows by it.
     class_rows : list of int or None
         Number of labeled rows of each class; None where it is not known, or a number is predicted.
     predicted_rows : list of int or None
@@ -174,6 +176,7 @@ class Trained(SaysMetric, PlotMixin):
     rows_of_view_shares: int
     reference: dict[str, Any] | None
     row_sketch: dict[str, Any] | None = None
+    groups: str | None = None
     class_rows: list[int] | None = None
     predicted_rows: list[int] | None = None
     compiled: float = 0.0
