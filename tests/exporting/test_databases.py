@@ -16,7 +16,7 @@ import pytest
 import crossview
 from benchmarks.exported_models import learners, make_rows, targets
 from command_line import run
-from crossview import InputError, Pipeline, Scoring, ViewEncoder, export, predict, train
+from crossview import InputError, Pipeline, Scoring, ViewEncoder, datasets, export, predict, train
 from crossview.exporting.plan import make_plan
 from crossview.exporting.vectorized.running import onnx_inputs
 
@@ -520,3 +520,13 @@ def test_numbers_that_the_model_refuses_are_missing():
     found = run_onnx(plan, rows)["probabilities"][:, 1]
     there = predict(fitted, read)["probability_yes"].to_numpy()
     np.testing.assert_allclose(found, there, atol=TOLERANCE_OF_ONNX)
+
+
+def test_the_query_of_a_network_of_the_usual_size_is_answered():
+    table = datasets.load("breast-cancer")
+    trained = train(table, "diagnosis", model="network", settings={"max_epochs": 1})
+    plan, rows = make_plan(trained), table.slice(0, 9)
+    for dialect, run_query in (("sqlite", run_sqlite), ("duckdb", run_duckdb)):
+        query = sql_query(plan, dialect=dialect)
+        assert len(query) < 3_000_000
+        check(run_query(query, rows), trained.fitted, rows)
