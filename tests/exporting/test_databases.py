@@ -530,3 +530,33 @@ def test_the_query_of_a_network_of_the_usual_size_is_answered():
         query = sql_query(plan, dialect=dialect)
         assert len(query) < 3_000_000
         check(run_query(query, rows), trained.fitted, rows)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("logistic-regression", "fm", "extra-trees", "trees"),
+        *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("stacking", "ensemble")),
+    ],
+)
+def test_models_with_the_usual_settings_are_no_deeper_than_sqlite_reads(model):
+    """Its parser has a stack of a hundred places, which trees without a limit need more of."""
+    table = datasets.load("breast-cancer")
+    settings = {"members": ["extra-trees", "late-fusion"]} if model == "ensemble" else {}
+    trained = train(table, "diagnosis", model=model, settings=settings)
+    rows = table.slice(0, 40)
+    query = sql_query(make_plan(trained), dialect="sqlite")
+    check(run_sqlite(query, rows), trained.fitted, rows)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_deep_trees_are_cut_where_they_are_nested_too_deeply(task):
+    """Each leaf is one row, and some trees split one after the other."""
+    x = np.arange(300.0)
+    columns = {"a__x": 1.05**x, "b__z": [None if i % 7 == 0 else i for i in x.tolist()]}
+    y = x if task == "regression" else [f"class {i % 5 % 3}" for i in range(300)]
+    table = pa.table({**columns, "y": y})
+    settings = {"n_estimators": 5}
+    trained = train(table, "y", model="extra-trees", task=task, settings=settings)
+    query = sql_query(make_plan(trained), dialect="sqlite")
+    check(run_sqlite(query, table), trained.fitted, table)

@@ -53,6 +53,8 @@ FIRST_LINE = "-- a model that Crossview exported, for {}"
 # terms between two parentheses: a sum must not be as deep as it is long, nor need a function
 # more arguments than databases take
 TERMS = 32
+# CASE in CASE; the parser of SQLite has a stack of a hundred places, and each takes five
+MOST_NESTED = {"sqlite": 10}
 # EXP of what is below is an error in PostgreSQL, and 0 up to rounding
 LEAST_EXPONENT = -700.0
 # of the weights of networks
@@ -397,7 +399,7 @@ class _Query(Operations):
     def trees(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
         sums: list[list[Any]] = [[] for _ in range(width)]
         level = max((_level(one) for one in features), default=0)
-        known = [0.0] * width
+        known, levels = [0.0] * width, [level] * width
         reads: set[str] = set()
         columns: list[str | float | None] = []
         for one in features:
@@ -411,21 +413,24 @@ class _Query(Operations):
             own = np.flatnonzero(outputs == output)
             adds = np.zeros(len(trees.ends))
             adds[leaves[own]] = trees.values[own]
-            texts = _TreeTexts(trees, columns, adds)
+            texts = _TreeTexts(trees, columns, adds, MOST_NESTED.get(self.dialect, math.inf))
             has_some = np.diff(np.searchsorted(own, firsts)) > 0
             for root in trees.roots[has_some].tolist():
-                made = texts.below(root)
+                made, seen, at = texts.below(root), reads, level
+                while texts.cut:  # as text, since there are many nodes
+                    at += 1
+                    kept = self._kept(_text_of(made, seen), at).expression.name
+                    made, seen = texts.onwards(kept), reads | {kept}
                 if isinstance(made, float):
                     known[output] += made
-                else:  # as text, since there are many nodes
-                    node = exp.Var(this=made)
-                    node.meta["reads"] = reads
-                    sums[output].append(exp.cast(node, "double"))
+                else:
+                    sums[output].append(exp.cast(_text_of(made, seen), "double"))
+                    levels[output] = max(levels[output], at)
         found: list[Element] = []
-        for terms, constant in zip(sums, known, strict=True):
+        for terms, constant, at in zip(sums, known, levels, strict=True):
             if constant and terms:
                 terms.append(_number(constant))
-            found.append(_Expression(_sum(terms), level) if terms else constant)
+            found.append(_Expression(_sum(terms), at) if terms else constant)
         return found
 
     def networks(self, node: Networks, views: Sequence[Any]) -> Vector | None:
@@ -733,6 +738,13 @@ def _number_text(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
+def _text_of(made: str | float, reads: set[str]) -> Any:
+    """Return an expression that is text already."""
+    node = exp.Var(this=made if isinstance(made, str) else _number_text(made))
+    node.meta["reads"] = reads
+    return node
+
+
 def _short_text(value: float) -> str:
     """A literal of a weight that sums of many are within 1e-9 with."""
     return _number_text(float(f"{value:.{DIGITS}g}")) if value != int(value) else str(int(value))
@@ -859,15 +871,32 @@ class _TreeTexts:
 
     columns: of each feature its text, or its value where that is known.
     adds: of each leaf what it adds to a score.
+    most: nested CASE at most; a node below has its number there, as text, and is in ``cut``.
     """
 
     def __init__(
-        self, trees: Trees, columns: Sequence[str | float | None], adds: np.ndarray
+        self,
+        trees: Trees,
+        columns: Sequence[str | float | None],
+        adds: np.ndarray,
+        most: float,
     ) -> None:
-        self.trees, self.columns, self.adds = trees, columns, adds
+        self.trees, self.columns, self.adds, self.most = trees, columns, adds, most
+        self.cut: list[int] = []
         self.coded = [set(one.codes.tolist()) for one in trees.coded]
 
-    def below(self, at: int) -> str | float:
+    def onwards(self, column: str) -> str:
+        """Return what the nodes that were cut say, where a column has the number of one."""
+        cut, self.cut = self.cut, []
+        cases = []
+        for at in cut:
+            made = self.below(at)
+            cases.append(
+                f"WHEN '{at}' THEN {made if isinstance(made, str) else _number_text(made)}"
+            )
+        return f"CASE {column} {' '.join(cases)} ELSE {column} END"
+
+    def below(self, at: int, depth: int = 0) -> str | float:
         """Return what a node and its children say."""
         trees = self.trees
         if not trees.left[at]:
@@ -877,7 +906,10 @@ class _TreeTexts:
         missing_left = bool(trees.missing_left[at])
         if not isinstance(column, str):
             is_left = missing_left if column is None else column <= trees.threshold[at]
-            return self.below(left if is_left else right)
+            return self.below(left if is_left else right, depth)
+        if depth == self.most:
+            self.cut.append(at)
+            return f"'{at}'"
         first, other = (right, left) if missing_left else (left, right)
         # a missing number, for which no comparison is true, goes the way of ELSE
         if trees.set_of[at]:
@@ -889,12 +921,12 @@ class _TreeTexts:
                 and bool(int(of_left[int(code) >> 5]) >> (int(code) & 31) & 1) is not missing_left
             ]
             if not codes:
-                return self.below(other)
+                return self.below(other, depth)
             condition = f"{column} IN ({', '.join(codes)})"
         else:
             limit = _number_text(float(trees.threshold[at]))
             condition = f"{column} {'>' if missing_left else '<='} {limit}"
-        below = self.below(first), self.below(other)
+        below = self.below(first, depth + 1), self.below(other, depth + 1)
         if below[0] == below[1]:
             return below[0]
         values = [one if isinstance(one, str) else _number_text(one) for one in below]
