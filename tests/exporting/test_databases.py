@@ -16,7 +16,7 @@ import pytest
 import crossview
 from benchmarks.exported_models import learners, make_rows, targets
 from command_line import run
-from crossview import InputError, Pipeline, Scoring, ViewEncoder, export, predict, train
+from crossview import InputError, Pipeline, Scoring, ViewEncoder, datasets, export, predict, train
 from crossview.exporting.plan import make_plan
 from crossview.exporting.vectorized.running import onnx_inputs
 
@@ -532,3 +532,43 @@ def test_numbers_that_the_model_refuses_are_missing():
     found = run_onnx(plan, rows)["probabilities"][:, 1]
     there = predict(fitted, read)["probability_yes"].to_numpy()
     np.testing.assert_allclose(found, there, atol=TOLERANCE_OF_ONNX)
+
+
+def test_the_query_of_a_network_of_the_usual_size_is_answered():
+    table = datasets.load("breast-cancer")
+    trained = train(table, "diagnosis", model="network", settings={"max_epochs": 1})
+    plan, rows = make_plan(trained), table.slice(0, 9)
+    for dialect, run_query in (("sqlite", run_sqlite), ("duckdb", run_duckdb)):
+        query = sql_query(plan, dialect=dialect)
+        assert len(query) < 3_000_000
+        check(run_query(query, rows), trained.fitted, rows)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *("logistic-regression", "fm", "extra-trees", "trees"),
+        *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("stacking", "ensemble")),
+    ],
+)
+def test_models_with_the_usual_settings_are_no_deeper_than_sqlite_reads(model):
+    """Its parser has a stack of a hundred places, which trees without a limit need more of."""
+    table = datasets.load("breast-cancer")
+    settings = {"members": ["extra-trees", "late-fusion"]} if model == "ensemble" else {}
+    trained = train(table, "diagnosis", model=model, settings=settings)
+    rows = table.slice(0, 40)
+    query = sql_query(make_plan(trained), dialect="sqlite")
+    check(run_sqlite(query, rows), trained.fitted, rows)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_deep_trees_are_cut_where_they_are_nested_too_deeply(task):
+    """Each leaf is one row, and some trees split one after the other."""
+    x = np.arange(300.0)
+    columns = {"a__x": 1.05**x, "b__z": [None if i % 7 == 0 else i for i in x.tolist()]}
+    y = x if task == "regression" else [f"class {i % 5 % 3}" for i in range(300)]
+    table = pa.table({**columns, "y": y})
+    settings = {"n_estimators": 5}
+    trained = train(table, "y", model="extra-trees", task=task, settings=settings)
+    query = sql_query(make_plan(trained), dialect="sqlite")
+    check(run_sqlite(query, table), trained.fitted, table)

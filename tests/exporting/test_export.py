@@ -15,7 +15,9 @@ import crossview
 from benchmarks.exported_models import encoder, make_rows, targets
 from command_line import run
 from crossview import InputError, MultiView, Pipeline, ViewScaler, export, train
+from crossview.exporting.checking import reason_of
 from crossview.exporting.export import Exported
+from crossview.exporting.plan import make_plan
 from crossview.exporting.target import TARGETS
 
 
@@ -217,3 +219,19 @@ def test_features_of_sparse_files_have_positions_unless_they_are_hashed(tmp_path
         status, _, err = run(capsys, "export", model, "-o", file)
         assert (status, "hashed have no portable form" in err[-1]) == (2, True)
     assert not file.exists()
+
+
+def test_why_rows_differ_is_said_where_it_is_known():
+    """A number that training had none like loses digits in squares; known categories do not."""
+    table = pa.table({"v__c": ["a", "b"] * 30, "v__x": np.arange(60.0), "y": [0, 1, 1] * 20})
+    plan = make_plan(crossview.train(table, "y", model="perceptron"))
+    far, new = {"v__c": "a", "v__x": 1e30}, {"v__c": "new", "v__x": 3.0}
+    for target in ("Python", "SQL", "ONNX"):
+        assert "one has 1e+30 in 'v__x', 6e+28 standard dev" in reason_of(plan, [far], target)
+        assert "categor" not in reason_of(plan, [far], target)
+        assert reason_of(plan, [{"v__c": "b", "v__x": 3.0}], target) == ""
+    assert reason_of(plan, [new], "Python") == ""
+    assert reason_of(plan, [new], "SQL").startswith("their categories are new, or")
+    both = reason_of(plan, [new, far], "SQL")
+    assert "the categories of 1 of them are new" in both
+    assert "1e+30 in 'v__x'" in both

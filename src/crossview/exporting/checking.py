@@ -12,16 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.errors import UnusedColumnsWarning
+from crossview.errors import UnusedColumnsWarning, argument
 from crossview.exporting.plan import Plan
 from crossview.exporting.runtime import Model
+from crossview.exporting.vectorized.running import as_number, category_text
 from crossview.exporting.vectorized.vectors import format_of
-from crossview.portable.encoding import Column, NumberEncoder
+from crossview.portable.encoding import Column, NumberEncoder, TableEncoder
 from crossview.views import MultiView, ViewLayout
 
 N_ROWS = 64
 # shares of cells, and of views, that are missing
 MISSING, MISSING_VIEWS = 0.1, 0.15
+# standard deviations from which on digits of a number are lost in sums of squares
+FAR = 1e6
 # before what is no longer rounding
 TOLERANCE = 1e-9
 
@@ -29,12 +32,15 @@ TOLERANCE = 1e-9
 class Difference(NamedTuple):
     """The largest difference of probabilities; of numbers, relative to those above 1.
 
-    ``n_larger`` rows of ``n_rows`` differ by more than 1e-9.
+    ``n_larger`` rows of ``n_rows`` differ by more than 1e-9: those at the positions ``larger``.
+    ``reason`` says why, where that is known.
     """
 
     largest: float
     n_larger: int
     n_rows: int
+    larger: tuple[int, ...] = ()
+    reason: str = ""
 
     @property
     def is_wrong(self) -> bool:
@@ -114,11 +120,60 @@ def difference_of(
     tolerance: float = TOLERANCE,
 ) -> Difference:
     """Return how the numbers of rows differ from those of the model."""
-    largest, n_larger, n = 0.0, 0, 0
-    for here, own in zip(found, there, strict=True):
-        away = max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(here, own, strict=True))
-        largest, n_larger, n = max(largest, away), n_larger + (away > tolerance), n + 1
-    return Difference(largest, n_larger, n)
+    away = [
+        max(abs(a - b) / max(1.0, abs(b)) for a, b in zip(here, own, strict=True))
+        for here, own in zip(found, there, strict=True)
+    ]
+    larger = tuple(i for i, one in enumerate(away) if one > tolerance)
+    return Difference(max(away, default=0.0), len(larger), len(away), larger)
+
+
+def reason_of(plan: Plan, rows: Sequence[dict[str, Any]], target: str) -> str:
+    """Return why rows differ: categories that a target does not look up, or a number far away.
+
+    "" where neither is so.
+    """
+    encoder = plan.encoder
+    if not isinstance(encoder, TableEncoder):
+        return ""
+    reasons, others = [], list(rows)
+    if target in ("SQL", "ONNX"):
+        empty = {""} if target == "ONNX" else set()
+        known = [
+            (encoder.columns[one.column].name, _looked_up(plan, view.name, one.prefix) - empty)
+            for view in encoder.views
+            for one in view.hashed
+        ]
+        others = [
+            row
+            for row in rows
+            if all((c := category_text(row.get(name))) is None or c in own for name, own in known)
+        ]
+        if n := len(rows) - len(others):
+            whose = "their categories" if not others else f"the categories of {n:,} of them"
+            or_empty = " '' (missing in ONNX)," if empty else ""
+            reasons.append(
+                f"{whose} are{or_empty} new, or in a slot that another one had first; "
+                f"{argument('categories')} looks up those of more rows, too"
+            )
+    far = [
+        (abs(x - one.mean) / (one.scale or 1.0), x, encoder.columns[one.column].name)
+        for view in encoder.views
+        for one in view.numbers
+        if encoder.columns[one.column].kind == "number"
+        for row in others
+        if (x := as_number(row.get(encoder.columns[one.column].name))) is not None
+    ]
+    away, x, name = max(far, default=(0.0, 0.0, ""))
+    if away > FAR:
+        reasons.append(f"one has {x:g} in {name!r}, {away:.0e} standard deviations from training")
+    return "; ".join(reasons)
+
+
+def _looked_up(plan: Plan, view: str, prefix: str) -> set[str]:
+    """Return the categories of a column that have weights."""
+    names = [*plan.names.get(view, {}).values(), *plan.more_names.get(view, {})]
+    return {name[len(prefix) :] for name in names if name.startswith(prefix)}
 
 
 def as_program(plan: Plan) -> Any:

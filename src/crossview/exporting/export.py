@@ -20,6 +20,7 @@ from crossview.exporting.checking import (
     compare_rows,
     difference_of,
     made_up_rows,
+    reason_of,
 )
 from crossview.exporting.plan import Plan, make_plan
 from crossview.exporting.pruning import Pruned
@@ -65,10 +66,8 @@ class Exported:
 
     def __str__(self) -> str:
         away, pruned = self.difference, self.pruned
-        if away is None:
-            precise = "was not run here; its dialect is another one"
-        else:
-            precise = _precise(self.target, away)
+        elsewhere = "was not run here; its dialect is another one"
+        precise = elsewhere if away is None else _precise(away)
         if pruned is None:
             return f"wrote {self.path}: {_size(self.n_bytes)}; it {precise}"
         before, after = (f"{loss:.4f}" for loss in (pruned.before, pruned.after))
@@ -85,19 +84,13 @@ class Exported:
         )
 
 
-def _precise(target: str, away: Difference) -> str:
+def _precise(away: Difference) -> str:
     """How far the numbers are from those of the model."""
     within = f"{max(away.largest, 1e-16):.0e}"
     if not away.n_larger:
         return f"scores as the model to within {within} on {away.n_rows:,} rows"
     words = f"scores {away.n_larger:,} of {away.n_rows:,} rows by up to {within} otherwise"
-    if target in ("SQL", "ONNX"):
-        empty = " '' (missing in ONNX)," if target == "ONNX" else ""
-        words += (
-            f": their categories are{empty} new, or in a slot that another one had first; "
-            f"{argument('categories')} looks up those of more rows, too"
-        )
-    return words
+    return f"{words}: {away.reason}" if away.reason else words
 
 
 def _size(n_bytes: int) -> str:
@@ -230,6 +223,8 @@ def export(
         found = load_object(target.answers)(plan, content, given, **options)
         there = answers(whole, plan, given)
         ran = None if found is None else difference_of(found, there, target.tolerance)
+    if ran is not None:
+        ran = ran._replace(reason=reason_of(plan, [given[i] for i in ran.larger], target.name))
     pruned = smaller(plan, given, labels) if prune else None
     if pruned is not None:
         content = _content(target, plan, options)

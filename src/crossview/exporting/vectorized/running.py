@@ -28,7 +28,7 @@ def rows_as_table(plan: Plan, rows: Sequence[dict[str, Any]]) -> Any:
     for column in encoder.columns:
         cells = [row.get(column.name) for row in rows]
         if column.kind == "number":
-            columns[column.name] = pa.array([_number(cell) for cell in cells], pa.float64())
+            columns[column.name] = pa.array([as_number(cell) for cell in cells], pa.float64())
         elif column.kind == "category" and len(set(map(type, cells)) - {type(None)}) > 1:
             columns[column.name] = pa.array([category_text(cell) for cell in cells], pa.string())
         else:
@@ -127,10 +127,11 @@ def _input(column: Column, cells: Sequence[Any]) -> np.ndarray:
         times = as_times(column.name, array, format)
         seconds = times.astype("M8[us]").astype(np.int64) / 1e6
         return np.where(np.isnat(times), np.nan, seconds)[:, None]
-    return np.array([[np.nan if c is None else _number(c)] for c in cells], dtype=float)
+    return np.array([[np.nan if c is None else as_number(c)] for c in cells], dtype=float)
 
 
-def _number(cell: Any) -> float | None:
+def as_number(cell: Any) -> float | None:
+    """Return a cell of a column of numbers, in which Booleans may be text."""
     if isinstance(cell, str):
         return {"true": 1.0, "false": 0.0}.get(cell.lower()) if cell.isalpha() else float(cell)
     return None if cell is None else float(cell)

@@ -2,7 +2,8 @@
 
 The query has layers, each a common table expression: numbers that are used more than once are
 columns of it, and the next layer selects those that are still needed.  Categories are joined with
-what they weigh.  Expressions are those of sqlglot, which knows how each dialect writes them.
+what they weigh, and rows with the weights of networks.  Expressions are those of sqlglot, which
+knows how each dialect writes them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.dates import BLANKS, seconds_of_text
 from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column, TableEncoder
-from crossview.portable.scoring import Blend, Scorer, Stack, Trees, ViewSum
+from crossview.portable.scoring import Blend, Networks, Scorer, Stack, Trees, ViewSum
 from crossview.tables.columns import LARGEST
 from crossview.tables.dates import ISO
 
@@ -39,17 +40,25 @@ DIALECTS = {
     "bigquery": 10_000,
     "snowflake": 10_000,
 }
+# those that number rows once, and join them with the weights of networks
+JOIN_NETWORKS = ("duckdb", "postgres", "sqlite")
 # those that take A for a, also in quotes
 IGNORE_CASE = ("duckdb", "sqlite", "bigquery")
 # of kernels: 760 take DuckDB a minute to plan, and twice as many eight times as long
 MOST_SUPPORT_ROWS = 1000
 TABLE = "rows_to_score"
+# begins of the names of tables: what categories weigh, and scores of networks
+VALUES, NETWORK = "crossview_values_", "crossview_network_"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
 # terms between two parentheses: a sum must not be as deep as it is long, nor need a function
 # more arguments than databases take
 TERMS = 32
+# CASE in CASE; the parser of SQLite has a stack of a hundred places, and each takes five
+MOST_NESTED = {"sqlite": 10}
 # EXP of what is below is an error in PostgreSQL, and 0 up to rounding
 LEAST_EXPONENT = -700.0
+# of the weights of networks
+DIGITS = 12
 # a product with what is smaller may underflow, which PostgreSQL refuses
 LEAST_WEIGHT = 1e-290
 
@@ -145,6 +154,17 @@ class _Category:
     weights: dict[str, list[float | None]] = field(default_factory=dict)
 
 
+@dataclass
+class _Network:
+    """Networks whose scores are columns of a layer; in each pass some of the views are there."""
+
+    node: Networks
+    level: int
+    views: list[tuple[Vector, Vector, np.ndarray] | None]
+    passes: list[list[bool]] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set)
+
+
 class _Query(Operations):
     """Vectors are lists of elements."""
 
@@ -156,6 +176,7 @@ class _Query(Operations):
         self.level_of: dict[str, int] = {}
         self.inputs: dict[tuple[str, str], Any] = {}
         self.categories: list[_Category] = []
+        self.joined: list[_Network] = []
 
     # --- inputs ------------------------------------------------------------------------------
 
@@ -260,7 +281,7 @@ class _Query(Operations):
             place = self.categories.index(own)
             name = f"w{len(own.weights)}"
             own.weights[name] = weights
-            column: Any = exp.column(name, table=f"crossview_values_{place}")
+            column: Any = exp.column(name, table=f"{VALUES}{place}")
             if not math.isnan(usual):
                 column = exp.Coalesce(this=column, expressions=[_number(usual)])
             found.append(self._kept(column, 1))
@@ -379,7 +400,7 @@ class _Query(Operations):
     def trees(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
         sums: list[list[Any]] = [[] for _ in range(width)]
         level = max((_level(one) for one in features), default=0)
-        known = [0.0] * width
+        known, levels = [0.0] * width, [level] * width
         reads: set[str] = set()
         columns: list[str | float | None] = []
         for one in features:
@@ -393,22 +414,46 @@ class _Query(Operations):
             own = np.flatnonzero(outputs == output)
             adds = np.zeros(len(trees.ends))
             adds[leaves[own]] = trees.values[own]
-            texts = _TreeTexts(trees, columns, adds)
+            texts = _TreeTexts(trees, columns, adds, MOST_NESTED.get(self.dialect, math.inf))
             has_some = np.diff(np.searchsorted(own, firsts)) > 0
             for root in trees.roots[has_some].tolist():
-                made = texts.below(root)
+                made, seen, at = texts.below(root), reads, level
+                while texts.cut:  # as text, since there are many nodes
+                    at += 1
+                    kept = self._kept(_text_of(made, seen), at).expression.name
+                    made, seen = texts.onwards(kept), reads | {kept}
                 if isinstance(made, float):
                     known[output] += made
-                else:  # as text, since there are many nodes
-                    node = exp.Var(this=made)
-                    node.meta["reads"] = reads
-                    sums[output].append(exp.cast(node, "double"))
+                else:
+                    sums[output].append(exp.cast(_text_of(made, seen), "double"))
+                    levels[output] = max(levels[output], at)
         found: list[Element] = []
-        for terms, constant in zip(sums, known, strict=True):
+        for terms, constant, at in zip(sums, known, levels, strict=True):
             if constant and terms:
                 terms.append(_number(constant))
-            found.append(_Expression(_sum(terms), level) if terms else constant)
+            found.append(_Expression(_sum(terms), at) if terms else constant)
         return found
+
+    def networks(self, node: Networks, views: Sequence[Any]) -> Vector | None:
+        if self.dialect not in JOIN_NETWORKS:
+            return None
+        elements = [one for view in views if view is not None for one in [*view[0], *view[1]]]
+        level = 1 + max(map(_level, elements), default=0)
+        for own in self.joined:
+            if own.node is node and own.level >= level:
+                break
+        else:
+            own = _Network(node, level, [None] * len(views))
+            self.joined.append(own)
+        own.views = [old or new for old, new in zip(own.views, views, strict=True)]
+        for one in elements:
+            own.reads |= _columns_in(one.expression) if isinstance(one, _Expression) else set()
+        own.passes.append([view is not None for view in views])
+        found: list[Element] = []
+        for k in range(len(node.b3)):
+            text = f"{NETWORK}{self.joined.index(own)}.s{len(own.passes) - 1}_{k}"
+            found.append(self._kept_text(text, own.level, own.reads))
+        return self.add(found, self.constant(node.b3))
 
     def label(self, index: Vector, classes: Sequence[Any]) -> Vector:
         literals = [_label(one, self.dialect) for one in classes]
@@ -435,6 +480,9 @@ class _Query(Operations):
         """Return an expression, which no one else has then, as a column of a layer."""
         reads = _columns_in(expression)  # before it is written, which may change it
         text = self.writer.generate(expression, copy=expression.parent is not None)
+        return self._kept_text(text, layer, reads)
+
+    def _kept_text(self, text: str, layer: int, reads: set[str]) -> _Expression:
         if text not in self.names:
             name = self.names[text] = f"c{len(self.names)}"
             while len(self.layers) <= layer:
@@ -474,37 +522,54 @@ class _Query(Operations):
                 for _, reads in own.values():
                     needed |= reads
             if level == 1:
-                needed |= {self.categories[i].column for i in _categories_in(lines)}
+                needed |= {self.categories[i].column for i in _places(VALUES, lines)}
             selects.append((level, lines))
         selects.reverse()
+        networks = {level: _places(NETWORK, lines) for level, lines in selects}
+        is_numbered = any(networks.values())
         most = max(len(lines) for _, lines in selects)
+        for i in (i for own in networks.values() for i in own):
+            most = max(most, *(len(names) for _, names, _ in self._weights(i)))
         if most > DIALECTS[self.dialect]:
             raise InputError(
                 f"the query would have {most:,} columns in one step, and {self.dialect} has at "
                 f"most {DIALECTS[self.dialect]:,}; {shorter}export to .onnx, or for duckdb"
             )
-        used = _categories_in(line for level, own in selects if level == 1 for line in own)
+        used = _places(VALUES, [line for level, own in selects if level == 1 for line in own])
         ctes = [self._values(i) for i in used]
         for level, lines in selects:
             source = table if level == 0 else f"crossview_{level - 1}"
             if level == 0:
                 lines = [f"{quoted[name]} AS k{i}" for i, name in enumerate(keep)] + lines
+            if is_numbered:
+                lines = [
+                    "crossview_row" if level else "ROW_NUMBER() OVER () AS crossview_row",
+                    *lines,
+                ]
+            for i in networks[level]:
+                ctes += self._network(i, source)
             lines = lines or ["1 AS c"]
             select = "SELECT\n  " + ",\n  ".join(lines) + f"\nFROM {source}"
             if level == 1:
                 for i in used:
                     key = self.categories[i].column
-                    select += f"\nLEFT JOIN crossview_values_{i} ON {key} = crossview_values_{i}.v"
-            if self.dialect == "postgres":
-                select += "\nOFFSET 0"  # each layer is computed once, and not at each use
-            once = " MATERIALIZED" if self.dialect == "sqlite" else ""
-            ctes.append(f"crossview_{level} AS{once} (\n{select}\n)")
+                    select += f"\nLEFT JOIN {VALUES}{i} ON {key} = {VALUES}{i}.v"
+            for i in networks[level]:
+                select += f"\nJOIN {NETWORK}{i} ON {NETWORK}{i}.r = crossview_row"
+            ctes.append(self._layer(f"crossview_{level}", select, bool(networks.get(level + 1))))
         last = [f"  k{i} AS {quoted[name]}" for i, name in enumerate(keep)] + final
         whole = ",\n".join(ctes)
         return (
             f"{FIRST_LINE.format(self.dialect)}\n"
             f"WITH {whole}\nSELECT\n" + ",\n".join(last) + f"\nFROM crossview_{selects[-1][0]}\n"
-        )
+        ) + ("ORDER BY crossview_row\n" if is_numbered else "")
+
+    def _layer(self, name: str, select: str, is_shared: bool = False) -> str:
+        """Return a common table expression that is computed once, and not at each use."""
+        if self.dialect == "postgres":
+            select += "\nOFFSET 0"
+        once = " MATERIALIZED" if is_shared or self.dialect == "sqlite" else ""
+        return f"{name} AS{once} (\n{select}\n)"
 
     def _values(self, place: int) -> str:
         """Return the table of what the categories of a column weigh."""
@@ -516,34 +581,112 @@ class _Query(Operations):
                 cells = ["NULL" if w is None else _number_text(w) for w in weights]
                 is_text = isinstance(value, str)
                 literal = exp.Literal.string(value) if is_text else _label(value, self.dialect)
-                rows.append((self._write(literal), cells))
-        names = ["v", *one.weights]
-        name = f"crossview_values_{place}"
+                rows.append([self._write(literal), *cells])
+        return self._table(f"{VALUES}{place}", ["v", *one.weights], rows, "v")
+
+    def _table(
+        self, name: str, names: list[str], rows: list[list[str]], key: str | None = None
+    ) -> str:
+        """Return a table of texts of numbers; the key, which is first, may be text.
+
+        Without one all rows of it are read for each row.
+        """
+        once = "" if key else " MATERIALIZED"
         if self.dialect == "sqlite":
-            lines = ",\n".join(f"  ({', '.join([value, *cells])})" for value, cells in rows)
-            return f"{name}({', '.join(names)}) AS (\nVALUES\n{lines}\n)"
+            lines = ",\n".join(f"  ({', '.join(row)})" for row in rows)
+            return f"{name}({', '.join(names)}) AS{once} (\nVALUES\n{lines}\n)"
         kind = self._write(exp.DataType.build("double"))
-        casts = ", ".join(["v", *(f"CAST({w} AS {kind}) AS {w}" for w in one.weights)])
+        casts = ", ".join(w if w == key else f"CAST({w} AS {kind}) AS {w}" for w in names)
         if self.dialect == "bigquery":
             lines = ",\n".join(
-                "  STRUCT("
-                + ", ".join(
-                    [
-                        f"{value} AS v",
-                        *(f"{c} AS {w}" for c, w in zip(cells, one.weights, strict=True)),
-                    ]
-                )
-                + ")"
-                for value, cells in rows
+                f"  STRUCT({', '.join(f'{c} AS {w}' for c, w in zip(row, names, strict=True))})"
+                for row in rows
             )
             return f"{name} AS (\nSELECT {casts}\nFROM UNNEST([\n{lines}\n])\n)"
-        lines = ",\n".join(f"  ({', '.join([value, *cells])})" for value, cells in rows)
-        return f"{name} AS (\nSELECT {casts}\nFROM (VALUES\n{lines}\n) AS t({', '.join(names)})\n)"
+        lines = ",\n".join(f"  ({', '.join(row)})" for row in rows)
+        lines = f"VALUES\n{lines}\n) AS t({', '.join(names)})"
+        return f"{name} AS{once} (\nSELECT {casts}\nFROM ({lines}\n)"
+
+    # --- networks ------------------------------------------------------------------------------
+
+    def _weights(self, place: int) -> list[tuple[str, list[str], np.ndarray]]:
+        """Return the tables of networks, with their columns: both layers of units, and passes.
+
+        A unit has the number g of its network and its own, q, in it; its bias is b.
+        """
+        own = self.joined[place]
+        node, (k, H) = own.node, own.node.b2.shape
+        there = [v for v, view in enumerate(own.views) if view is not None]
+        weights = [view[2] for view in own.views if view is not None]
+        g, q = np.repeat(np.arange(k), H), np.tile(np.arange(H), k)
+        first = np.vstack([g, q, node.b1, node.there[there], *weights]).T
+        n = first.shape[1] - 3 - len(there)
+        inner = node.W2.transpose(0, 2, 1).reshape(k * H, H)
+        deep = np.column_stack([g, node.b2.ravel(), inner, node.W3.reshape(k * H, -1)])
+        passes = np.column_stack([np.arange(len(own.passes)), np.array(own.passes)[:, there]])
+        t = [f"t{v}" for v in there]
+        a, y = [f"z{i}" for i in range(H)], [f"y{i}" for i in range(len(node.b3))]
+        return [
+            ("units", ["g", "q", "b", *t, *(f"w{i}" for i in range(n))], first),
+            ("deep", ["g", "b", *a, *y], deep),
+            ("passes", ["p", *(f"m{v}" for v in there)], passes),
+        ]
+
+    def _network(self, place: int, source: str) -> list[str]:
+        """Return the scores of networks on the rows of a layer, and the tables before them."""
+        own, name = self.joined[place], f"{NETWORK}{place}"
+        H, K, ctes = own.node.b2.shape[1], len(own.node.b3), []
+        for what, names, numbers in self._weights(place):
+            rows = [[_short_text(cell) for cell in row] for row in numbers.tolist()]
+            ctes.append(self._table(f"{name}_{what}", names, rows))
+        terms, reached = ["b"], []
+        at = 0
+        for v, view in enumerate(own.views):
+            if view is not None:
+                products = [exp.column(f"t{v}")]
+                for i, one in enumerate(view[1], start=at):
+                    product = self._binary("mul", one, _Expression(exp.column(f"w{i}"), 0))
+                    products.append(_use(product))
+                at += len(view[1])
+                added = self._where(view[0][0], _Expression(_sum(products), 0), 0.0)
+                reached.append(f"{self._write(_use(added))} AS o{v}")
+                terms.append(f"m{v} * o{v}")
+        (a,) = self.silu([_Expression(exp.column("h"), 0)])
+        active = self._write(_use(a))
+        units = [f"MAX(CASE WHEN q = {j} THEN a END) AS a{j}" for j in range(H)]
+        h = self._write(_sum([exp.column("b"), *(exp.Var(this=f"a{j} * z{j}") for j in range(H))]))
+        y = [f"y{c}" for c in range(K)]
+        sums = [f"SUM(a * {one}) AS {one}" for one in y]
+        found = [
+            f"MAX(CASE WHEN p = {p} THEN y{c} END) AS s{p}_{c}"
+            for p in range(len(own.passes))
+            for c in range(K)
+        ]
+        steps = [
+            (["crossview_row AS r", "g", "q", "b", *reached], f"{source} CROSS JOIN {name}_units"),
+            (
+                ["r", "p", "g", "q", f"{' + '.join(terms)} AS h"],
+                f"{name}_1 CROSS JOIN {name}_passes",
+            ),
+            (["r", "p", "g", "q", f"{active} AS a"], f"{name}_2"),
+            (["r", "p", "g", *units], f"{name}_3 GROUP BY r, p, g"),
+            (
+                ["r", "p", f"{h} AS h", *y],
+                f"{name}_4 JOIN {name}_deep ON {name}_4.g = {name}_deep.g",
+            ),
+            (["r", "p", f"{active} AS a", *y], f"{name}_5"),
+            (["r", "p", *sums], f"{name}_6 GROUP BY r, p"),
+            (["r", *found], f"{name}_7 GROUP BY r"),
+        ]
+        names = [*(f"{name}_{i}" for i in range(1, len(steps))), name]
+        for step, (columns, tables) in zip(names, steps, strict=True):
+            ctes.append(self._layer(step, f"SELECT\n  {', '.join(columns)}\nFROM {tables}"))
+        return ctes
 
 
-def _categories_in(lines: Iterable[str]) -> list[int]:
-    """Return the places of the categories whose weights are read."""
-    return sorted({int(i) for i in re.findall(r"crossview_values_(\d+)\.w", " ".join(lines))})
+def _places(tables: str, lines: Iterable[str]) -> list[int]:
+    """Return the numbers of the tables that are read, of those whose names begin so."""
+    return sorted({int(i) for i in re.findall(rf"{tables}(\d+)\.", " ".join(lines))})
 
 
 # --- elements ---------------------------------------------------------------------------------
@@ -600,6 +743,18 @@ def _number_text(value: float) -> str:
     """A literal that no dialect takes for a decimal."""
     text = repr(float(value))
     return text if "e" in text else f"{text}e0"
+
+
+def _text_of(made: str | float, reads: set[str]) -> Any:
+    """Return an expression that is text already."""
+    node = exp.Var(this=made if isinstance(made, str) else _number_text(made))
+    node.meta["reads"] = reads
+    return node
+
+
+def _short_text(value: float) -> str:
+    """A literal of a weight that sums of many are within 1e-9 with."""
+    return _number_text(float(f"{value:.{DIGITS}g}")) if value != int(value) else str(int(value))
 
 
 def _number(value: float) -> Any:
@@ -723,15 +878,32 @@ class _TreeTexts:
 
     columns: of each feature its text, or its value where that is known.
     adds: of each leaf what it adds to a score.
+    most: nested CASE at most; a node below has its number there, as text, and is in ``cut``.
     """
 
     def __init__(
-        self, trees: Trees, columns: Sequence[str | float | None], adds: np.ndarray
+        self,
+        trees: Trees,
+        columns: Sequence[str | float | None],
+        adds: np.ndarray,
+        most: float,
     ) -> None:
-        self.trees, self.columns, self.adds = trees, columns, adds
+        self.trees, self.columns, self.adds, self.most = trees, columns, adds, most
+        self.cut: list[int] = []
         self.coded = [set(one.codes.tolist()) for one in trees.coded]
 
-    def below(self, at: int) -> str | float:
+    def onwards(self, column: str) -> str:
+        """Return what the nodes that were cut say, where a column has the number of one."""
+        cut, self.cut = self.cut, []
+        cases = []
+        for at in cut:
+            made = self.below(at)
+            cases.append(
+                f"WHEN '{at}' THEN {made if isinstance(made, str) else _number_text(made)}"
+            )
+        return f"CASE {column} {' '.join(cases)} ELSE {column} END"
+
+    def below(self, at: int, depth: int = 0) -> str | float:
         """Return what a node and its children say."""
         trees = self.trees
         if not trees.left[at]:
@@ -741,7 +913,10 @@ class _TreeTexts:
         missing_left = bool(trees.missing_left[at])
         if not isinstance(column, str):
             is_left = missing_left if column is None else column <= trees.threshold[at]
-            return self.below(left if is_left else right)
+            return self.below(left if is_left else right, depth)
+        if depth == self.most:
+            self.cut.append(at)
+            return f"'{at}'"
         first, other = (right, left) if missing_left else (left, right)
         # a missing number, for which no comparison is true, goes the way of ELSE
         if trees.set_of[at]:
@@ -753,12 +928,12 @@ class _TreeTexts:
                 and bool(int(of_left[int(code) >> 5]) >> (int(code) & 31) & 1) is not missing_left
             ]
             if not codes:
-                return self.below(other)
+                return self.below(other, depth)
             condition = f"{column} IN ({', '.join(codes)})"
         else:
             limit = _number_text(float(trees.threshold[at]))
             condition = f"{column} {'>' if missing_left else '<='} {limit}"
-        below = self.below(first), self.below(other)
+        below = self.below(first, depth + 1), self.below(other, depth + 1)
         if below[0] == below[1]:
             return below[0]
         values = [one if isinstance(one, str) else _number_text(one) for one in below]

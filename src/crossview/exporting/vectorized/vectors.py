@@ -130,6 +130,13 @@ class Operations(ABC):
         """Return a vector that is used more than once."""
         return a
 
+    def networks(self, node: Networks, views: Sequence[Any]) -> Vector | None:
+        """Return the scores of networks where a target has a form of its own for them.
+
+        Of each view that is there: whether it is, what is read of it, and the weights of that.
+        """
+        return None
+
     # --- in words ---
 
     def add(self, *parts: Vector) -> Vector:
@@ -155,6 +162,12 @@ class Operations(ABC):
         """Return numbers between two limits."""
         least = self.binary("max", a, self.constant([low]))
         return self.binary("min", least, self.constant([high]))
+
+    def silu(self, h: Vector) -> Vector:
+        """Return h / (1 + exp(-h)), of numbers of which exp(-h) is one."""
+        least = self.sub(self.constant([0.0]), h)
+        odds = self.unary("exp", self.clip(least, -LARGEST_EXPONENT, LARGEST_EXPONENT))
+        return self.div(h, self.add(self.constant([1.0]), odds))
 
     def total(self, a: Vector) -> Vector:
         """Return the sum over the positions."""
@@ -744,41 +757,67 @@ class _Lowering:
 
     def _networks(self, node: Networks, views: Sequence[_View | None]) -> Vector:
         ops, H = self.ops, node.b2.shape[1]
+        parts = [
+            None if x is None else (x.present, *self._inputs(node, v, x))
+            for v, x in enumerate(views)
+        ]
+        if (found := ops.networks(node, parts)) is not None:
+            return found
         h = ops.constant(node.b1)
-        for v, x in enumerate(views):
-            if x is None:
-                continue
-            own = ops.add(
-                ops.constant(node.there[v]), self._linear(x, node.columns[v], len(node.b1))
-            )
+        for there, part in zip(node.there, parts, strict=True):
+            if part is not None:
+                present, inputs, weights = part
+                own = ops.add(ops.constant(there), ops.matmul(inputs, weights))
+                h = ops.add(h, ops.where(present, own, self.zero))
+        a, scores = ops.keep(ops.silu(ops.keep(h))), ops.constant(node.b3)
+        for j, (W2, b2, W3) in enumerate(zip(node.W2, node.b2, node.W3, strict=True)):
+            own = ops.take(a, range(j * H, j * H + H))
+            deep = ops.keep(ops.add(ops.matmul(own, W2), ops.constant(b2)))
+            scores = ops.add(scores, ops.matmul(ops.keep(ops.silu(deep)), W3))
+        return scores
+
+    def _inputs(self, node: Networks, v: int, x: _View) -> tuple[Vector, np.ndarray]:
+        """Return what networks read of a view, and the weights of it in the first layer."""
+        key = "inputs", id(node)
+        if key not in x.kept:
+            ops, parts, weights = self.ops, [], []
             at = np.flatnonzero(node.numbers[:, 0] == v)
             if len(at):
                 n, T = node.low[at].shape
                 spread = Table(node.numbers[at, 1], np.repeat(np.eye(n), T, axis=1))
                 away = ops.sub(self._linear(x, spread, n * T), ops.constant(node.low[at].ravel()))
                 ramps = ops.mul(away, ops.constant(node.factor[at].ravel()))
-                ramps = ops.keep(ops.clip(ops.keep(ramps), 0.0, 1.0))
-                own = ops.add(own, ops.matmul(ramps, node.ramps[at].reshape(n * T, -1)))
-            for one, weights in zip(node.components, node.loaded, strict=True):
-                if one.view == v:
-                    found = ops.keep(self._linear(x, one.loadings, one.width))
-                    own = ops.add(own, ops.matmul(found, weights))
-            h = ops.add(h, ops.where(x.present, own, self.zero))
-        a, scores = self._silu(h), ops.constant(node.b3)
-        for j, (W2, b2, W3) in enumerate(zip(node.W2, node.b2, node.W3, strict=True)):
-            own = ops.take(a, range(j * H, j * H + H))
-            deep = self._silu(ops.add(ops.matmul(own, W2), ops.constant(b2)))
-            scores = ops.add(scores, ops.matmul(deep, W3))
-        return scores
+                parts.append(ops.clip(ops.keep(ramps), 0.0, 1.0))
+                weights.append(node.ramps[at].reshape(n * T, -1))
+            if len(node.columns[v].columns):
+                parts.append(self._columns(x, node.columns[v].columns))
+                weights.append(node.columns[v].values)
+            for one, loaded in zip(node.components, node.loaded, strict=True):
+                if one.view == v and one.width:
+                    parts.append(self._linear(x, one.loadings, one.width))
+                    weights.append(loaded)
+            if not parts:
+                parts, weights = [self.zero], [np.zeros((1, len(node.b1)))]
+            x.kept[key] = ops.keep(ops.join(parts)), np.vstack(weights)
+        return x.kept[key]
 
-    def _silu(self, h: Vector) -> Vector:
-        """Return h / (1 + exp(-h)), of numbers of which exp(-h) is one."""
+    def _columns(self, x: _View, columns: np.ndarray) -> Vector:
+        """Return the values of some columns of a view, ascending."""
         ops = self.ops
-        h = ops.keep(h)
-        odds = ops.unary(
-            "exp", ops.clip(ops.sub(self.zero, h), -LARGEST_EXPONENT, LARGEST_EXPONENT)
-        )
-        return ops.keep(ops.div(h, ops.add(self.one, odds)))
+        dense = ops.take(x.dense, columns[columns < x.n_dense].tolist())
+        place = {at: i for i, at in enumerate(columns[columns >= x.n_dense].tolist())}
+        if not place:
+            return dense
+        places = ops.constant(np.arange(float(len(place))))
+        slots, factor = ops.constant(np.zeros(len(place))), ops.constant([x.factor])
+        for category, _, names in x.categories:
+            rows = {n: np.array([float(place[at])]) for n, at in names.items() if at in place}
+            if rows:
+                code = ops.keep(ops.lookup(category, rows, np.array([-1.0])))
+                away = ops.unary("abs", ops.sub(code, places))
+                is_there = ops.binary("less", away, ops.constant([0.5]))
+                slots = ops.add(slots, ops.where(is_there, factor, self.zero))
+        return ops.join([dense, slots]) if len(place) < len(columns) else slots
 
     def _tree_sums(self, node: Trees, views: Sequence[_View | None]) -> Vector:
         """Return the sums over the trees; where views have scores of their own, by view."""
