@@ -292,7 +292,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        scores = scores.reshape(len(scores), -1)
+        scores = scores[:, None] if scores.ndim == 1 else scores
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         return Calibrator(self._state, self).probabilities(scores)
