@@ -276,7 +276,12 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             with road.lock:
                 if road.take(x):
                     return road.answer()
-        return self.predict_one(x), self.predict_proba_one(x)
+        if not hasattr(self, "classes_"):
+            return None, {}
+        scores = self._joint_scores(self._read_one(x, learn=False))
+        (decided,) = self.decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()
+        (p,) = self.probabilities(scores).tolist()
+        return decided, dict(zip(self.classes_.tolist(), p, strict=True))
 
     @available_if(check_probabilities)
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
