@@ -112,7 +112,7 @@ class Challenger:
     """A model beside the one that is served.
 
     is_logged: whether the log knows it; if not, only a replay has it.
-    sketch: of the rows that it has learned in training, to look for those of the log.
+    sketch: of the rows that it had learned when it joined, to look for those of the log.
     learned: how many of these it has learned then.
     """
 
@@ -153,7 +153,7 @@ class Challenger:
 
     @property
     def learned_share(self) -> float | None:
-        """The share of the rows that it has learned in training, as `RowSketch` knows it."""
+        """The share of the rows that it had learned before, as `RowSketch` knows it."""
         return None if self.sketch is None else self.sketch.learned_share(self.learned)
 
 

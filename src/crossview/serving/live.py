@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from crossview.data.row_columns import MAX_ABS_TARGET
+from crossview.data.row_sketch import RowSketch
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import GuessWarning, InputError, argument, type_of
 from crossview.estimators.targets import scale_of_skewed
@@ -111,6 +112,7 @@ class LiveModel:
         frozen: bool = False,
     ) -> None:
         self.model, self.info = model, {k: v for k, v in info.items() if k not in OWN}
+        self._not_noted = list[Any]()  # rows that were learned, and are not in the sketch yet
         # the labels of the log after which the model was as a prediction may have seen it; at most
         # as many as a stack remembers; None: it is frozen
         self._learned: list[int] | None = None if frozen else [0]
@@ -215,6 +217,7 @@ class LiveModel:
         compared: of a challenger, what it has of the comparison.
         """
         more: dict[str, Any] = {} if compared is None else {"compared": compared}
+        self._note_rows()
         if self._heeds_delays:
             more["learned"] = self._learned
         if self.is_frozen:
@@ -344,12 +347,15 @@ class LiveModel:
         return encoder.partial_fit_transform(table) if learn else encoder.transform(table)
 
     def hash_rows(self, rows: Sequence[Any]) -> np.ndarray:
-        """Return a hash of each row, as in training; none where one of them cannot be read."""
+        """Return a hash of each row, as in training, that can be read as a row of a table."""
         (encoder,) = self._encoders if len(self._encoders) == 1 else (None,)
-        with suppress(InputError):
-            if isinstance(encoder, ViewEncoder):
-                return encoder.hash_rows(encoder.table_of(rows))
-        return np.empty(0, dtype=np.uint64)
+        if not isinstance(encoder, ViewEncoder) or self.hashes_rows or not rows:
+            return np.empty(0, dtype=np.uint64)
+        try:
+            return encoder.hash_rows(encoder.table_of(rows))
+        except InputError:  # of one of them, or of dates of several types
+            each = [self.hash_rows([row]) for row in rows] if len(rows) > 1 else []
+            return np.concatenate([np.empty(0, dtype=np.uint64), *each])
 
     def _encode(self, x: Any) -> Any:
         """Return a row as the learner takes it."""
@@ -562,7 +568,18 @@ class LiveModel:
         said = (example.experts or {}).get(self.number)
         return None if said is None else np.frombuffer(said, dtype=np.float32)
 
+    def _note_rows(self) -> None:
+        """Put rows that were learned into the sketch, by which `evaluate` knows them again."""
+        rows, self._not_noted = self._not_noted, []
+        hashes = self.hash_rows(rows)
+        if len(hashes):
+            sketch = RowSketch.of_info(self.info) or RowSketch()
+            self.info = {**self.info, "row_sketch": sketch.with_rows(hashes).to_json()}
+
     def _note_learned(self, examples: Sequence[Example]) -> None:
+        self._not_noted += [example.row for example in examples]
+        if len(self._not_noted) >= MOST_TOGETHER:
+            self._note_rows()
         if self._heeds_delays:
             numbers = [example.number for example in examples]
             self._learned = [*(self._learned or []), *numbers][-1 - self.learner.most_delay :]
@@ -664,6 +681,7 @@ class LiveModel:
         other, thaws = challenger.live, not self.is_frozen
         self.model, other.model = other.model, self.model
         self.info, other.info = other.info, self.info
+        self._not_noted, other._not_noted = other._not_noted, self._not_noted
         self._learned, other._learned = other._learned, self._learned
         self.name, challenger.name = challenger.name, self.name
         self.number, other.number = other.number, self.number

@@ -464,8 +464,8 @@ class Replayed(NamedTuple):
       others.
     damaged: snapshots from which no server goes on, and why.
     challengers: how each model of ``challengers`` compares with what was served; see
-      `Compared.summary`. ``learned``: the share of the rows that it has learned in training, None
-      if not known. ``labels_served``: how many labels of a server it has learned, of this log or
+      `Compared.summary`. ``learned``: the share of the rows that it had learned before, None if not
+      known. ``labels_served``: how many labels of a server it has learned, of this log or
       another one.
     """
 
@@ -537,7 +537,8 @@ def replay(
 
 def _labels_of(file: str | os.PathLike[str]) -> int:
     """Return how many labels of a server a model file has learned."""
-    served = read_info(file).get("served")
+    info = read_info(file)
+    served = None if info.get("frozen") else info.get("served")
     return 0 if served is None else Served.from_json(served).labels
 
 
