@@ -35,8 +35,8 @@ from crossview.views import MultiView, OneRow
 
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
-# what a file has of serving, beside what `train` writes
-OWN = ("served", "compared", "learned", "frozen")
+# what a file has of serving, beside what `train` writes, and what changes with each row
+OWN = ("served", "compared", "learned", "frozen", "row_sketch")
 # columns of an explanation
 MOST_EXPLAINED = 20
 # rows that are encoded and learned as one table: as many, at most, and so many that it is faster
@@ -93,6 +93,7 @@ class LiveModel:
       which then learns nothing more.
     refusal: why the last label that was refused could not be learned.
     in_snapshot: labels of the log that the file has learned from which this model was restored.
+    sketch: of the rows that it has learned, but the last ones; None if they are not known.
     challengers: models that learn the same labels and are compared with this one.
     name: what this model is called among them.
     number: that of the event by which it has joined them; 0 for the model that was served first.
@@ -112,6 +113,7 @@ class LiveModel:
         frozen: bool = False,
     ) -> None:
         self.model, self.info = model, {k: v for k, v in info.items() if k not in OWN}
+        self.sketch = RowSketch.of_info(info)
         self._not_noted = list[Any]()  # rows that were learned, and are not in the sketch yet
         # the labels of the log after which the model was as a prediction may have seen it; at most
         # as many as a stack remembers; None: it is frozen
@@ -218,6 +220,8 @@ class LiveModel:
         """
         more: dict[str, Any] = {} if compared is None else {"compared": compared}
         self._note_rows()
+        if self.sketch is not None:
+            more["row_sketch"] = self.sketch.to_json()
         if self._heeds_delays:
             more["learned"] = self._learned
         if self.is_frozen:
@@ -573,8 +577,7 @@ class LiveModel:
         rows, self._not_noted = self._not_noted, []
         hashes = self.hash_rows(rows)
         if len(hashes):
-            sketch = RowSketch.of_info(self.info) or RowSketch()
-            self.info = {**self.info, "row_sketch": sketch.with_rows(hashes).to_json()}
+            self.sketch = (self.sketch or RowSketch()).with_rows(hashes)
 
     def _note_learned(self, examples: Sequence[Example]) -> None:
         self._not_noted += [example.row for example in examples]
@@ -681,6 +684,7 @@ class LiveModel:
         other, thaws = challenger.live, not self.is_frozen
         self.model, other.model = other.model, self.model
         self.info, other.info = other.info, self.info
+        self.sketch, other.sketch = other.sketch, self.sketch
         self._not_noted, other._not_noted = other._not_noted, self._not_noted
         self._learned, other._learned = other._learned, self._learned
         self.name, challenger.name = challenger.name, self.name

@@ -20,7 +20,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from crossview.data.row_sketch import RowSketch
 from crossview.errors import InputError, argument
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_files import read_info
@@ -559,13 +558,12 @@ def _as_if_it_had_joined(
     other = LiveModel.load(file, frozen=frozen)
     try:
         live.check_challenger(other)
-        sketch = RowSketch.of_info(other.info)
     except InputError as error:
         raise InputError(error.message, file=str(file)) from None
     other.begin(None if frozen else first)
     other.number = NOT_LOGGED
     other.model_at = model_at
-    return Challenger(Path(file).stem, other, is_logged=False, sketch=sketch)
+    return Challenger(Path(file).stem, other, is_logged=False, sketch=other.sketch)
 
 
 def is_frozen(log: Log) -> bool:
