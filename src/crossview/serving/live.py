@@ -25,6 +25,7 @@ from crossview.labels import decide
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
+from crossview.scoring.drift import without_scores
 from crossview.scoring.models.weights import ColumnNames
 from crossview.server_log.log import FIRST_NAME, Event, Label, Labeled, Prediction
 from crossview.serving.beginning import FEWEST_LABELS, Beginning, FirstRows
@@ -573,8 +574,13 @@ class LiveModel:
         return None if said is None else np.frombuffer(said, dtype=np.float32)
 
     def _note_rows(self) -> None:
-        """Put rows that were learned into the sketch, by which `evaluate` knows them again."""
+        """Put rows that were learned into the sketch, by which `evaluate` knows them again.
+
+        Scores of other rows are compared with those of training no more: the model has moved.
+        """
         rows, self._not_noted = self._not_noted, []
+        if rows and "reference" in self.info:
+            self.info = {**self.info, "reference": without_scores(self.info["reference"])}
         hashes = self.hash_rows(rows)
         if len(hashes):
             self.sketch = (self.sketch or RowSketch()).with_rows(hashes)
