@@ -573,6 +573,14 @@ class LiveModel:
         said = (example.experts or {}).get(self.number)
         return None if said is None else np.frombuffer(said, dtype=np.float32)
 
+    def note_rows(self) -> None:
+        """Note what this model and challengers have learned, before another thread saves them.
+
+        The encoder, which reads the rows, belongs to the thread that predicts.
+        """
+        for one in (self, *(challenger.live for challenger in self.challengers)):
+            one._note_rows()
+
     def _note_rows(self) -> None:
         """Put rows that were learned into the sketch, by which `evaluate` knows them again.
 

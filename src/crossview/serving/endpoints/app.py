@@ -472,6 +472,7 @@ class Serving:
                     self._snapshot_time = time.monotonic()
                     if self.live.served.labels == self._in_snapshot or not self.live.is_fitted:
                         return None
+                    self.live.note_rows()
                     names = await asyncio.to_thread(self.folder.save_snapshot, self.live)
                 snapshot = await asyncio.to_thread(self.folder.publish_snapshot, names)
             except (InputError, OSError) as error:
@@ -986,6 +987,7 @@ class Serving:
         try:
             async with self._alone:
                 labels = self.live.served.labels
+                self.live.note_rows()
                 await asyncio.to_thread(self.live.save, file)
         except BaseException:
             folder.cleanup()
