@@ -64,10 +64,11 @@ class Client:
 
 
 @contextmanager
-def serving(path, model=None, hash_rows=False, **settings):
+def serving(path, model=None, hash_rows=False, frozen=False, **settings):
     """Serve a folder, as `crossview.serving.serve` does, without a socket."""
     said = []
-    with closing(Folder(path)) as folder, closing(folder.open(model, hash_rows=hash_rows)) as log:
+    given = {"hash_rows": hash_rows, "frozen": frozen}
+    with closing(Folder(path)) as folder, closing(folder.open(model, **given)) as log:
         live = folder.newest_model(log, said.append)
         catch_up(live, log, log.counts().labels)
         made = Serving(folder, log, live, said.append, Settings(**settings))

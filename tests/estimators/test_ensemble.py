@@ -250,3 +250,10 @@ def test_a_row_of_weight_0_changes_nothing():
     model = EnsembleClassifier(**given).fit(X, y, weight)
     alone = EnsembleClassifier(**given).fit(X[:200], y[:200])
     np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X))
+
+
+def test_a_row_without_entries_has_no_contributions():
+    X, y = views()
+    model = EnsembleClassifier(members=MEMBERS[:2], weights=[1.0, 1.0]).fit(X, y)
+    empty = MultiView({"a": np.zeros((2, 3)), "b": np.zeros((2, 3))})
+    assert model.contributions(empty).toarray().tolist() == [[0.0] * 6] * 2

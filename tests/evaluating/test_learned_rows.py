@@ -13,6 +13,7 @@ import crossview
 from command_line import run
 from crossview import InputError, LearnedRowsWarning, MultiView, evaluate, save, train
 from crossview.saving.model_files import read_info
+from live_servers import serving
 
 WORDS = "rows that the model has learned"
 
@@ -73,6 +74,30 @@ def test_the_rows_of_training_are_known_in_any_form_and_new_ones_are_not(
     assert learned_share(files / "m.st", new) == 0.0
     assert learned_share(files / "m.st", files / "half.parquet") == pytest.approx(0.5, abs=0.1)
     assert learned_share(files / "m.st", new[:3]) is None
+
+
+def test_the_rows_that_a_server_has_taught_are_known(tables, tmp_path, capsys):
+    """By the file of GET /model, that of replay, and those of challengers and snapshots."""
+    first, taught, new = tables[0], tables[1].drop(["a__when"])[:400], tables[1][400:]
+    train(first.drop(["a__when"]), "y", model="arow", in_order=True, output=tmp_path / "m.st")
+    rows = taught.drop(["y"]).to_pylist()
+    pairs = [{"row": x, "label": y} for x, y in zip(rows, taught["y"].to_pylist(), strict=True)]
+    folder, now = tmp_path / "d", tmp_path / "now.st"
+    with serving(folder, tmp_path / "m.st") as server:
+        for one in pairs[:3]:
+            server.post("/learn", one)
+        server.post("/learn", pairs[3:350])
+        server.learned()
+    with serving(folder) as server:  # it goes on from a snapshot
+        server.post("/learn", pairs[350:])
+        server.learned()
+        now.write_bytes(server.http.get("/model").content)
+    status, *_ = run(capsys, "replay", folder, "-o", tmp_path / "end.st")
+    assert status == 0
+    assert (tmp_path / "end.st").read_bytes() == now.read_bytes()
+    for source in (folder, taught, first):
+        assert learned_share(now, source) == 1.0
+    assert not learned_share(now, new)
 
 
 def test_a_table_of_few_kinds_of_rows_says_nothing(tmp_path):

@@ -3,6 +3,7 @@
 import threading
 import time
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -124,3 +125,26 @@ def test_a_clock_that_is_set_back_loses_nothing(tmp_path, model_file, monkeypatc
         assert sum(one.n for one in curve) == 40
         assert [one.time for one in curve] == sorted(one.time for one in curve)
     assert replay(tmp_path).different == []
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_model_that_has_learned_since_has_not_drifted(frozen, tmp_path):
+    """Its scores are others than those of training; inputs that move are named as ever."""
+
+    def table(n, seed, shift=0.0):
+        a, b = np.random.default_rng(seed).normal(size=(2, n)) + shift
+        return pa.table({"u__a": a, "p__b": b, "y": np.where(a + b > 2 * shift, "yes", "no")})
+
+    crossview.train(table(200, 0), "y", model="arow", in_order=True, output=tmp_path / "m.st")
+    taught = table(300, 1)
+    rows, labels = taught.drop(["y"]).to_pylist(), taught["y"].to_pylist()
+    with serving(tmp_path / "d", tmp_path / "m.st", frozen=frozen) as server:
+        pairs = [{"row": row, "label": label} for row, label in zip(rows, labels, strict=True)]
+        server.post("/learn", pairs)
+        server.learned()
+        (tmp_path / "now.st").write_bytes(server.http.get("/model").content)
+    for shift in (0.0, 3.0):
+        found = crossview.evaluate(tmp_path / "now.st", table(300, 2, shift)).drift
+        assert {one.what for one in found} == {"missing", "inputs", *["scores"][: int(frozen)]}
+        moved = {one.view for one in found if one.moved and one.what == "inputs"}
+        assert moved == ({"u", "p"} if shift else set())

@@ -223,6 +223,16 @@ def read_reference(info: Mapping[str, Any], views: tuple[str, ...]) -> list[View
         raise InputError(f"holds a damaged reference for drift ({error})") from None
 
 
+def without_scores(reference: Any) -> Any:
+    """Return the reference of a model that has learned since, so that its scores are others."""
+    if not isinstance(reference, Mapping):
+        return reference
+    return {
+        view: {**known, SCORES: None} if isinstance(known, Mapping) else known
+        for view, known in reference.items()
+    }
+
+
 def _read_view(content: Mapping[str, Any]) -> ViewReference:
     rows, missing = int(content["rows"]), int(content["missing"])
     if not 0 <= missing <= rows <= MOST_ROWS or rows < 1:

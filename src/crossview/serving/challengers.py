@@ -111,15 +111,13 @@ class Compared:
 class Challenger:
     """A model beside the one that is served.
 
-    frozen: whether it learns nothing.
     is_logged: whether the log knows it; if not, only a replay has it.
-    sketch: of the rows that it has learned in training, to look for those of the log.
+    sketch: of the rows that it had learned when it joined, to look for those of the log.
     learned: how many of these it has learned then.
     """
 
     name: str
     live: Any
-    frozen: bool = False
     compared: Compared = field(default_factory=Compared)
     is_logged: bool = True
     sketch: RowSketch | None = None
@@ -135,12 +133,9 @@ class Challenger:
         if self.sketch is not None:
             hashes = self.live.hash_rows([example.row for example in examples])
             self.learned += self.sketch.find(hashes)
-        if self.frozen:
-            mine = self.live.predict([example.row for example in examples])
-        else:
-            mine = self.live.learn_rows(examples, before, answered=True)
+        mine = self.live.learn_rows(examples, before, answered=True)
         for one, other, example in zip(served, mine, examples, strict=True):
-            if one is None or other is None or isinstance(other, InputError):
+            if one is None or other is None:
                 continue
             if one.prediction is None or other.prediction is None:
                 continue
@@ -154,11 +149,11 @@ class Challenger:
 
     def summary(self) -> dict[str, Any]:
         """Return what the page shows."""
-        return {"name": self.name, "frozen": self.frozen, **self.compared.summary()}
+        return {"name": self.name, "frozen": self.live.is_frozen, **self.compared.summary()}
 
     @property
     def learned_share(self) -> float | None:
-        """The share of the rows that it has learned in training, as `RowSketch` knows it."""
+        """The share of the rows that it had learned before, as `RowSketch` knows it."""
         return None if self.sketch is None else self.sketch.learned_share(self.learned)
 
 

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from crossview.data.row_columns import MAX_ABS_TARGET
+from crossview.data.row_sketch import RowSketch
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import GuessWarning, InputError, argument, type_of
 from crossview.estimators.targets import scale_of_skewed
@@ -24,6 +25,7 @@ from crossview.labels import decide
 from crossview.saving.model_files import load, read_info, save
 from crossview.saving.pipelines import steps_of
 from crossview.saving.schema import check_header
+from crossview.scoring.drift import without_scores
 from crossview.scoring.models.weights import ColumnNames
 from crossview.server_log.log import FIRST_NAME, Event, Label, Labeled, Prediction
 from crossview.serving.beginning import FEWEST_LABELS, Beginning, FirstRows
@@ -34,8 +36,8 @@ from crossview.views import MultiView, OneRow
 
 # a class whose probability was 0 would cost without end
 LEAST_PROBABILITY = 1e-15
-# what a file has of serving, beside what `train` writes
-OWN = ("served", "compared", "learned")
+# what a file has of serving, beside what `train` writes, and what changes with each row
+OWN = ("served", "compared", "learned", "frozen", "row_sketch")
 # columns of an explanation
 MOST_EXPLAINED = 20
 # rows that are encoded and learned as one table: as many, at most, and so many that it is faster
@@ -81,9 +83,9 @@ def as_sent(label: Any) -> str:
 
 
 class LiveModel:
-    """A model of a stream, and what it was served.
+    """A model of a stream, or a frozen one of any kind, and what it was served.
 
-    model: it learns single rows.
+    model: it learns single rows, or is frozen: then it learns nothing.
     info: the metadata of its file.
     beginning: of a model that began with nothing, what makes columns of its first rows.
     first: the model before the first label, which learns nothing more and is scored beside this
@@ -92,29 +94,34 @@ class LiveModel:
       which then learns nothing more.
     refusal: why the last label that was refused could not be learned.
     in_snapshot: labels of the log that the file has learned from which this model was restored.
+    sketch: of the rows that it has learned, but the last ones; None if they are not known.
     challengers: models that learn the same labels and are compared with this one.
     name: what this model is called among them.
     number: that of the event by which it has joined them; 0 for the model that was served first.
     apply: gets an event of the log that happens now.
     model_at: returns this model as it was when so many labels were learned.  Without it labels are
       learned one by one, as a batch may fail when some of its rows are learned.
-    Raises `InputError`: the model learns from all rows at once, or from rows of a text file.
+    Raises `InputError`: the model learns from all rows at once and is not frozen, or reads rows of
+    a text file.
     """
 
     def __init__(
-        self, model: Any, info: Mapping[str, Any], beginning: Beginning | None = None
+        self,
+        model: Any,
+        info: Mapping[str, Any],
+        beginning: Beginning | None = None,
+        *,
+        frozen: bool = False,
     ) -> None:
         self.model, self.info = model, {k: v for k, v in info.items() if k not in OWN}
+        self.sketch = RowSketch.of_info(info)
+        self._not_noted = list[Any]()  # rows that were learned, and are not in the sketch yet
         # the labels of the log after which the model was as a prediction may have seen it; at most
-        # as many as a stack remembers; None: it learns nothing
-        self._learned: list[int] | None = [0]
+        # as many as a stack remembers; None: it is frozen
+        self._learned: list[int] | None = None if frozen else [0]
         self._find_steps()
-        if not hasattr(self.learner, "learn_one"):
-            raise InputError(
-                f"holds {type_of(self.learner)}, which learns from all rows at once; serve a "
-                "model that learns from a stream, such as that of crossview train --in-order"
-            )
-        self.learner.check_streams()
+        if not frozen:
+            self._check_streams()
         for step in self._encoders:
             if not hasattr(step, "partial_fit_transform_one"):
                 raise InputError(
@@ -130,9 +137,38 @@ class LiveModel:
         self.apply: Callable[[Event], None] | None = None
         self.beginning, self._held = beginning, list[Example]()
 
+    def _check_streams(self) -> None:
+        """Raise an error if the model cannot learn from a stream."""
+        advice = (
+            "serve it with crossview serve --frozen, or compare it with --frozen-challenger "
+            "(frozen=1 of POST /challenger): it then learns nothing"
+        )
+        if not hasattr(self.learner, "learn_one"):
+            raise InputError(
+                f"holds {type_of(self.learner)}, which learns from all rows at once; {advice}"
+            )
+        try:
+            self.learner.check_streams()
+        except InputError as error:
+            raise InputError(f"{error.message}; or {advice}") from None
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the model learns nothing."""
+        return self._learned is None
+
+    @property
+    def can_learn(self) -> bool:
+        """Whether the model learns from a stream, where it is not frozen."""
+        try:
+            self._check_streams()
+        except InputError:
+            return False
+        return True
+
     def _find_steps(self) -> None:
         *encoders, (_, self.learner) = steps_of(self.model)
-        self._heeds_delays = hasattr(self.learner, "set_delay")
+        self._heeds_delays = self._learned is not None and hasattr(self.learner, "set_delay")
         self._remembers = bool(getattr(self.learner, "memory", False))
         if self._remembers:  # the last labels count for the next row if they are learned
             self.learner.follow_stream(self._learned is not None)
@@ -140,15 +176,19 @@ class LiveModel:
         self._has_answer_one = False
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, frozen: bool = False) -> Self:
         """Load a model file, of `train` or of a server, which begins anew."""
         with _naming(path):
-            return cls(load(path), read_info(path))
+            return cls(load(path), read_info(path), frozen=frozen)
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str]) -> Self:
         """Load a snapshot, which goes on as it was."""
-        live, info = cls.load(path), read_info(path)
+        info = read_info(path)
+        with _naming(path):
+            frozen = {"frozen": info.get("frozen", False)}
+            check_header(frozen, {"frozen": bool}, "serving")
+        live = cls.load(path, **frozen)
         with _naming(path):
             live.served = Served.from_json(info.get("served"))
             live.in_snapshot = live.served.labels
@@ -168,11 +208,11 @@ class LiveModel:
         self._find_steps()
 
     @classmethod
-    def of(cls, first: str | os.PathLike[str] | Beginning) -> Self:
+    def of(cls, first: str | os.PathLike[str] | Beginning, *, frozen: bool = False) -> Self:
         """Return the model of a file, or one that has learned nothing."""
         if isinstance(first, Beginning):
             return cls(first.make(), first.info, first)
-        return cls.load(first)
+        return cls.load(first, frozen=frozen)
 
     def save(self, path: str | os.PathLike[str], compared: Mapping[str, Any] | None = None) -> None:
         """Write a model file, from which `load` goes on.
@@ -180,8 +220,13 @@ class LiveModel:
         compared: of a challenger, what it has of the comparison.
         """
         more: dict[str, Any] = {} if compared is None else {"compared": compared}
+        self._note_rows()
+        if self.sketch is not None:
+            more["row_sketch"] = self.sketch.to_json()
         if self._heeds_delays:
             more["learned"] = self._learned
+        if self.is_frozen:
+            more["frozen"] = True
         save(self.model, path, info={**self.info, "served": self.served.to_json(), **more})
 
     def check_challenger(self, other: LiveModel) -> None:
@@ -249,14 +294,23 @@ class LiveModel:
         together = self._predict_together(rows) if len(rows) >= FEWEST_TOGETHER else None
         return [self._predict_one(row) for row in rows] if together is None else together
 
+    def predict_again(self, rows: Sequence[Any]) -> list[Answer | InputError]:
+        """Return the same, with bits that do not depend on which rows are predicted together.
+
+        Those of a learner of all rows at once may, as of products of matrices.
+        """
+        if hasattr(self.learner, "learn_one"):
+            return self.predict(rows)
+        return [self._predict_one(row) for row in rows]
+
     def predict_to_learn(self, rows: Sequence[Any]) -> list[Answer | InputError]:
         """Return the same, with what the experts of this model and of challengers say.
 
         Their labels may come late.
         """
         answers = self.predict(rows)
-        others = [one.live for one in self.challengers if one.live._learned is not None]
-        for found in [one.predict(rows) for one in others if one._heeds_delays]:
+        others = [one.live for one in self.challengers if one.live._heeds_delays]
+        for found in [one.predict(rows) for one in others]:
             for i, (answer, own) in enumerate(zip(answers, found, strict=True)):
                 if isinstance(answer, Answer) and isinstance(own, Answer):
                     answers[i] = answer._replace(experts={**answer.experts, **own.experts})
@@ -298,12 +352,15 @@ class LiveModel:
         return encoder.partial_fit_transform(table) if learn else encoder.transform(table)
 
     def hash_rows(self, rows: Sequence[Any]) -> np.ndarray:
-        """Return a hash of each row, as in training; none where one of them cannot be read."""
+        """Return a hash of each row, as in training, that can be read as a row of a table."""
         (encoder,) = self._encoders if len(self._encoders) == 1 else (None,)
-        with suppress(InputError):
-            if isinstance(encoder, ViewEncoder):
-                return encoder.hash_rows(encoder.table_of(rows))
-        return np.empty(0, dtype=np.uint64)
+        if not isinstance(encoder, ViewEncoder) or self.hashes_rows or not rows:
+            return np.empty(0, dtype=np.uint64)
+        try:
+            return encoder.hash_rows(encoder.table_of(rows))
+        except InputError:  # of one of them, or of dates of several types
+            each = [self.hash_rows([row]) for row in rows] if len(rows) > 1 else []
+            return np.concatenate([np.empty(0, dtype=np.uint64), *each])
 
     def _encode(self, x: Any) -> Any:
         """Return a row as the learner takes it."""
@@ -449,7 +506,8 @@ class LiveModel:
             _check_kind(label, classes[0])
         if first is not None:
             _check_kind(label, first.label)
-        self.learner.check_one(label)
+        if not self.is_frozen:
+            self.learner.check_one(label)
         if first is not None and first.label is None:
             first.label = label
         if classes and len(classes) > 1 and not new_classes and label not in classes:
@@ -492,6 +550,9 @@ class LiveModel:
         answered: whether predictions are wanted.  There is none of a row that cannot be learned,
           and before the first one.
         """
+        if self.is_frozen:
+            answers = self.predict_again([one.row for one in examples]) if answered else []
+            return [one if isinstance(one, Answer) else None for one in answers]
         found = self._learn_together(examples, before, answered=answered)
         if found is None:
             found = [self._learn_one(example, answered=answered) for example in examples]
@@ -512,7 +573,30 @@ class LiveModel:
         said = (example.experts or {}).get(self.number)
         return None if said is None else np.frombuffer(said, dtype=np.float32)
 
+    def note_rows(self) -> None:
+        """Note what this model and challengers have learned, before another thread saves them.
+
+        The encoder, which reads the rows, belongs to the thread that predicts.
+        """
+        for one in (self, *(challenger.live for challenger in self.challengers)):
+            one._note_rows()
+
+    def _note_rows(self) -> None:
+        """Put rows that were learned into the sketch, by which `evaluate` knows them again.
+
+        Scores of other rows are compared with those of training no more: the model has moved.
+        """
+        rows, self._not_noted = self._not_noted, []
+        if rows and "reference" in self.info:
+            self.info = {**self.info, "reference": without_scores(self.info["reference"])}
+        hashes = self.hash_rows(rows)
+        if len(hashes):
+            self.sketch = (self.sketch or RowSketch()).with_rows(hashes)
+
     def _note_learned(self, examples: Sequence[Example]) -> None:
+        self._not_noted += [example.row for example in examples]
+        if len(self._not_noted) >= MOST_TOGETHER:
+            self._note_rows()
         if self._heeds_delays:
             numbers = [example.number for example in examples]
             self._learned = [*(self._learned or []), *numbers][-1 - self.learner.most_delay :]
@@ -607,18 +691,22 @@ class LiveModel:
         return self.is_fitted and (classes is None or label in classes)
 
     def swap(self, challenger: Challenger) -> None:
-        """Change places with a challenger, which is served from now on and learns."""
-        other = challenger.live
+        """Change places with a challenger, which is served from now on.
+
+        A frozen one learns from now on, if it can and the model that was served has learned.
+        """
+        other, thaws = challenger.live, not self.is_frozen
         self.model, other.model = other.model, self.model
         self.info, other.info = other.info, self.info
+        self.sketch, other.sketch = other.sketch, self.sketch
+        self._not_noted, other._not_noted = other._not_noted, self._not_noted
         self._learned, other._learned = other._learned, self._learned
         self.name, challenger.name = challenger.name, self.name
         self.number, other.number = other.number, self.number
-        if challenger.frozen:  # it learns from now on
-            self._learned = [self.served.labels]
         self._find_steps()
+        if self.is_frozen and thaws and self.can_learn:
+            self.begin(self.served.labels)
         other._find_steps()
-        challenger.frozen = False
         for one in self.challengers:  # with another model than this one so far
             if one.is_logged:
                 one.compared = Compared()
@@ -670,7 +758,7 @@ class LiveModel:
         first: Any = [Answer(None, None)] * len(records)
         if self.first is not None:
             predicted = [t for t, answer in enumerate(answers) if answer.prediction is not None]
-            found = self.first.predict([rows[t] for t in predicted])
+            found = self.first.predict_again([rows[t] for t in predicted])
             for t, one in zip(predicted, found, strict=True):
                 if not isinstance(one, InputError):
                     first[t] = one
@@ -704,7 +792,7 @@ class LiveModel:
         One that has learned nothing learns made-up rows: its own columns are not known yet.
         """
         if self.is_fitted:
-            other = LiveModel(copy.deepcopy(self.model), self.info)
+            other = LiveModel(copy.deepcopy(self.model), self.info, frozen=self.is_frozen)
             rows, labels = ["{}"], [(other.classes or [0.0])[0]]
         elif self.beginning is not None:
             other = LiveModel.of(Beginning("", self.beginning.task))

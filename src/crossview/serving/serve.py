@@ -46,6 +46,7 @@ def serve(
     no_label: str | None = None,
     keep: float | None = None,
     hash_rows: bool = False,
+    frozen: bool = False,
     challengers: Sequence[str | os.PathLike[str]] = (),
     frozen_challengers: Sequence[str | os.PathLike[str]] = (),
     workers: int = 1,
@@ -78,6 +79,9 @@ def serve(
     hash_rows : bool, default=False
         Whether the log has slots and standardized numbers of rows in place of names and values.
         The encoder then learns nothing more.
+    frozen : bool, default=False
+        Whether the first model learns nothing: it may be of any kind then.  Labels are taken, for
+        the scores and for challengers.
     challengers, frozen_challengers : sequence of path-like, default=()
         Model files that are compared with the model that is served, called as the files.  They
         join after the labels so far, and learn those that follow, or nothing.  One that has joined
@@ -115,7 +119,7 @@ def serve(
         raise InputError(f"{argument(workers=workers)}; give 1 or more")
     tokens = {} if token_file is None else read_tokens(token_file)
     if no_label is not None and model is not None:
-        LiveModel.of(model).find_class(no_label)  # before anything is made
+        LiveModel.of(model, frozen=frozen).find_class(no_label)  # before anything is made
     with ExitStack() as stack:
         if not is_address(data):
             path = Path(data)
@@ -139,6 +143,7 @@ def serve(
             "data": data,
             "model": model,
             "hash_rows": hash_rows,
+            "frozen": frozen,
             "listening": listening,
             "name": f"{socket.gethostname() if is_address(data) else where}:{found}",
             "challengers": {
@@ -164,7 +169,8 @@ def serve(
             _work(**arguments, say=say, ready=begun)
         else:
             with closing(Folder(data)) as folder:  # of all workers, one makes the log
-                folder.open(model, hash_rows=hash_rows).close()
+                known = ("model", "hash_rows", "frozen", "challengers")
+                folder.open(**{name: arguments[name] for name in known}).close()
             memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # no disk that may be full
             counts = TemporaryDirectory(prefix="crossview-counts-", dir=memory)
             arguments["counts"] = stack.enter_context(counts)
@@ -175,6 +181,7 @@ def _work(
     data: str | os.PathLike[str],
     model: str | os.PathLike[str] | Beginning | None,
     hash_rows: bool,
+    frozen: bool,
     listening: socket.socket,
     name: str,
     challengers: dict[str, bool],
@@ -196,10 +203,11 @@ def _work(
     from crossview.serving.endpoints.app import Serving, Settings
     from crossview.serving.storage.folder import Folder, catch_up
 
+    given: dict[str, Any] = {"hash_rows": hash_rows, "frozen": frozen, "challengers": challengers}
     with (
         _saying_warnings(say),
         closing(Folder(data, is_shared=number is not None)) as folder,
-        closing(folder.open(model, hash_rows=hash_rows, check=number is None)) as log,
+        closing(folder.open(model, **given, check=number is None)) as log,
     ):
         if number in (None, 1):
             for line in log.db.cautions():
@@ -208,8 +216,8 @@ def _work(
         n_labels = log.counts().labels
         replayed = n_labels - live.served.labels
         catch_up(live, log, n_labels)
-        for file, frozen in challengers.items():
-            folder.let_join(log, live, file, frozen=frozen)
+        for file, learns_nothing in challengers.items():
+            folder.let_join(log, live, file, frozen=learns_nothing)
         catch_up(live, log, n_labels)
         live.warm_up()
         gc.freeze()  # what is loaded stays; to look through it takes a tenth of a second each time
@@ -222,7 +230,8 @@ def _work(
         settings = Settings(**options, name=name if number is None else f"{name}/{number}")
         serving = Serving(folder, log, live, say, settings)
         if replayed:
-            say(f"learned {replayed:,} labels of the log that no snapshot had")
+            verb = "counted" if live.is_frozen else "learned"
+            say(f"{verb} {replayed:,} labels of the log that no snapshot had")
         listening.listen(2048)  # who comes now waits for a moment
         config = uvicorn.Config(
             serving.app,
@@ -233,7 +242,8 @@ def _work(
             interface="asgi3",
             timeout_graceful_shutdown=5,
         )
-        so_far = f"{serving.n_predictions:,} predictions, {n_labels:,} labels learned"
+        so_far = f"{serving.n_predictions:,} predictions, {n_labels:,} labels"
+        so_far += "; frozen: the model learns none of them" if live.is_frozen else " learned"
         server = _server(config, serving, lambda: ready(f"log in {folder.name}; {so_far}"))
         before = sys.getswitchinterval()
         sys.setswitchinterval(0.0005)  # the thread that commits must not keep requests waiting
@@ -244,7 +254,10 @@ def _work(
                 server.run(sockets=[listening])
         finally:
             sys.setswitchinterval(before)
-        say(f"ended; {serving.live.served.labels:,} labels learned")
+        so_far = f"{live.served.labels:,} labels"
+        say(
+            f"ended; {so_far}{', of which the model learns none' if live.is_frozen else ' learned'}"
+        )
 
 
 def _server(config: Any, serving: Any, ready: Callable[[], None]) -> Any:

@@ -14,8 +14,8 @@ OPTIONS = """
 data DIR: The folder of `serve`.
 --output, -o FILE: Write the model at the end of the log.
 --challenger FILE: Another model: would it have been better? It learns the same labels, each after
-    it was scored. One that has learned rows of this log before seems better than it is; if
-    `train` has learned them, a warning says so. Once for each.
+    it was scored. One that has learned rows of this log before seems better than it is: a
+    warning says so. Once for each.
 --frozen-challenger FILE: The same, of a model that learns nothing more.
 """
 
@@ -58,11 +58,11 @@ def run(
         if summary["learned"]:
             print(
                 f"crossview: warning: {summary['name']}: {summary['learned']:.0%} of the rows of "
-                "the log are equal to rows that it has learned in training, so it seems better "
-                "than it is",
+                "the log are equal to rows that it has learned before, so it seems better than it "
+                "is",
                 file=sys.stderr,
             )
-        elif summary["labels_served"]:
+        elif summary["learned"] is None and summary["labels_served"]:
             print(
                 f"crossview: warning: {summary['name']}: it has learned "
                 f"{summary['labels_served']:,} labels from a server; if they are those of this "

@@ -46,6 +46,8 @@ model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
 --keep TIME: Remove rows and labels from the log once they are this old, such as 30d.
 --hash-rows: Log slots and standardized numbers of rows, and no names and values. The encoder then
     stays as it is in MODEL.
+--frozen: MODEL learns nothing, and may be of any kind, such as trees, a network or an ensemble.
+    Labels are taken as ever, for scores, drift and challengers.
 --challenger FILE: Another model, which learns the same labels and is compared with the one that
     is served. Once for each; the name is that of the file.
 --frozen-challenger FILE: The same, of a model that learns nothing more.
@@ -77,6 +79,7 @@ def run(
     no_label: str | None = None,
     keep: str | None = None,
     hash_rows: bool = False,
+    frozen: bool = False,
     challenger: list[str] | None = None,
     frozen_challenger: list[str] | None = None,
     workers: int = 1,
@@ -103,6 +106,8 @@ def run(
             raise InputError("--task is about a new model; add --new, or leave it out")
     elif model is not None:
         raise InputError(f"--new begins with nothing; leave it out, or {model}")
+    elif frozen:
+        raise InputError("--frozen is about a model that has learned; leave it, or --new, out")
     elif label is None:
         raise InputError("--new needs the name of what is predicted; give --label COLUMN")
     elif task is not None:
@@ -148,6 +153,7 @@ def run(
             no_label=no_label,
             keep=seconds["keep"],
             hash_rows=hash_rows,
+            frozen=frozen,
             challengers=challenger or [],
             frozen_challengers=frozen_challenger or [],
             workers=workers,

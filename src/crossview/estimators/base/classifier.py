@@ -276,7 +276,12 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             with road.lock:
                 if road.take(x):
                     return road.answer()
-        return self.predict_one(x), self.predict_proba_one(x)
+        if not hasattr(self, "classes_"):
+            return None, {}
+        scores = self._joint_scores(self._read_one(x, learn=False))
+        (decided,) = self.decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()
+        (p,) = self.probabilities(scores).tolist()
+        return decided, dict(zip(self.classes_.tolist(), p, strict=True))
 
     @available_if(check_probabilities)
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
@@ -292,7 +297,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         p : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        scores = scores.reshape(len(scores), -1)
+        scores = scores[:, None] if scores.ndim == 1 else scores
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         return Calibrator(self._state, self).probabilities(scores)

@@ -160,7 +160,7 @@ class FittedModel:
     def learned_share(self, found: Found) -> float | None:
         """Return about which share of rows the model has learned; None if that is not known.
 
-        found: those of them that the sketch has.  A server teaches rows that are in no sketch.
+        found: those of them that the sketch has.  It lacks those of a server that logs slots.
         """
         sketch, served = self.row_sketch(), self.info.get("served")
         share = None if sketch is None else sketch.learned_share(found)

@@ -44,6 +44,7 @@ from starlette.types import Receive, Scope, Send
 from crossview.errors import InputError
 from crossview.server_log.databases import AwayError
 from crossview.server_log.log import (
+    FIRST_NAME,
     JOIN,
     LATE,
     LEAVE,
@@ -358,7 +359,9 @@ class Serving:
         else:
             self.live.apply(event)
         words = {JOIN: "joined", LEAVE: "left", PROMOTE: "is served from now on"}
-        self._say(f"challenger {event.name} {words[event.kind]}, after {event.at:,} labels")
+        frozen = event.kind == PROMOTE and self.live.is_frozen
+        more = "; it is frozen: it learns nothing" if frozen else ""
+        self._say(f"challenger {event.name} {words[event.kind]}, after {event.at:,} labels{more}")
 
     async def _tend_forever(self) -> None:
         """Learn rows that no label came for, and remove old ones, now and then."""
@@ -469,6 +472,7 @@ class Serving:
                     self._snapshot_time = time.monotonic()
                     if self.live.served.labels == self._in_snapshot or not self.live.is_fitted:
                         return None
+                    self.live.note_rows()
                     names = await asyncio.to_thread(self.folder.save_snapshot, self.live)
                 snapshot = await asyncio.to_thread(self.folder.publish_snapshot, names)
             except (InputError, OSError) as error:
@@ -804,6 +808,7 @@ class Serving:
             "snapshot": self._in_snapshot,
             "classes": self.live.classes,
             "serves": self.live.name,
+            "frozen": self.live.is_frozen,
             "challengers": [one.summary() for one in self.live.challengers],
             "scored": served.total.n,
             loss: total["loss"],
@@ -820,6 +825,10 @@ class Serving:
             "leads": self.leads,
             "ready": self._unready() is None,
         }
+
+    def _is_first(self) -> bool:
+        """Return whether the first model is served and has learned nothing since."""
+        return self.live.is_frozen and self.live.name == FIRST_NAME
 
     def hour(self) -> Point:
         """Return the scores of the last hour."""
@@ -839,7 +848,7 @@ class Serving:
             "time": time.time_ns() // 1000,
             "seconds": time.monotonic() - self._began,
             "loss": "squared error" if self.live.classes is None else "log loss",
-            "has_first": self.live.first is not None,
+            "has_first": self.live.first is not None and not self._is_first(),
             "hour": hour.means(),
             "total": served.total.means(),
             "curve": [{"time": one.time, **one.means()} for one in served.full_curve()],
@@ -927,7 +936,7 @@ class Serving:
             file = Path(folder) / "model.safetensors"
             await read_file(request, file)
             try:
-                other = await asyncio.to_thread(LiveModel.load, file)
+                other = await asyncio.to_thread(LiveModel.load, file, frozen=frozen)
                 self.live.check_challenger(other)
             except InputError as error:
                 raise RefusedError(422, error.message) from None
@@ -978,6 +987,7 @@ class Serving:
         try:
             async with self._alone:
                 labels = self.live.served.labels
+                self.live.note_rows()
                 await asyncio.to_thread(self.live.save, file)
         except BaseException:
             folder.cleanup()
@@ -1014,6 +1024,7 @@ GAUGES = {
     "new_columns": "Columns of the last minute that the model does not have.",
     "leads": "Whether this server writes snapshots, of those that share the log.",
     "ready": "Whether requests are taken.",
+    "frozen": "Whether the model that is served learns nothing.",
 }
 GAUGES_OF_CHALLENGERS = {
     "difference": "By how much lower the loss of a challenger is.",

@@ -13,14 +13,14 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from crossview.data.row_sketch import RowSketch
-from crossview.errors import InputError
+from crossview.errors import InputError, argument
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_files import read_info
 from crossview.saving.model_header import read_header
@@ -91,12 +91,16 @@ class Folder:
         model: str | os.PathLike[str] | Beginning | None,
         *,
         hash_rows: bool = False,
+        frozen: bool = False,
+        challengers: Mapping[str, bool] = MappingProxyType({}),
         check: bool = True,
     ) -> Log:
         """Return the log, which is new where there is none.
 
         model: the first model; None where there is one.
         hash_rows: whether rows are logged as slots and numbers.
+        frozen: whether the first model learns nothing.
+        challengers: files of models that will join, and whether they are frozen.
         check: whether the database looks for damage.
         """
         if not self._has_log():
@@ -105,9 +109,12 @@ class Folder:
                     "has no log yet; name the model file to begin with, or begin with --new",
                     file=self.name,
                 )
-            live = LiveModel.of(model)  # before anything is made
+            live = LiveModel.of(model, frozen=frozen)  # before anything is made
             if hash_rows:
                 live.check_hashes()
+                live.hashes_rows = True
+            for file, learns_nothing in challengers.items():
+                _checked_name(live, file, frozen=learns_nothing)
             path = self.files.path
             path.mkdir(parents=True, exist_ok=True)
             (path / FIRST_NEW).unlink(missing_ok=True)
@@ -122,6 +129,7 @@ class Folder:
                 "first": sha256_of(first),
                 "rows": "slots" if hash_rows else "values",
                 "label": str(live.info.get("label") or "label"),
+                "learns": "nothing" if frozen else "labels",
             }
             log = Log.create(self.where, about, first)
             if log.about().get("first") == about["first"]:
@@ -135,6 +143,11 @@ class Folder:
         if hash_rows and log.about().get("rows") != "slots":
             raise InputError(
                 "has a log of names and values; --hash-rows is for a new one",
+                file=self.name,
+            )
+        if frozen and not is_frozen(log):
+            raise InputError(
+                f"has a log of a model that learns; {argument(frozen=True)} is for a new one",
                 file=self.name,
             )
         if isinstance(model, Beginning):
@@ -183,8 +196,8 @@ class Folder:
             live = LiveModel.of(Beginning.read(first))
             self._connect(live, log)
             return live
-        live, live.first = LiveModel.load(first), LiveModel.load(first)
-        live.first.begin(None)
+        live = LiveModel.load(first, frozen=is_frozen(log))
+        live.first = LiveModel.load(first, frozen=True)
         live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
         self._connect(live, log)
         return live
@@ -237,12 +250,7 @@ class Folder:
         self, log: Log, live: LiveModel, path: str | os.PathLike[str], *, frozen: bool
     ) -> None:
         """Let the model of a file join, called as the file, if it has not joined already."""
-        name = Path(path).stem
-        check_name(name)
-        try:
-            live.check_challenger(LiveModel.load(path))
-        except InputError as error:
-            raise InputError(error.message, file=str(path)) from None
+        name = _checked_name(live, path, frozen=frozen)
         checksum = self.keep_challenger(name, path)
         with log.db.reading(), log.db.transaction():  # another server may let it join, too
             if log.add_event(JOIN, name, checksum, frozen) is not None:
@@ -264,7 +272,7 @@ class Folder:
                 "is not the challenger that has joined; restore a copy",
                 file=self.files.describe(name),
             )
-        return LiveModel.load(file)
+        return LiveModel.load(file, frozen=event.frozen)
 
     def _add_challenger(self, live: LiveModel, log: Log, challenger: Challenger) -> None:
         if live.model_at is not None:
@@ -274,7 +282,7 @@ class Folder:
     def _apply(self, log: Log, live: LiveModel, event: Event) -> None:
         """Let a challenger join or leave, or change places with the model that is served."""
         if event.kind == JOIN:
-            own = Challenger(event.name, self.load_challenger(event), event.frozen)
+            own = Challenger(event.name, self.load_challenger(event))
             own.live.begin(None if event.frozen else event.at)
             own.live.number = live.served.events + 1
             self._add_challenger(live, log, own)
@@ -377,7 +385,9 @@ class Folder:
             if known["at"] != live.served.labels:
                 raise InputError("is not the challenger that its name says", file=str(own))
             compared = Compared.from_json(known["compared"])
-            self._add_challenger(live, log, Challenger(one, other, known["frozen"], compared))
+            if known["frozen"]:
+                other.begin(None)
+            self._add_challenger(live, log, Challenger(one, other, compared))
         return live
 
     def write_base(self) -> tuple[int, str] | None:
@@ -453,8 +463,8 @@ class Replayed(NamedTuple):
       others.
     damaged: snapshots from which no server goes on, and why.
     challengers: how each model of ``challengers`` compares with what was served; see
-      `Compared.summary`. ``learned``: the share of the rows that it has learned in training, None
-      if not known. ``labels_served``: how many labels of a server it has learned, of this log or
+      `Compared.summary`. ``learned``: the share of the rows that it had learned before, None if not
+      known. ``labels_served``: how many labels of a server it has learned, of this log or
       another one.
     """
 
@@ -526,7 +536,8 @@ def replay(
 
 def _labels_of(file: str | os.PathLike[str]) -> int:
     """Return how many labels of a server a model file has learned."""
-    served = read_info(file).get("served")
+    info = read_info(file)
+    served = None if info.get("frozen") else info.get("served")
     return 0 if served is None else Served.from_json(served).labels
 
 
@@ -544,16 +555,31 @@ def _as_if_it_had_joined(
         catch_up(other, log, n_labels)
         return other
 
-    other = LiveModel.load(file)
+    other = LiveModel.load(file, frozen=frozen)
     try:
         live.check_challenger(other)
-        sketch = RowSketch.of_info(other.info)
     except InputError as error:
         raise InputError(error.message, file=str(file)) from None
     other.begin(None if frozen else first)
     other.number = NOT_LOGGED
     other.model_at = model_at
-    return Challenger(Path(file).stem, other, frozen, is_logged=False, sketch=sketch)
+    return Challenger(Path(file).stem, other, is_logged=False, sketch=other.sketch)
+
+
+def is_frozen(log: Log) -> bool:
+    """Return whether the first model of a log learns nothing."""
+    return log.about().get("learns") == "nothing"
+
+
+def _checked_name(live: LiveModel, path: str | os.PathLike[str], *, frozen: bool) -> str:
+    """Return what the model of a file is called as a challenger of another one, if it can join."""
+    name = Path(path).stem
+    check_name(name)
+    try:
+        live.check_challenger(LiveModel.load(path, frozen=frozen))
+    except InputError as error:
+        raise InputError(error.message, file=str(path)) from None
+    return name
 
 
 def catch_up(live: LiveModel, log: Log, n_labels: int, n_events: int | None = None) -> None:
@@ -619,7 +645,7 @@ def files_of(live: LiveModel, name: str) -> dict[str, Callable[[Path], None]]:
             continue
         known = {
             "at": live.served.labels,
-            "frozen": one.frozen,
+            "frozen": one.live.is_frozen,
             "compared": one.compared.to_json(),
         }
         found[of_challenger(name, one.name)] = partial(one.live.save, compared=known)
