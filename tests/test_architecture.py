@@ -55,6 +55,7 @@ MAY_IMPORT = {
     "scoring": {
         *("errors", "labels", "compiling", "jobs", "catalog", "saving", "views"),
         *("batch", "estimators", *ROWS),
+        "algorithms",  # what identifiers are worth: target statistics
     },
     "baselines": {
         *("errors", "labels", "jobs", "catalog", "saving", "views", "portable"),

@@ -55,8 +55,8 @@ def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, 
 def _check(info: dict[str, Any], learner: Any) -> None:
     """Raise an error for metadata that `train` did not write."""
     known = info.keys() & (SCHEMA | LATER).keys()
-    begun = known == BEGUN.keys()
-    schema = BEGUN if begun else SCHEMA | {key: LATER[key] for key in known & LATER.keys()}
+    begun = known - LATER.keys() == BEGUN.keys()
+    schema = (BEGUN if begun else SCHEMA) | {key: LATER[key] for key in known & LATER.keys()}
     check_header({key: info[key] for key in known}, schema, "training")
     classes = getattr(learner, "classes_", None)
     if info["task"] not in TASKS or (classes is not None) != (info["task"] == "classification"):
