@@ -32,6 +32,11 @@ GUESSES = {
         "classification",
         "'y' takes 12 whole numbers, and a rating or a count is a number",
     ),
+    "from the most frequent": (
+        np.repeat(np.arange(12), [70, 40, 30, 22, 18, 15, 12, 10, 8, 6, 5, 4]),
+        "classification",
+        "12 whole numbers",
+    ),
     "months": (1 + RNG.permutation(N) % 12, "classification", "12 whole numbers"),
     "stars": (np.arange(N) % 5, "classification", None),
     "whole floats": (np.arange(N) % 3 + 0.0, "classification", None),

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crossview
+from command_line import python
 from crossview import GuessWarning, InputError, ViewEncoder, open_table, train
 from crossview.tables.arrow import to_arrow
 
@@ -335,6 +336,22 @@ def test_durations_are_seconds_and_periods_begin(tmp_path):
     assert one == encoder.transform_one({**row, "took": 3600})
     kinds = {one.name: one.kind for one in crossview.describe(tmp_path / "t.parquet").columns}
     assert kinds == {"month": "date", "took": "numeric", "x": "numeric"}
+
+
+@pytest.mark.parametrize("column", ["month", "took"])
+def test_what_a_query_reads_as_other_numbers_than_a_file_is_refused(column, tmp_path):
+    values = {"month": pd.period_range("2024-01", periods=4, freq="M")}
+    values["took"] = pd.to_timedelta([1, 2, 3, 4], unit="h")
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({column: values[column], "y": [1.0, 2.0, 3.0, 4.0]}).to_parquet(path)
+    query = f"SELECT {{}} FROM '{path}'"
+    with pytest.raises(InputError, match=f"t.parquet, column '{column}': holds durations or per"):
+        open_table(query.format("*"))
+    seen = [b.X.to_pylist() for b in open_table(query.format(f"y, {column} / 2.0 AS {column}"))]
+    assert len(seen[0]) == 4
+    code = f"import crossview; print(crossview.describe({str(path)!r}).columns[0].kind)"
+    done = python("-c", code)  # which has not made a period of pandas
+    assert done.stdout == f"{'date' if column == 'month' else 'numeric'}\n", done.stderr
 
 
 def test_intervals_are_refused_with_what_makes_categories_of_them():

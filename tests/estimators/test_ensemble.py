@@ -1,5 +1,7 @@
 """Ensembles: their equation, contributions, views, bins, files, and what they refuse."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax, logit
@@ -257,3 +259,18 @@ def test_a_row_without_entries_has_no_contributions():
     model = EnsembleClassifier(members=MEMBERS[:2], weights=[1.0, 1.0]).fit(X, y)
     empty = MultiView({"a": np.zeros((2, 3)), "b": np.zeros((2, 3))})
     assert model.contributions(empty).toarray().tolist() == [[0.0] * 6] * 2
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.5], None])
+def test_what_a_member_warns_of_is_seen(weights):
+    class Noisy(AROWClassifier):
+        def fit(self, X, y, sample_weight=None):
+            warnings.warn("of all rows", UserWarning, stacklevel=1)
+            return super().fit(X, y, sample_weight)
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    members = [("noisy", Noisy(), None), ("pa", PassiveAggressiveClassifier(), None)]
+    ensemble = EnsembleClassifier(members=members, weights=weights, random_state=0)
+    with pytest.warns(UserWarning, match="of all rows"):
+        ensemble.fit(X, X[:, 0] > 0)

@@ -16,7 +16,18 @@ import pytest
 import crossview
 from benchmarks.exported_models import learners, make_rows, targets
 from command_line import run
-from crossview import InputError, Pipeline, Scoring, ViewEncoder, datasets, export, predict, train
+from crossview import (
+    EnsembleClassifier,
+    InputError,
+    MultiViewNetworkClassifier,
+    Pipeline,
+    Scoring,
+    ViewEncoder,
+    datasets,
+    export,
+    predict,
+    train,
+)
 from crossview.exporting.plan import make_plan
 from crossview.exporting.vectorized.running import onnx_inputs
 
@@ -542,6 +553,18 @@ def test_the_query_of_a_network_of_the_usual_size_is_answered():
         query = sql_query(plan, dialect=dialect)
         assert len(query) < 3_000_000
         check(run_query(query, rows), trained.fitted, rows)
+
+
+def test_a_query_has_several_networks():
+    table = datasets.load("breast-cancer")
+    own = MultiViewNetworkClassifier(n_members=1, max_epochs=1, random_state=0)
+    members = [("mean", own, "mean"), ("worst", own, "worst")]
+    ensemble = EnsembleClassifier(members=members, weights=[0.5, 0.5])
+    model = crossview.make_pipeline(ViewEncoder(), ensemble)
+    X, y = table.drop_columns(["diagnosis"]), table["diagnosis"].to_numpy()
+    plan, rows = make_plan(model.fit(X, y)), X.slice(0, 9)
+    for dialect, run_query in (("sqlite", run_sqlite), ("duckdb", run_duckdb)):
+        check(run_query(sql_query(plan, dialect=dialect), rows), model, rows)
 
 
 @pytest.mark.parametrize(

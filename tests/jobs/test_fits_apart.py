@@ -37,8 +37,10 @@ def test_processes_are_for_those_who_ask_for_them_and_have_many_rows(data):
     assert [one.n_rows_ for one in found] == [len(y), 100]
 
 
-def test_they_change_nothing(data):
-    learner = MultiViewTreesClassifier(max_iter=5, random_state=0)
+@pytest.mark.parametrize("backend", [None, "threading"])
+def test_they_change_nothing(backend, data):
+    """Threads would restore each other's filters of warnings, so they fit nothing side by side."""
+    learner = MultiViewTreesClassifier(max_iter=5, n_bags=1, random_state=0, calibration="sigmoid")
     alone = learner.fit(*data).predict_proba(data[0])
-    with parallel_config(n_jobs=2):
+    with parallel_config(**({"backend": backend} if backend else {}), n_jobs=2):
         assert np.allclose(learner.fit(*data).predict_proba(data[0]), alone, rtol=0, atol=1e-12)

@@ -7,6 +7,7 @@ import pytest
 import crossview
 from command_line import run
 from crossview import InputError
+from crossview.serving.beginning import Beginning
 from crossview.serving.live import LiveModel
 from crossview.serving.storage.folder import Folder, replay
 from live_servers import make_model, make_rows, serving
@@ -222,6 +223,16 @@ def test_what_cannot_be_frozen_is_refused(files, tmp_path, monkeypatch, capsys):
         status, _, err = run(capsys, "serve", "--frozen", "--port", 0, *argv)
         assert (status, len(err)) == (2, 1), err
         assert words in err[0]
+
+
+def test_a_frozen_model_has_no_other_classes(files):
+    live = LiveModel.load(files / "pa.safetensors", frozen=True)
+    with pytest.raises(
+        InputError, match=r"none of the classes .*; a frozen model learns no others"
+    ):
+        live.check_label("another", new_classes=True)
+    with pytest.raises(InputError, match="frozen=True is about a model that has learned"):
+        LiveModel.of(Beginning("y"), frozen=True)
 
 
 def test_a_snapshot_that_says_something_else_than_frozen_is_damaged(files, tmp_path):

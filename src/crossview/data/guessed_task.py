@@ -62,9 +62,11 @@ def _have_a_shape(labels: list[Any]) -> bool:
     Codes of classes are in no order of how frequent they are: the mean square of the successive
     differences is twice the variance then, up to chance (J. von Neumann, "Distribution of the
     Ratio of the Mean Square Successive Difference to the Variance", Annals of Mathematical
-    Statistics 12, 1941), or all are about as frequent.
+    Statistics 12, 1941), or all are about as frequent, or they are numbered from the most frequent.
     """
     counts = np.unique(np.asarray(labels, dtype=np.float64), return_counts=True)[1]
+    if (np.diff(counts) <= 0).all():
+        return False
     rows = np.log1p(counts)
     alike = np.mean(np.diff(rows) ** 2) < 2.0 * np.var(rows) * (1.0 - 2.0 / np.sqrt(len(rows)))
     return bool(alike and counts.max() >= UNEVEN * counts.min())

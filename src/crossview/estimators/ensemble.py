@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -197,7 +199,10 @@ class Ensemble(NestedLearners):
             w = np.asarray(self.weights, dtype=np.float64)
         self._members = []
         for one in entries:
-            (learner,) = self._fitted(one, [Part(X, y, weight)])
+            learner, own = self._ready(one, X)
+            with warnings.catch_warnings():  # a member that stops late is blended as it is
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                learner.fit(own, y, weight)
             if one.held_out is not None:
                 learner._calibrate_on(one.held_out, y, weight)
                 learner.calibration = one.learner.calibration
@@ -218,17 +223,15 @@ class Ensemble(NestedLearners):
         name, _, view = entry
         return _Member(name, new_learner("member", entry, self._slots, random_state), view)
 
-    def _fitted(self, one: _Member, parts: Sequence[Part]) -> Iterator[Any]:
-        """Yield the learner of a member, fitted to each part.
+    def _ready(self, one: _Member, X: MultiView) -> tuple[Any, MultiView]:
+        """Return a learner to fit, and its views of the rows.
 
         It calibrates itself where there are no scores of held-out rows.
         """
         learner = clone(one.learner)
         if one.held_out is not None:
             learner.calibration = "none"
-        if one.view is not None:
-            parts = [part._replace(X=part.X.select([one.view])) for part in parts]
-        return fit_parts(learner, parts)
+        return learner, X if one.view is None else X.select([one.view])
 
     def _fit_weights(
         self, entries: list[_Member], X: MultiView, y: np.ndarray, weight: np.ndarray
@@ -245,8 +248,9 @@ class Ensemble(NestedLearners):
         for k, one in enumerate(entries):
             if getattr(one.learner, "calibration", "none") != "none":
                 entries[k] = one = one._replace(held_out=np.empty((len(y), self._n_scores())))
-            parts = [Part(X, y, weight, train) for train, _ in folds]
-            for (train, test), learner in zip(folds, self._fitted(one, parts), strict=True):
+            new, own_X = self._ready(one, X)
+            fitted = fit_parts(new, [Part(own_X, y, weight, train) for train, _ in folds])
+            for (train, test), learner in zip(folds, fitted, strict=True):
                 self._members, self._state = [one._replace(learner=learner)], self._limits(y[train])
                 rows = self._read(X[test], reset=False)
                 if one.held_out is None:

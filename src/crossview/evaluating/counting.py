@@ -38,7 +38,7 @@ from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import ROUNDING, jackknife_posterior, share_within
-from crossview.tables.arrow import numbers_of
+from crossview.tables.arrow import numbers_of, pyarrow
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order
@@ -462,6 +462,8 @@ class RowCounter:
 def _blocks_of(groups: Any) -> np.ndarray:
     """Return the block of each row, the same for all rows of a group, whatever else is read."""
     groups = groups.dictionary_decode() if hasattr(groups, "dictionary_decode") else groups
+    if groups.type.num_fields:  # of lists and objects Arrow knows no dictionary
+        groups = pyarrow().array(list(map(str, groups.to_pylist())))
     coded = groups.dictionary_encode(null_encoding="encode")
     blocks = [crc32(str(one).encode()) % MOST_BLOCKS for one in coded.dictionary.to_pylist()]
     return np.array(blocks, dtype=np.intp)[numbers_of(coded.indices)]

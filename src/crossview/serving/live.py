@@ -211,6 +211,8 @@ class LiveModel:
     def of(cls, first: str | os.PathLike[str] | Beginning, *, frozen: bool = False) -> Self:
         """Return the model of a file, or one that has learned nothing."""
         if isinstance(first, Beginning):
+            if frozen:
+                raise InputError("frozen=True is about a model that has learned; leave it out")
             return cls(first.make(), first.info, first)
         return cls.load(first, frozen=frozen)
 
@@ -510,11 +512,17 @@ class LiveModel:
             self.learner.check_one(label)
         if first is not None and first.label is None:
             first.label = label
-        if classes and len(classes) > 1 and not new_classes and label not in classes:
-            raise InputError(
-                f"{as_sent(label)} is none of the classes {', '.join(map(class_name, classes))}; "
-                "crossview serve --new-classes lets new ones come"
-            )
+        if (
+            classes
+            and len(classes) > 1
+            and label not in classes
+            and (self.is_frozen or not new_classes)
+        ):
+            fix = "a frozen model learns no others"
+            if not self.is_frozen:
+                fix = "crossview serve --new-classes lets new ones come"
+            names = ", ".join(map(class_name, classes))
+            raise InputError(f"{as_sent(label)} is none of the classes {names}; {fix}")
         return classes[classes.index(label)] if classes and label in classes else label
 
     def learn(self, records: Iterable[Labeled]) -> None:

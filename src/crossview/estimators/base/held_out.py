@@ -45,8 +45,11 @@ def fit_parts(learner: Any, parts: Sequence[Part]) -> Iterator[Any]:
     if learner.fits_on_one_core and min(part.n_rows for part in parts) >= FEWEST_OF_PROCESS:
         # they take long to load
         from joblib import cpu_count, effective_n_jobs
+        from joblib.parallel import get_active_backend
 
-        n_workers = min(int(effective_n_jobs(None)), len(parts))
+        # threads would take turns, and restore each other's limits
+        if not getattr(get_active_backend()[0], "supports_sharedmem", False):
+            n_workers = min(int(effective_n_jobs(None)), len(parts))
     if n_workers == 1:
         yield from map(_fit, learners, parts)
         return

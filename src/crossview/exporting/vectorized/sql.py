@@ -154,7 +154,7 @@ class _Category:
     weights: dict[str, list[float | None]] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(eq=False)  # arrays are not equal or not
 class _Network:
     """Networks whose scores are columns of a layer; in each pass some of the views are there."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.readers.source import Batch
 from crossview.tables.arrow import (
     check_same_columns,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 
 # what pandas calls a level of the index that has no name
+_EXTENSION = b"ARROW:extension:name"
 _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -35,6 +37,26 @@ def _without_index(schema: pa.Schema) -> pa.Schema:
         if _UNNAMED_INDEX.fullmatch(schema.field(i).name):
             schema = schema.remove(i)
     return schema
+
+
+def check_stored(file: str, columns: Sequence[str]) -> None:
+    """Raise `InputError` if DuckDB reads one of these columns of a file as other numbers."""
+    from pyarrow import parquet, types
+
+    for field in parquet.read_schema(file):
+        if field.name in columns and (types.is_duration(field.type) or _is_period(field)):
+            raise InputError(
+                "holds durations or periods, which a query reads as the whole numbers that are "
+                "stored; give the file itself, or make numbers with a fraction of them",
+                file=file,
+                column=field.name,
+            )
+
+
+def _is_period(field: pa.Field) -> bool:
+    """Return whether a column holds periods of pandas, whether or not that has been imported."""
+    kinds = (field.metadata or {}).get(_EXTENSION), getattr(field.type, "extension_name", "")
+    return b"pandas.period" in kinds or "pandas.period" in kinds
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
@@ -71,6 +93,12 @@ class ParquetSource:
         metadata = self._metadata.get(file) or parquet.read_metadata(file)
         self._metadata[file] = metadata
         kinds = metadata.schema.to_arrow_schema()
+        if any(map(_is_period, kinds)):  # Arrow knows the type once pandas has made one
+            try:
+                pandas = import_module("pandas")
+            except ImportError as error:
+                raise cannot_import("reading periods", "pandas", error) from None
+            pyarrow().array(pandas.period_range("2000", periods=1, freq="D"))
         texts = [f.name for f in kinds if types.is_string(f.type) or types.is_large_string(f.type)]
         # small buffers and no pre-buffering: memory follows the batch, not the row group
         return parquet.ParquetFile(

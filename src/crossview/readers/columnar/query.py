@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from crossview.readers.columnar.parquet import check_stored
 from crossview.readers.duck import (
     check_select,
     connection,
@@ -12,6 +13,7 @@ from crossview.readers.duck import (
     has_order,
     identifier,
     load_remote,
+    matching_files,
     read_batches,
     read_names,
     views_of_words,
@@ -38,6 +40,12 @@ class QuerySource:
             relation = self._relation(duck)
             self.schema = empty_table(relation).schema
             self.ordered = has_order(duck, self._query)
+        from pyarrow.types import is_integer
+
+        for file in matching_files(self.reads):
+            if file.endswith(".parquet"):
+                whole = [one.name for one in self.schema if is_integer(one.type)]
+                check_stored(file, whole)
 
     def _relation(self, duck: Any) -> Any:
         """The rows, in which text of JSON has no quotes."""

@@ -164,7 +164,8 @@ class FittedModel:
         """
         sketch, served = self.row_sketch(), self.info.get("served")
         share = None if sketch is None else sketch.learned_share(found)
-        return None if share == 0.0 and isinstance(served, dict) and served.get("labels") else share
+        learned = isinstance(served, dict) and served.get("labels") and not self.info.get("frozen")
+        return None if share == 0.0 and learned else share
 
 
 class ModelRows:
