@@ -28,6 +28,24 @@ def make_rows(n, seed=0):
     return rows, labels
 
 
+def join(server, file, name=None, status=200, **query):
+    """Add the model of a file as a challenger; what the server answers."""
+    more = "".join(f"&{key}={value}" for key, value in query.items())
+    kind = {"content-type": "application/octet-stream"}
+    content = file.read_bytes() if file else b"none"
+    asked = f"/challenger?name={name or file.stem}{more}"
+    answer = server.http.post(asked, content=content, headers=kind)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def learn(server, rows, labels):
+    """Send labeled rows, and wait until they are learned."""
+    pairs = [{"row": row, "label": label} for row, label in zip(rows, labels, strict=True)]
+    server.post("/learn", pairs)
+    return server.learned()
+
+
 def make_model(learner=None):
     """A model that has learned twenty rows."""
     columns = {"categorical": ["user__city"], "numeric": ["user__age", "page__size"]}

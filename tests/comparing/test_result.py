@@ -270,12 +270,12 @@ def test_the_verdict(scores, sentence):
 
 
 @pytest.mark.parametrize(("away", "is_told"), [(0.0, True), (0.2, False)])
-def test_where_all_classes_count_the_same_a_draw_is_better_than_one_class_for_all_rows(
+def test_where_all_classes_count_the_same_a_guess_is_better_than_one_class_for_all_rows(
     away, is_told
 ):
     scores = [0.5 + away + one for one in (0.02, -0.01, 0.03)]
     answer = made_answer({"arow": scores, MAJORITY: [0.2, 0.21, 0.2]}, metric="macro_f1")
-    told = "no model is clearly better than classes drawn by their shares, whose macro_f1 is 0.5000"
+    told = "no model is clearly better than guessing by the shares of the classes (macro_f1 0.5000)"
     assert (told in answer.verdict) == is_told
 
 

@@ -16,7 +16,7 @@ from crossview.scoring.significance import ConfidenceSequence
 from crossview.serving.challengers import Compared
 from crossview.serving.live import Example, LiveModel
 from crossview.serving.storage.folder import Folder, replay
-from live_servers import make_model, make_rows, serving
+from live_servers import join, learn, make_model, make_rows, serving
 
 
 @pytest.fixture
@@ -35,21 +35,6 @@ def files(tmp_path):
     numbers.learn_one({"user__age": 3.0}, 2.5)
     crossview.save(numbers, tmp_path / "numbers.safetensors")
     return tmp_path
-
-
-def join(server, file, name, status=200, **query):
-    more = "".join(f"&{key}={value}" for key, value in query.items())
-    kind = {"content-type": "application/octet-stream"}
-    content = file.read_bytes() if file else b"none"
-    answer = server.http.post(f"/challenger?name={name}{more}", content=content, headers=kind)
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-def learn(server, rows, labels):
-    pairs = [{"row": row, "label": label} for row, label in zip(rows, labels, strict=True)]
-    server.post("/learn", pairs)
-    return server.learned()
 
 
 def summaries(server):

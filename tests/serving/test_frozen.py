@@ -10,7 +10,7 @@ from crossview import InputError
 from crossview.serving.beginning import Beginning
 from crossview.serving.live import LiveModel
 from crossview.serving.storage.folder import Folder, replay
-from live_servers import make_model, make_rows, serving
+from live_servers import join, learn, make_model, make_rows, serving
 
 TREES = crossview.MultiViewTreesClassifier(max_iter=5, n_bags=1, random_state=0)
 NETWORK = crossview.MultiViewNetworkClassifier(
@@ -57,22 +57,6 @@ def files(tmp_path_factory):
     ):
         crossview.save(make_model(learner), path / f"{name}.safetensors")
     return path
-
-
-def join(server, file, status=200, **query):
-    more = "".join(f"&{key}={value}" for key, value in query.items())
-    kind = {"content-type": "application/octet-stream"}
-    answer = server.http.post(
-        f"/challenger?name={file.stem}{more}", content=file.read_bytes(), headers=kind
-    )
-    assert answer.status_code == status, answer.text
-    return answer.json()
-
-
-def learn(server, rows, labels):
-    pairs = [{"row": row, "label": label} for row, label in zip(rows, labels, strict=True)]
-    server.post("/learn", pairs)
-    return server.learned()
 
 
 def said(server, rows):
@@ -143,7 +127,7 @@ def test_frozen_challengers_are_of_any_kind(kind, files, tmp_path):
     file = files / f"{kind}.safetensors"
     with serving(tmp_path / "d", files / "pa.safetensors") as server:
         words = "learns from all rows at once; serve it with crossview serve --frozen"
-        assert words in join(server, file, 422)["error"]
+        assert words in join(server, file, status=422)["error"]
         join(server, file, frozen=1)
         (found,) = learn(server, rows[:40], labels[:40])["challengers"]
         assert (found["frozen"], found["labels"]) == (True, 40)

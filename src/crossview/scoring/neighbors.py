@@ -4,7 +4,7 @@ A row that is scored may have neighbors among the rows that were learned: those 
 or those of the same user.  New rows have none.  What that is worth is measured at an equal number
 of rows: two quick models score the same rows, one that learned neighbors of them, and one that
 learned none.  An identifier that a view has is seen by the first, as a category, and not by the
-second: models learn by heart what is said of each user, and of new users nothing is.
+second: models memorize users, which helps with no new one.
 """
 
 from __future__ import annotations

@@ -173,10 +173,10 @@ def as_good_constant(c: Ranking) -> str | None:
             return CONSTANT[row.model]
     n = len(c.classes)
     interval = c.interval(c.best) if len(c.best.scores) > 2 else None  # of two it is all values
-    # one class for all rows is far below 1/n, the mean F1 of classes drawn by their shares
+    # one class for all rows is far below 1/n, the mean F1 of guesses by their shares
     is_mean_f1 = c.metric == "macro_f1" or (c.metric == "f1" and n > 2)
     if is_mean_f1 and interval is not None and interval[0] <= 1.0 / n:
-        return f"classes drawn by their shares, whose {c.metric} is {short_value(c, 1.0 / n)}"
+        return f"guessing by the shares of the classes ({c.metric} {short_value(c, 1.0 / n)})"
     return None
 
 
