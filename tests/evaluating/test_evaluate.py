@@ -454,5 +454,30 @@ def test_intervals_count_the_groups_of_the_training(tmp_path):
             assert one == pytest.approx(found.metrics[metric], rel=1e-9, nan_ok=True), metric
     alone = evaluate(path, shuffled.drop_columns(["user_id"]))
     assert (alone.groups, alone.value) == (None, found.value)
+    given = evaluate(path, shuffled.drop_columns(["user_id"]), groups=shuffled["user_id"])
+    assert given.metrics["accuracy"] == pytest.approx(found.metrics["accuracy"], rel=1e-9)
+    renamed = shuffled.rename_columns(["person", "x", "y"])
+    assert evaluate(path, renamed, groups="person").metrics == given.metrics
     (_, low, high), (_, first, last) = (one.metrics["accuracy"] for one in (alone, found))
     assert last - first > 1.3 * (high - low)
+
+
+def test_groups_that_are_given():
+    """Views have them as an array; a row without a group stands alone."""
+    rng = np.random.default_rng(0)
+    X = MultiView({"a": rng.normal(size=(300, 2)), "b": rng.normal(size=(300, 1))})
+    y = np.where(X.matrix[:, 0] + rng.normal(size=300) > 0.0, "yes", "no")
+    user = np.repeat(np.arange(30), 10)
+    model = crossview.MultiViewPAClassifier(random_state=0).fit(X, y)
+    rows, pairs = evaluate(model, X, y), evaluate(model, X, y, groups=user)
+    assert (rows.groups, pairs.groups) == (None, "groups")
+    assert evaluate(model, X.with_groups(user), y).metrics == pairs.metrics != rows.metrics
+    with pytest.raises(InputError, match="30 groups"):
+        evaluate(model, X, y, groups=user[::10])
+    table = pa.table({"x": X.matrix[:, 0], "y": y, "user": pa.nulls(300, pa.string())})
+    trained = crossview.train(table[:200], "y", model="pa:concatenated")
+    alone, rows = (evaluate(trained, table[200:], groups=by) for by in ("user", None))
+    assert alone.groups == "user"
+    assert alone.metrics["roc_auc"] == pytest.approx(rows.metrics["roc_auc"], rel=0.1)
+    with pytest.raises(InputError, match="no column 'usr'; did you mean 'user'"):
+        evaluate(trained, table, groups="usr")

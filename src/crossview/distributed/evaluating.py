@@ -58,6 +58,7 @@ def evaluate(
     by: str | Sequence[str] = (),
     time: str | None = None,
     window: str | int | timedelta | None = None,
+    groups: str | None = None,
     missing_columns: str = "error",
     **options: Any,
 ) -> Evaluation:
@@ -85,8 +86,8 @@ def evaluate(
         How many parts are counted at the same time, each of consecutive files, row groups or
         partitions of the data frame.  Only the rounding of sums depends on it.  None: as many as
         the cluster has threads.
-    by, time, window, missing_columns
-        As for `crossview.evaluate`.
+    by, time, window, groups, missing_columns
+        As for `crossview.evaluate`; groups are a column.
     **options
         The others of `crossview.evaluate`: ``scoring`` and ``views``.
 
@@ -126,15 +127,15 @@ def evaluate(
     (169, True)
     """
     check_client(client)
-    _check(y, options)
+    _check(y, groups, options)
     check_partitions(n_partitions)
     spec = resolve(model, **options)
     by = [by] if isinstance(by, str) else list(by)
     if isinstance(X, MultiView):
         check_blocks(0, 1, None)
     stream, frames = open_frame(X) if is_dask_frame(X) else (X, [])
-    rows, spec.label = open_rows_to_evaluate(
-        spec.fitted, stream, y, by=by, time=time, missing_columns=missing_columns
+    rows = open_rows_to_evaluate(
+        spec, stream, y, by=by, time=time, groups=groups, missing_columns=missing_columns
     )
     spec.windows = window_of_rows(window, time)
     n_blocks = getattr(rows.source, "n_blocks", 0)
@@ -142,10 +143,12 @@ def evaluate(
     return _Evaluators(client, spec, rows, _parts(rows, frames, n)).evaluate(by, time, window)
 
 
-def _check(y: Any, options: dict[str, Any]) -> None:
+def _check(y: Any, groups: Any, options: dict[str, Any]) -> None:
     """Refuse what `crossview.evaluate` has not, or has for one machine only."""
     if y is not None and not isinstance(y, str):
         raise InputError(f"{argument('y')} is the name of a column where workers read the rows")
+    if groups is not None and not isinstance(groups, str):
+        raise InputError(f"{argument('groups')} is a column where workers read the rows")
     known = inspect.signature(evaluate_here).parameters
     for name in options:
         if name not in known:

@@ -19,6 +19,7 @@ from crossview.data.labeled_source import hide_views
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import Found, hash_rows
 from crossview.encoding.encode import ViewEncoder
+from crossview.errors import InputError
 from crossview.evaluating.evaluation import CalibrationBin, Estimate
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
@@ -389,8 +390,7 @@ class RowCounter:
         if self._sketch is not None:
             hashes = hash_rows(read.X, self.spec.fitted.encoder)
             counts.learned += self._sketch.find(hashes[known])
-        groups = columns.get(self.spec.fitted.info.get("groups") or "")
-        blocks = None if groups is None else _blocks_of(groups)[known]
+        blocks = self._blocks(columns, places)
         counts.all.count(y, scored, blocks)
         for key, hidden in self._hidden.items():
             counts.views[key].count(y, self.spec.score(hide_views(X, hidden)), blocks)
@@ -418,6 +418,18 @@ class RowCounter:
             self._count_parts(column, codes, y, scored, drifted, blocks)
         self._say_when_windows_start(columns, known)
         self._n_labeled += len(known)
+
+    def _blocks(self, columns: Mapping[str, Any], places: np.ndarray) -> np.ndarray | None:
+        """Return the block of each row at these places of the source, where groups make them."""
+        groups = self.spec.groups
+        if groups is None:
+            return None
+        if isinstance(groups, str):
+            first = self._n_seen - len(columns[groups])
+            return _blocks_of(columns[groups], first)[places - first]
+        if len(groups) < self._n_seen:
+            raise InputError(f"{len(groups)} groups for {self._n_seen} rows or more")
+        return _blocks_of(pyarrow().array(groups[places]), 0)
 
     def _count_parts(
         self,
@@ -459,14 +471,19 @@ class RowCounter:
             part.starts_at = part.starts_at or f", {times[int(row)].as_py()}"
 
 
-def _blocks_of(groups: Any) -> np.ndarray:
-    """Return the block of each row, the same for all rows of a group, whatever else is read."""
+def _blocks_of(groups: Any, first: int) -> np.ndarray:
+    """Return the block of each row, the same for all rows of a group, whatever else is read.
+
+    A row without a group stands alone; ``first`` is the place of the first row.
+    """
     groups = groups.dictionary_decode() if hasattr(groups, "dictionary_decode") else groups
     if groups.type.num_fields:  # of lists and objects Arrow knows no dictionary
         groups = pyarrow().array(list(map(str, groups.to_pylist())))
-    coded = groups.dictionary_encode(null_encoding="encode")
+    coded = groups.dictionary_encode()
     blocks = [crc32(str(one).encode()) % MOST_BLOCKS for one in coded.dictionary.to_pylist()]
-    return np.array(blocks, dtype=np.intp)[numbers_of(coded.indices)]
+    codes = numbers_of(coded.indices.fill_null(len(blocks)))
+    alone = np.arange(first, first + len(codes)) % MOST_BLOCKS
+    return np.where(codes < len(blocks), np.array([*blocks, 0], dtype=np.intp)[codes], alone)
 
 
 def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
+
 from crossview.data.joining.views_as_table import label_of_model, open_views
 from crossview.errors import InputError, LearnedRowsWarning, check_kind
 from crossview.evaluating.counting import Counts, RowCounter
@@ -41,6 +43,7 @@ def evaluate(
     by: str | Sequence[str] = (),
     time: str | None = None,
     window: str | int | timedelta | None = None,
+    groups: Any = None,
     scoring: str | Scoring | None = None,
     views: bool = True,
     missing_columns: str = "error",
@@ -49,9 +52,8 @@ def evaluate(
 
     All metrics of the task get a 95 % interval: by the jackknife over blocks of consecutive rows,
     as errors of rows near each other are alike; a value of 0 or 1 has that of a share of so many
-    rows (Clopper and Pearson 1934).  Where the model was trained with ``groups=``, and the rows
-    have that column, the blocks are of whole groups, in any order of the rows.  Rows without a
-    label are skipped, and counted.
+    rows (Clopper and Pearson 1934).  With ``groups`` the blocks are of whole groups, in any
+    order of the rows.  Rows without a label are skipped, and counted.
 
     Inputs and scores of each view are compared with those of the last training rows, if the model
     is a file that `train` wrote, by the population stability index.  Such a file also has hashes of
@@ -79,6 +81,11 @@ def evaluate(
     window : str, int or timedelta, default=None
         The width of a window of time, such as ``"1d"`` or ``"6h"``.  A bare number is a number of
         rows in the order of the source, with or without ``time``.  None: about ten windows.
+    groups : array-like of shape (n_samples,) or str, default=None
+        What rows belong together, such as those of a user, or the name of their column: the errors
+        of a group are alike, so intervals count groups instead of rows, and are wider.  A row
+        without a group stands alone.  None: the column of ``groups`` with which the model was
+        trained, if the rows have it.
     scoring : str or Scoring, default=None
         The metric that decides, that of views, slices and windows; or a `Scoring` with its
         parameters, the positive class and the threshold.  What it leaves open is as the model was
@@ -118,7 +125,7 @@ def evaluate(
     'worst'
     """
     # 1. the model, the task and the rows
-    check_kind("a name or one value per row or None", y=y)
+    check_kind("a name or one value per row or None", y=y, groups=groups)
     check_kind("a name or a list of names", by=by)
     check_kind("a name or None", time=time)
     check_kind("True or False", views=views)
@@ -130,12 +137,12 @@ def evaluate(
         y,
         on,
         views={},
-        per_row=dict(zip(by, by, strict=True)) | {"time": time},
+        per_row=dict(zip(by, by, strict=True)) | {"time": time, "groups": groups},
         label=label,
         model=model,
     )
-    rows, spec.label = open_rows_to_evaluate(
-        spec.fitted, X, y, by=by, time=time, missing_columns=missing_columns
+    rows = open_rows_to_evaluate(
+        spec, X, y, by=by, time=time, groups=groups, missing_columns=missing_columns
     )
     # 2. what divides the rows: one pass over these columns
     table: Any = rows.source
@@ -200,7 +207,7 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         else "hinge loss",
         drift=[] if counts.drift is None else counts.drift.drifts(missing),
         learned=fitted.learned_share(counts.learned),
-        groups=fitted.info.get("groups") if fitted.info.get("groups") in rows.keep else None,
+        groups="groups" if isinstance(spec.groups, np.ndarray) else spec.groups,
         diagnostics=_diagnostics(spec, counts),
     )
     for line in answer.learned_rows:

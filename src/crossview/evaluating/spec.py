@@ -26,7 +26,7 @@ from crossview.scoring.problems import (
     make_problem,
 )
 from crossview.scoring.specification import Scoring
-from crossview.views import MultiView, check_rows
+from crossview.views import MultiView, as_groups, check_rows
 
 # in place of a column, where windows divide the rows
 WINDOW = None
@@ -41,6 +41,7 @@ class EvaluationSpec:
     slices: columns whose values divide the rows.
     windows: what divides them by time.
     threshold_for: the metric for which training has placed the threshold; None: another one counts.
+    groups: the column of the rows that count together for intervals, or the group of each row.
     """
 
     fitted: FittedModel
@@ -50,6 +51,7 @@ class EvaluationSpec:
     slices: list[ByValue] = field(default_factory=list)
     windows: ByRows | ByTime | None = None
     threshold_for: str | None = None
+    groups: str | np.ndarray | None = None
 
     @property
     def with_probabilities(self) -> bool:
@@ -121,20 +123,24 @@ def _task(fitted: FittedModel, scoring: Scoring) -> Problem:
 
 
 def open_rows_to_evaluate(
-    fitted: FittedModel,
+    spec: EvaluationSpec,
     X: Any,
     y: Any,
     *,
     by: Sequence[str] = (),
     time: str | None = None,
+    groups: Any = None,
     missing_columns: str = "error",
-) -> tuple[ModelRows, str | None]:
-    """Return the rows as the model reads them, and the column of the labels.
+) -> ModelRows:
+    """Return the rows as the model reads them; the specification learns label and groups.
 
-    The column is None where the source has labels, or they are an array.
+    The label is the column; None where the source has labels, or they are an array.
     """
-    check_rows(X, y=y)
-    columns = [*by, *([time] if time else [])]
+    check_rows(X, y=y, groups=groups)
+    fitted = spec.fitted
+    named = groups if isinstance(groups, str) else None
+    spec.groups = named if groups is None or named else as_groups(groups)
+    columns = [*by, *([time] if time else []), *([named] if named else [])]
     if not isinstance(fitted.encoder, ViewEncoder):
         if columns:
             raise InputError(f"no column {columns[0]!r}: the rows are views, and have no columns")
@@ -144,7 +150,9 @@ def open_rows_to_evaluate(
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
         if not in_memory and y is not None:
             raise InputError("the file has the labels; leave the label out", file=rows.file)
-        return rows, None
+        if spec.groups is None:
+            spec.groups = getattr(X, "groups", None)
+        return rows
     label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
     if y is None and not isinstance(label, str):
         knows = " (or give the file of train, or what it returned, which know it)"
@@ -154,12 +162,14 @@ def open_rows_to_evaluate(
         )
     table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)
-    groups = fitted.info.get("groups")  # by which rows are counted, if they have it
-    if groups in table.column_names and groups not in (label, *columns):
-        columns.append(groups)
-    keep = [name for name in [label, *columns] if name is not None and name != time]
+    trained = fitted.info.get("groups")
+    if spec.groups is None and trained in table.column_names:
+        spec.groups = trained
+        columns.append(trained)
+    spec.label = label
+    keep = dict.fromkeys(name for name in [label, *columns] if name is not None and name != time)
     typed = [time] if time else []
-    return fitted.open(table, keep, typed=typed, missing_columns=missing_columns), label
+    return fitted.open(table, list(keep), typed=typed, missing_columns=missing_columns)
 
 
 def _check_columns(table: Source, label: str | None, columns: list[str], *, of_model: bool) -> None:

@@ -29,6 +29,8 @@ OPTIONS = """
 --time COLUMN: Loss, metric and drift over time, by this column of times or numbers.
 --window TIME|ROWS: The width of a window of --time, such as 1d, 6h or 30min; a bare number is a
     number of rows in the order of SOURCE. Default: about ten windows.
+--groups COLUMN: Rows with the same value here, such as a user, count together for the intervals,
+    as their errors are alike. Default: the column of train --groups, if SOURCE has it.
 --views/--no-views: Whether to predict again with each view missing, to see what it is worth.
 """
 
@@ -42,6 +44,7 @@ def run(
     by: list[str] | None = None,
     time: str | None = None,
     window: str | None = None,
+    groups: str | None = None,
     scoring: ScoringArguments,
     views: bool = True,
     missing_columns: str = "error",
@@ -64,12 +67,12 @@ def run(
     if window is not None:
         parse_window(window)
     slices = [name for one in by or [] for name in split_list(one)]
-    named = [label, time, *slices]
+    named = [label, time, groups, *slices]
     with opened(source, model=model, named=named, label=label) as rows:
         check_columns_of_model(str(rows.model), rows.table, missing_columns)
         page = Report.parse(report, words, rows.inputs, [json])
         load_heavy()
-        options = {"by": slices, "time": time, "window": window}
+        options = {"by": slices, "time": time, "window": window, "groups": groups}
         more = {"scoring": scored, "views": views, "missing_columns": missing_columns}
         _evaluate(rows, label, cluster, json, page, options, more)
 
