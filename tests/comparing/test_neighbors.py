@@ -356,10 +356,27 @@ def test_columns_that_may_be_groups():
     table["shop"] = rng.integers(0, 40, n)
     table["visit__city"] = [f"c{i}" for i in rng.integers(0, 40, n)]  # recurs in new rows
     found = find(table, "bought", VIEWS)
-    assert [test.column for test in found.tests] == ["user_id", "shop"]
+    assert [test.column for test in found.tests] == (names := ["user_id", "shop", "missing"])
     out = find(table, "bought", VIEWS, deadline=0.0)
-    assert (out.tests, out.out_of_time) == ([], ["user_id", "shop"])
-    assert out.lines()[0].startswith("no time to test whether rows are alike by user_id, shop")
+    assert (out.tests, out.out_of_time) == ([], names)
+    assert out.lines()[0].startswith(
+        f"no time to test whether rows are alike by {', '.join(names)}"
+    )
+
+
+def test_an_id_that_some_rows_lack_makes_groups():
+    """Of numbers, pandas makes floats then; a row without a group stands alone."""
+    table = make_users()
+    table["user_id"] = pd.factorize(table["user_id"])[0]
+    table.loc[::40, "user_id"] = None
+    assert table["user_id"].dtype == float
+    answer = small(table, "bought", views=VIEWS)
+    by_hand = small(table, "bought", views=VIEWS, groups="user_id")
+    assert answer.groups == by_hand.groups == "user_id"
+    assert [row.scores for row in answer.rows] == [row.scores for row in by_hand.rows]
+    said = f"{table['user_id'].isna().sum()} rows without a group stand alone"
+    assert said in answer.warnings
+    assert said in by_hand.warnings
 
 
 def test_an_identifier_of_several_rows_is_named_where_no_test_decides(monkeypatch):

@@ -201,13 +201,15 @@ def test_a_container_keeps_its_groups():
     assert X.matrix is plain.matrix
     assert X[[3, 1]].groups.tolist() == [2, 1]
     assert X[1:].select(["b"]).groups.tolist() == [1, 0, 2]
+    for some in (["x", None, "x", None], [0.5, np.nan, 0.5, np.nan], [3, -1, 3, -2]):
+        codes = plain.with_groups(some).groups  # a row without a group stands alone
+        assert len(set(codes[[0, 1, 3]])) == 3
+        assert codes[0] == codes[2]
     assert groups_of(X, np.array([0, 2])) is None  # one group is none
     assert groups_of(X, np.array([3, 0])).tolist() == [1, 0]
     for wrong, message in (
         (["x", "y"], "2 groups for 4 rows"),
         ([["x"]] * 4, "groups= has 2 dimensions; give one per row"),
-        (["x", None, "y", "y"], "row 1: groups= has no value here"),
-        ([0.5, 1.0, 2.0, np.nan], "row 3: groups= has no value here"),
     ):
         with pytest.raises(ValueError, match=message):
             plain.with_groups(wrong)

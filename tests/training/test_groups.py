@@ -134,9 +134,17 @@ def test_groups_that_cannot_be_are_refused(visits, tmp_path):
     for option in ("groups", "time", "weight"):
         with pytest.raises(InputError, match=f"'answer': is the label, so it is not .* {option}="):
             train(visits, "answer", views=VIEWS, model="trees", **{option: "answer"})
-    lost = visits.assign(b__patient=visits["b__patient"].where(visits.index != 7))
-    with pytest.raises(InputError, match="row 7, column 'b__patient': the group is missing"):
-        train(lost, "answer", views=VIEWS, model="trees", groups="b__patient")
+
+
+def test_rows_without_a_group_stand_alone(visits):
+    lost = visits["b__patient"].where(~visits.index.isin([7, 31]))
+    given = {"views": VIEWS, "model": "trees", "settings": TREES}
+    named = train(visits.assign(b__patient=lost), "answer", groups="b__patient", **given)
+    array = train(visits.drop(columns="b__patient"), "answer", groups=lost, **given)
+    rows = visits.drop(columns=["b__patient", "answer"])
+    p = [one.fitted.predict_proba(rows) for one in (named, array)]
+    np.testing.assert_array_equal(*p)
+    assert "2 rows without a group stand alone" in [*named.warnings][-1] == array.warnings[-1]
 
 
 def test_the_printed_command_trains_with_the_groups_of_the_folds(

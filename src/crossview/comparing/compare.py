@@ -134,7 +134,8 @@ def compare(
         visible.
     groups : array-like of shape (n_samples,) or str, default=None
         Rows of the same group, such as those of one user, are never both learned and scored.  The
-        name of a column: its values; the column is in no view.  None: see ``random_folds``.
+        name of a column: its values; the column is in no view.  A row without a group stands alone.
+        None: see ``random_folds``.
     in_order : bool, default=False
         Whether the rows are in the order of time: each fold is scored by models that learned the
         rows before it, and the last fifth of those chooses the parameters.  Models that learn row

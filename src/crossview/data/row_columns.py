@@ -16,7 +16,7 @@ from crossview.labels import MAX_WEIGHT, has_label, known_labels
 from crossview.readers.source import Batch, Source
 from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of
 from crossview.tables.dates import as_times, check_format, is_text
-from crossview.views import MultiView
+from crossview.views import MultiView, number_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -348,12 +348,11 @@ def groups_of(batch: Batch, name: str, numbers: dict[Any, int]) -> np.ndarray:
 
     ``numbers`` are those of the groups before, to which new ones are added.
     """
-    batch.check_complete(name, "the group is missing")
     column = batch.X.column(name)
     column = column.cast(value_type(column.type)).dictionary_encode()
-    values = column.dictionary.to_pylist()
-    own = [numbers.setdefault(value, len(numbers)) for value in values]
-    return np.array(own, dtype=np.int64)[numbers_of(column.indices)]
+    return number_groups(
+        column.dictionary.to_pylist(), numbers_of(column.indices.fill_null(-1)), numbers
+    )
 
 
 def check_time_column(table: Source, name: str, format: str = "") -> str:

@@ -339,10 +339,9 @@ def _repeated(table: Any, names: list[str]) -> dict[str, np.ndarray]:
     """Return the columns of identifiers that have several rows of most values, however few."""
     found: dict[str, np.ndarray] = {}
     for name in filter(is_group_name, names):
-        column = table.column(name)
-        if column.null_count or not len(column):
+        codes = _groups(table.column(name))
+        if codes is None or not len(codes):
             continue
-        codes, _ = _coded(column)
         counts = np.bincount(codes)
         fits = counts.max() <= LARGEST_VALUE * len(codes)
         is_new = not any(np.array_equal(codes, one) for one in found.values())
@@ -553,7 +552,7 @@ def _of_groups(codes: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 
 
 def _possible_groups(source: LabeledSource) -> list[str]:
-    """Columns of text or whole numbers, in no view or with the name of somebody or an identifier.
+    """Columns of text or numbers, in no view or with the name of somebody or an identifier.
 
     A category of a view, such as a city, recurs in new rows.
     """
@@ -564,7 +563,7 @@ def _possible_groups(source: LabeledSource) -> list[str]:
 
     def fits(kind: Any) -> bool:
         kind = kind.value_type if types.is_dictionary(kind) else kind
-        return is_text(kind) or bool(types.is_integer(kind))
+        return is_text(kind) or bool(types.is_integer(kind) or types.is_floating(kind))
 
     return [
         field.name
@@ -583,22 +582,36 @@ def _coded(column: Any) -> tuple[np.ndarray, Any]:
     return np.unique(numbers_of(coded.indices), return_inverse=True)[1], coded.dictionary
 
 
+def _groups(column: Any) -> np.ndarray | None:
+    """Return the number of the group of each row; None where numbers are not whole."""
+    codes, values = _coded(column.drop_null() if column.null_count else column)
+    if "float" in str(values.type) or "double" in str(values.type):
+        numbers = numbers_of(values)
+        if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
+            return None
+    if not column.null_count:
+        return codes
+    there = np.flatnonzero(~numbers_of(column.is_null()))
+    found = len(values) + np.arange(len(column))
+    found[there] = codes
+    return np.unique(found, return_inverse=True)[1]
+
+
 def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
     """Return the columns that may be groups of rows, with the number of the group of each row.
 
-    A column has at least 20 values, 1.3 rows of each in the mean, none of more than a fifth of the
-    rows, and none is missing.  Of several those with the name of an identifier come first, then
-    those in which no value has many rows; three at most.
+    A column has at least 20 values, 1.3 rows of each in the mean, and none of more than a fifth of
+    the rows; a row without a value stands alone, and numbers are whole.  Of several those with the
+    name of an identifier come first, then those in which no value has many rows; three at most.
 
-    names: columns of text or whole numbers.
+    names: columns of text or numbers.
     Returns groups: by name.
     """
     found, n = {}, table.num_rows
     for name in names:
-        column = table.column(name)
-        if column.null_count:
+        codes = _groups(table.column(name))
+        if codes is None or not len(codes):
             continue
-        codes, _ = _coded(column)
         counts = np.bincount(codes)
         many = len(counts) >= FEWEST_VALUES and n >= ROWS_OF_VALUE * len(counts)
         if many and counts.max() <= LARGEST_VALUE * n:

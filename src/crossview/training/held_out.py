@@ -9,7 +9,13 @@ from sklearn.base import clone
 
 from crossview.errors import argument
 from crossview.estimators.base.calibration import FOLDS
-from crossview.estimators.base.held_out import Part, fit_parts, folds_to_fit, groups_of
+from crossview.estimators.base.held_out import (
+    Part,
+    fit_parts,
+    folds_to_fit,
+    groups_of,
+    notes_of_alone,
+)
 from crossview.labels import has_label, known_labels
 from crossview.scoring.problems import Classification, Problem
 from crossview.views import MultiView
@@ -54,17 +60,21 @@ def held_out_scores(
 
 
 def notes_of_groups(task: Problem, groups: np.ndarray | None, y: np.ndarray) -> list[str]:
-    """Return a line for a class of one group, which would not be learned where that is held out."""
-    if groups is None or not isinstance(task, Classification):
+    """Return a line for rows without a group, and for a class that is of one group alone."""
+    if groups is None:
         return []
+    lines = notes_of_alone(groups)
+    if not isinstance(task, Classification):
+        return lines
     known = has_label(y)
     codes = np.unique(np.column_stack([task.encode(known_labels(y[known])), groups[known]]), axis=0)
     alone = np.flatnonzero(np.bincount(codes[:, 0]) == 1)
     if not len(alone):
-        return []
+        return lines
     return [
+        *lines,
         f"class {task.classes.tolist()[alone[0]]!r} has rows of one group alone: it is learned "
-        f"always, and folds hold rows out one by one, as without {argument('groups')}"
+        f"always, and folds hold rows out one by one, as without {argument('groups')}",
     ]
 
 

@@ -109,7 +109,8 @@ def train(
         Which rows belong together, such as the patient of each visit, where later rows are of new
         ones: rows that are held out while the model is learned (to stop boosted trees, and to
         choose probabilities, a threshold, weights of an ensemble and the penalty of a kernel) have
-        a group that is not learned.  Otherwise trees learn the patients by heart.  The name of a
+        a group that is not learned.  A row without a group stands alone.  Otherwise trees learn the
+        patients by heart.  The name of a
         column: its values; the column is in no view.  Online learners hold out no rows in their
         only pass, and the passes of machines and steps of Pegasos and KeCo are chosen by rows that
         stand alone: by groups machines stopped too early.  None: the rows stand alone, or the

@@ -29,6 +29,7 @@ from crossview.views.multi_view import (
     as_views,
     canonical_csr,
     check_indices,
+    number_groups,
 )
 from crossview.views.one_row import OneRow
 
@@ -48,6 +49,7 @@ __all__ = [
     "index_as_columns",
     "is_mapping",
     "match_columns",
+    "number_groups",
     "resolve_views",
     "row_index",
     "views_by_prefix",

@@ -408,22 +408,30 @@ def _as_present(present: Any, n_samples: int, n_views: int) -> np.ndarray | None
 
 
 def as_groups(groups: Any, n_samples: int | None = None) -> np.ndarray:
-    """Return the group of each row as whole numbers."""
+    """Return the group of each row as whole numbers, below 0 where a row without one is alone."""
     array = np.asarray(groups)
     if array.ndim != 1:
         raise InputError(f"{argument('groups')} has {array.ndim} dimensions; give one per row")
     if n_samples is not None and len(array) != n_samples:
         raise InputError(f"{len(array)} groups for {n_samples} rows")
-    if array.dtype.kind in "iu":
+    if array.dtype.kind in "iu" and array.min(initial=0) >= 0:
         return array
-    numbers: dict[Any, int] = {}
-    codes = [numbers.setdefault(value, len(numbers)) for value in array.tolist()]
-    for value in numbers:
-        if value is None or value != value:
-            raise InputError(
-                f"{argument('groups')} has no value here", row=codes.index(numbers[value])
-            )
-    return np.array(codes, dtype=np.intp)
+    return number_groups(array.tolist(), np.arange(len(array)), {})
+
+
+def number_groups(values: list[Any], rows: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
+    """Return the number of the group of each row; each row without a value has one below 0.
+
+    rows: the place of the value of each row, -1 where it has none.
+    numbers: the number of each value before, to which new ones are added; None: rows without one.
+    """
+    alone = numbers.setdefault(None, 0)
+    own = [-1 if v is None or v != v else numbers.setdefault(v, len(numbers) - 1) for v in values]
+    codes = np.array([*own, -1], dtype=np.intp)[rows]
+    missing = np.flatnonzero(codes < 0)
+    codes[missing] -= alone + np.arange(len(missing))
+    numbers[None] = alone + len(missing)
+    return codes
 
 
 def _hstack(blocks: list[Any]) -> Any:

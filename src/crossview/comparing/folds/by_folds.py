@@ -33,6 +33,7 @@ from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import code_texts
 from crossview.data.summaries.leaks import LeakCheck
 from crossview.errors import DivergedError, InputError
+from crossview.estimators.base.held_out import notes_of_alone
 from crossview.labels import known_labels
 from crossview.readers.source import take_rows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, numbers_of
@@ -110,6 +111,7 @@ def compare_folds(
         data.splits = data.splits[: options.extend.folds]
     left_out = run.problem.left_out
     rare = [rare_line(left_out, protocol.cv)] if left_out else []
+    alone = [] if protocol.groups is None else notes_of_alone(protocol.groups)
     comparison = FoldComparison(run, data, first, resources)
     comparison.blends = options.blends and options.extend is None
     del first  # the comparison keeps it as long as it needs it
@@ -121,7 +123,7 @@ def compare_folds(
             planned_folds=planned,
             seconds=time.monotonic() - begin,
             fingerprint=known,
-            warnings=[*rare, *split.lines, *leaks.found],
+            warnings=[*rare, *split.lines, *alone, *leaks.found],
             split_lines=split.lines,
             groups=split.groups,
         )

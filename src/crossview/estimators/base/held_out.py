@@ -85,6 +85,13 @@ def groups_of(X: Any, at: np.ndarray | slice) -> np.ndarray | None:
     return codes if codes.max(initial=0) else None
 
 
+def notes_of_alone(groups: np.ndarray) -> list[str]:
+    """Return a line that says how many rows have no group."""
+    n = int((groups < 0).sum())
+    rows = "1 row without a group stands" if n == 1 else f"{n:,} rows without a group stand"
+    return [f"{rows} alone"] if n else []
+
+
 def folds_to_fit(
     n_folds: int, n: int, codes: np.ndarray | None, groups: np.ndarray | None, seed: Any
 ) -> list[Split]:
