@@ -170,13 +170,16 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
     return f"{hint} (there are: {some_names(known, most)})"
 
 
-def cannot_import(what: str, package: str, error: ImportError) -> InputError:
+def cannot_import(
+    what: str, package: str, error: ImportError, extra: str = "crossview[cli]"
+) -> InputError:
     """Return the error about a package that is not there, or that the system cannot load.
 
     what: what needs it.
+    extra: what brings it.
     """
     if isinstance(error, ModuleNotFoundError):
-        return InputError(f"{what} needs {package}: pip install {package}")
+        return InputError(f"{what} needs {package}: pip install '{extra}'")
     return InputError(f"{what} needs {package}, which is there and cannot be loaded ({error})")
 
 

@@ -327,7 +327,7 @@ def test_two_runs_cannot_share_a_checkpoint(tmp_path):
 def test_a_missing_package_is_answered_with_its_name(absent, monkeypatch, tmp_path):
     X, y, given = arguments("pa:squared", {}, tmp_path / "model.st")
     monkeypatch.setitem(sys.modules, absent, None)
-    with pytest.raises(InputError, match=f"needs {absent}: pip install {absent}"):
+    with pytest.raises(InputError, match=f"needs {absent}: pip install 'crossview.cli.'"):
         train(X, y, **given, checkpoint=tmp_path / "kept.st")
     assert not list(tmp_path.iterdir())
 

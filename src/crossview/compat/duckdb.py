@@ -1,4 +1,4 @@
-"""A model as a function of SQL, in DuckDB within this process: ``pip install crossview[cli]``.
+"""A model as a function of SQL, in DuckDB within this process: ``pip install 'crossview[cli]'``.
 
     import duckdb
     from crossview.compat.duckdb import register
@@ -25,7 +25,9 @@ from crossview.errors import InputError
 try:
     import duckdb
 except ImportError:
-    raise ImportError("crossview.compat.duckdb needs DuckDB: pip install crossview[cli]") from None
+    raise ImportError(
+        "crossview.compat.duckdb needs DuckDB: pip install 'crossview[cli]'"
+    ) from None
 
 
 def register(

@@ -1,4 +1,4 @@
-"""Models in MLflow: ``pip install crossview[mlflow]``.
+"""Models in MLflow: ``pip install 'crossview[mlflow]'``.
 
 A flavor has `save_model`, `log_model` and `load_model`, and whatever serves or scores models by
 ``mlflow.pyfunc`` scores these:
@@ -42,7 +42,7 @@ try:
     from mlflow.types.schema import AnyType
 except ImportError:
     raise ImportError(
-        "crossview.compat.mlflow needs MLflow: pip install crossview[mlflow]"
+        "crossview.compat.mlflow needs MLflow: pip install 'crossview[mlflow]'"
     ) from None
 
 FLAVOR_NAME = "crossview"

@@ -1,4 +1,4 @@
-"""Learners and pipelines as estimators of River: ``pip install crossview[river]``.
+"""Learners and pipelines as estimators of River: ``pip install 'crossview[river]'``.
 
 River's pipelines and evaluations then take them beside its own:
 
@@ -25,7 +25,9 @@ from crossview.errors import InputError, type_of
 try:
     from river import base
 except ImportError:
-    raise ImportError("crossview.compat.river needs River: pip install crossview[river]") from None
+    raise ImportError(
+        "crossview.compat.river needs River: pip install 'crossview[river]'"
+    ) from None
 
 # rows without a label: later ones than that are so late that the last labels do not count
 MOST_WAITING = 1024

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.readers.source import Batch
 from crossview.saving.schema import MAX_COUNT, Array, check_state
 from crossview.tables.arrow import numbers_of, pyarrow
@@ -202,8 +202,8 @@ def hash_of(array: np.ndarray) -> str:
 def _xxhash(content: Any = b"") -> Any:
     try:
         import xxhash
-    except ImportError:
-        raise InputError("a checkpoint needs xxhash: pip install xxhash") from None
+    except ImportError as error:
+        raise cannot_import("a checkpoint", "xxhash", error) from None
     return xxhash.xxh3_128(content)
 
 

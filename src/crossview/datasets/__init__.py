@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crossview.datasets.bundled import BUNDLED
 from crossview.datasets.fetching import PUBLIC, SOURCES, Files, local_folder
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, cannot_import, closest_names
 from crossview.saving.files import CSV, PARQUET, replacing
 
 if TYPE_CHECKING:
@@ -268,6 +268,6 @@ def _unknown(name: str) -> InputError:
 def _pyarrow() -> Any:
     try:
         import pyarrow
-    except ImportError:
-        raise InputError("data sets need pyarrow: pip install pyarrow") from None
+    except ImportError as error:
+        raise cannot_import("loading a data set", "pyarrow", error) from None
     return pyarrow

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin
 
-from crossview.errors import FirstDownloadWarning, InputError
+from crossview.errors import FirstDownloadWarning, InputError, cannot_import
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,6 +246,6 @@ def _unpacked(path: Path, file: DataFile) -> bytes:
 def _pooch() -> Any:
     try:
         import pooch
-    except ImportError:
-        raise InputError("public data sets need pooch: pip install pooch") from None
+    except ImportError as error:
+        raise cannot_import("loading a public data set", "pooch", error) from None
     return pooch

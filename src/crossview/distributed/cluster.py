@@ -14,7 +14,14 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
-from crossview.errors import InputError, Spelling, argument_spelling, spell_arguments, type_of
+from crossview.errors import (
+    InputError,
+    Spelling,
+    argument_spelling,
+    cannot_import,
+    spell_arguments,
+    type_of,
+)
 
 _LOCAL = re.compile(r"local:(\d+)")
 # a scheduler that is there answers within it
@@ -30,8 +37,9 @@ def dask_distributed() -> Any:
     """Return the module distributed, or raise an error that says how to install it."""
     try:
         import distributed
-    except ImportError:
-        raise InputError("several machines need Dask: pip install 'dask[distributed]'") from None
+    except ImportError as error:
+        what = "work on several machines"
+        raise cannot_import(what, "Dask", error, "crossview[dask]") from None
     return distributed
 
 

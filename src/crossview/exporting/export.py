@@ -121,7 +121,7 @@ def export(
         loads nothing, and says while one types what each view, column and word contributes; its
         fields suggest categories of training.  ``.json``: the model alone, which ``load`` of such
         a module reads.  ``.sql``: one query.  ``.onnx``: a graph for runtimes of ONNX.  The last
-        two need ``pip install crossview[export]``, and cannot hash text.
+        two need ``pip install 'crossview[export]'``, and cannot hash text.
     rows : MultiView, data frame, path, glob or query, default=None
         Rows on which the export is compared with the model, at most 2,000 of them, evenly spaced.
         None: made-up rows.

@@ -388,7 +388,7 @@ def _use(fitted: FittedModel) -> Iterator[str]:
     yield "## How to use it"
     yield ""
     yield "```sh"
-    yield "pip install crossview[cli]"
+    yield "pip install 'crossview[cli]'"
     yield f"crossview predict {shlex.quote(file)} {rows} -o scores.csv"
     yield "```"
     yield ""

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 
 try:
     import fcntl
@@ -254,8 +254,8 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     """
     try:
         from filelock import FileLock, Timeout
-    except ImportError:
-        raise InputError("the lock of a file needs filelock: pip install filelock") from None
+    except ImportError as error:
+        raise cannot_import("the lock of a file", "filelock", error) from None
     if is_stream(path):
         yield
         return

@@ -259,7 +259,7 @@ class Postgres(Database):
             import psycopg
         except ImportError as error:
             raise InputError(
-                f"a log in PostgreSQL needs psycopg ({error}): pip install crossview[postgres]"
+                f"a log in PostgreSQL needs psycopg ({error}): pip install 'crossview[postgres]'"
             ) from None
         self._driver: Any = psycopg
         logging.getLogger("psycopg").addHandler(logging.NullHandler())  # errors are raised, too

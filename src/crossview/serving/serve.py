@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, cannot_import
 from crossview.saving.files import alone
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def serve(
     for name in NEEDED:
         try:
             __import__(name)
-        except ImportError:
-            raise InputError(f"serve needs {name}: pip install crossview[serve]") from None
+        except ImportError as error:
+            raise cannot_import("serve", name, error, "crossview[serve]") from None
     from crossview.server_log.addresses import LOG, is_address
     from crossview.serving.live import LiveModel
     from crossview.serving.storage.folder import Folder

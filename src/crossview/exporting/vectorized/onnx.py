@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.vectors import Operations, Vector, lower
 from crossview.portable.encoding import Column
@@ -22,8 +22,8 @@ from crossview.tables.columns import LARGEST
 try:
     import onnx
     from onnx import TensorProto, helper, numpy_helper
-except ImportError:
-    raise InputError("ONNX needs onnx: pip install crossview[export]") from None
+except ImportError as error:
+    raise cannot_import("ONNX", "onnx", error, "crossview[export]") from None
 
 # of operators; those of runtimes from 2024 on
 OPSET, OPSET_ML, IR = 21, 3, 10

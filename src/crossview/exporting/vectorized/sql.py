@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.dates import BLANKS, seconds_of_text
 from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
@@ -29,8 +29,8 @@ from crossview.tables.dates import ISO
 try:
     import sqlglot
     from sqlglot import exp
-except ImportError:
-    raise InputError("SQL needs sqlglot: pip install crossview[export]") from None
+except ImportError as error:
+    raise cannot_import("SQL", "sqlglot", error, "crossview[export]") from None
 
 # by name; the most columns that a subquery may have
 DIALECTS = {
