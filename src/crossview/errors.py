@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -170,17 +171,32 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
     return f"{hint} (there are: {some_names(known, most)})"
 
 
-def cannot_import(
-    what: str, package: str, error: ImportError, extra: str = "crossview[cli]"
-) -> InputError:
+# by which a package is installed: the first of these that brings it
+EXTRAS = ("cli", "report", "dask", "serve", "postgres", "export", "river")
+
+
+def cannot_import(what: str, package: str, error: ImportError) -> InputError:
     """Return the error about a package that is not there, or that the system cannot load.
 
     what: what needs it.
-    extra: what brings it.
     """
     if isinstance(error, ModuleNotFoundError):
-        return InputError(f"{what} needs {package}: pip install '{extra}'")
+        return InputError(f"{what} needs {package}: pip install {_brings(package)}")
     return InputError(f"{what} needs {package}, which is there and cannot be loaded ({error})")
+
+
+def _brings(package: str) -> str:
+    """Return the first extra that requires a package; one that users choose alone is its own."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        known = requires("crossview") or []
+    except PackageNotFoundError:
+        known = []
+    lines = {re.sub(r"[<>=;\[ ].*?; extra == .(\w+).$", r" \1", line) for line in known}
+    name = package.lower().replace("_", "-")
+    found = (extra for extra in EXTRAS if f"{name} {extra}" in lines)
+    return next((f"'crossview[{extra}]'" for extra in found), package)
 
 
 def _is_series(value: Any) -> bool:

@@ -1,5 +1,7 @@
 """The command line: one line for whatever is wrong, and nothing left behind."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -265,3 +267,12 @@ def test_a_bug_keeps_its_traceback(here, monkeypatch):
     monkeypatch.setattr("crossview.comparing.compare.compare", lambda *a, **k: {}["bug"])
     with pytest.raises(KeyError):
         main(["compare", "bc.parquet", "--label", "diagnosis"])
+
+
+def test_a_package_that_a_command_lacks_is_named_with_the_extra_that_brings_it(tmp_path):
+    code = "import sys; sys.modules['msgspec'] = None; from crossview.cli import main; main()"
+    command = [sys.executable, "-c", code, "serve", str(tmp_path / "m.st"), "--data", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == (
+        "crossview: error: this command needs msgspec: pip install 'crossview[serve]'\n"
+    )

@@ -120,6 +120,10 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
         return 128 + error.args[0]
     except InputError as error:
         return _refuse(str(error))
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("crossview"):
+            raise
+        return _refuse(str(cannot_import("this command", str(error.name), error)))
     except BrokenPipeError:  # whoever reads has enough
         _drop_stdout()
         return 1

@@ -38,8 +38,7 @@ def dask_distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        what = "work on several machines"
-        raise cannot_import(what, "Dask", error, "crossview[dask]") from None
+        raise cannot_import("work on several machines", "dask", error) from None
     return distributed
 
 

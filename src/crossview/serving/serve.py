@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from crossview.errors import InputError, argument, cannot_import
+from crossview.errors import InputError, argument
 from crossview.saving.files import alone
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ SIGNALS = (
     *(signal.SIGINT, signal.SIGTERM),
     *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []),
 )
-NEEDED = ("uvicorn", "starlette", "msgspec", "prometheus_client")
 
 
 def serve(
@@ -96,11 +95,6 @@ def serve(
     InputError
         The model cannot be served, the log is damaged, or the address cannot be used.
     """
-    for name in NEEDED:
-        try:
-            __import__(name)
-        except ImportError as error:
-            raise cannot_import("serve", name, error, "crossview[serve]") from None
     from crossview.server_log.addresses import LOG, is_address
     from crossview.serving.live import LiveModel
     from crossview.serving.storage.folder import Folder

@@ -23,7 +23,7 @@ try:
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 except ImportError as error:
-    raise cannot_import("ONNX", "onnx", error, "crossview[export]") from None
+    raise cannot_import("ONNX", "onnx", error) from None
 
 # of operators; those of runtimes from 2024 on
 OPSET, OPSET_ML, IR = 21, 3, 10

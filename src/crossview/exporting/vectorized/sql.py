@@ -30,7 +30,7 @@ try:
     import sqlglot
     from sqlglot import exp
 except ImportError as error:
-    raise cannot_import("SQL", "sqlglot", error, "crossview[export]") from None
+    raise cannot_import("SQL", "sqlglot", error) from None
 
 # by name; the most columns that a subquery may have
 DIALECTS = {

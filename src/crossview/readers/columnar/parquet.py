@@ -97,7 +97,7 @@ class ParquetSource:
             try:
                 pandas = import_module("pandas")
             except ImportError as error:
-                raise cannot_import("reading periods", "pandas", error, "pandas") from None
+                raise cannot_import("reading periods", "pandas", error) from None
             pyarrow().array(pandas.period_range("2000", periods=1, freq="D"))
         texts = [f.name for f in kinds if types.is_string(f.type) or types.is_large_string(f.type)]
         # small buffers and no pre-buffering: memory follows the batch, not the row group
