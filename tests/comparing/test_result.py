@@ -209,6 +209,7 @@ def test_the_printed_ensemble_of_a_guessed_class_is_trained_for_the_metric_of_bo
 
 
 VALUE = "f1 0.9080 (95 % interval 0.8924 to 0.9236)"
+NO_NEWS = "look for more rows or for other columns before you train a model"
 CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
 
 
@@ -258,7 +259,7 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
         ),
         (
             {"view:a": BEST, MAJORITY: NEAR},
-            "no model is clearly better than one class for all rows",
+            f"no model is clearly better than one class for all rows: {NO_NEWS}",
         ),
         ({"view:a": BEST}, f"view:a: {VALUE}"),
     ],
@@ -275,8 +276,17 @@ def test_where_all_classes_count_the_same_a_guess_is_better_than_one_class_for_a
 ):
     scores = [0.5 + away + one for one in (0.02, -0.01, 0.03)]
     answer = made_answer({"arow": scores, MAJORITY: [0.2, 0.21, 0.2]}, metric="macro_f1")
-    told = "no model is clearly better than guessing by the shares of the classes (macro_f1 0.5000)"
+    guesses = "guessing by the shares of the classes (macro_f1 0.5000)"
+    told = f"no model is clearly better than {guesses}: {NO_NEWS}"
     assert (told in answer.verdict) == is_told
+
+
+@pytest.mark.parametrize(("of_constant", "best"), [(NEAR, "ensemble"), (BEST, "arow")])
+def test_an_ensemble_below_one_class_for_all_rows_is_no_answer(of_constant, best):
+    ensemble = made_row("ensemble", NEAR, members=MEMBERS, threshold=0.25)
+    arow = made_row("arow", [one + 0.001 for one in BEST])
+    answer = made_answer([ensemble, arow, made_row(MAJORITY, of_constant)])
+    assert answer.best.model == best
 
 
 def test_a_constant_prediction_is_not_tested():

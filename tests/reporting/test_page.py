@@ -258,7 +258,7 @@ def test_no_model_is_recommended_where_none_is_better_than_a_constant():
     assert "Look for more rows" in words
     some = made_row("arow", scores, others={"roc_auc": [0.7, 0.8, 0.7]}, roc_auc=0.73)
     words = first_screen(report_html(made_answer([some, made_row(MAJORITY, scores)])))
-    assert "--metric roc_auc: the models tell the classes apart (AUC 0.730" in words
+    assert "scoring='roc_auc': the models tell the classes apart (AUC 0.730" in words
 
 
 def test_what_was_not_kept_is_said_once(results):

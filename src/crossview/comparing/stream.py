@@ -80,6 +80,7 @@ class Stream:
         self.models: list[_StreamedModel] = []
         self._encoder: Any = None if source.encoder is None else clone(source.encoder)
         self._leaks = LeakCheck(source)
+        self._tries_scales = False
         self._n_scored = self._n_unlabeled = 0
         self._views: list[Any] = []
         self._end: LabeledEnd | None = None
@@ -102,6 +103,7 @@ class Stream:
             self._n_scored, self._n_unlabeled = len(known), len(rest)
             run.problem.check_first(y[known], len(rest))
             scales = target_scales(y[known], run.grid, source.lowest_target)
+            self._tries_scales = bool(scales)
             for model in models:
                 observer.say(f"choosing on the first {len(y)} rows: {model.learner.title}")
                 model.choose(X, y, weight, scales)
@@ -152,6 +154,7 @@ class Stream:
             mode="progressive",
             test=f"differences in {self.run.metric}, jackknife over blocks of consecutive rows",
             folds=0,
+            tries_scales=self._tries_scales,
             warnings=self._leaks.found,
             memory_lines=[
                 f"{model.name}: {line}"

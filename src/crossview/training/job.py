@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,6 +131,7 @@ class Job(NamedTuple):
     learner, encoder: new ones, or those of ``start``; the encoder may be None.
     about: name, task, label, groups and seed, for `Trained`.
     start: the model to go on from.
+    settings: parameters that were given.
     """
 
     entry: Learner
@@ -140,6 +142,7 @@ class Job(NamedTuple):
     task: Problem
     about: dict[str, Any]
     start: Start | None = None
+    settings: Mapping[str, Any] = MappingProxyType({})
 
     def name_columns(self, encoder: Any) -> None:
         """Let an encoder that has learned the rows know the columns that are in no view.
@@ -205,7 +208,7 @@ def new_job(
     own = None if source.encoder is None else clone(source.encoder)
     label, groups = (one if isinstance(one, str) else None for one in (y, of_rows.get("groups")))
     about = {"name": entry.name, "task": task, "label": label, "seed": seed, "groups": groups}
-    return Job(entry, streamed, learner, own, source, problem, about)
+    return Job(entry, streamed, learner, own, source, problem, about, settings=settings)
 
 
 def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int) -> Job:
@@ -278,7 +281,8 @@ def target_notes(job: Job, labels: list[np.ndarray]) -> list[str]:
     y = y[has_label(y)].astype(np.float64)
     if len(y) and (y == y[0]).all():
         return [about_constant(y[0])]
-    better = scale_of_skewed(y) if scale == "linear" else None
+    is_open = scale == "linear" and "target_scale" not in job.settings
+    better = scale_of_skewed(y) if is_open else None
     if better is None or "target_scale" not in job.entry.parameters():
         return []
     return [

@@ -13,7 +13,12 @@ from sklearn.base import clone
 
 from crossview.catalog.learner import Learner
 from crossview.catalog.learners import ENSEMBLE
-from crossview.comparing.candidates import check_grid, choose_learners, with_target_scale
+from crossview.comparing.candidates import (
+    check_grid,
+    choose_learners,
+    target_scales,
+    with_target_scale,
+)
 from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.scheduler import FoldComparison, Resources
 from crossview.comparing.folds.splits import FoldRows, Protocol, rare_line, split_rows
@@ -254,6 +259,7 @@ def _answer(
         folds=n,
         test_share=share,
         tries_bins=data.tries_bins,
+        tries_scales=bool(target_scales(data.y, run.grid)),
         left_out=comparison.planner.left_out,
         **known,
     )

@@ -12,6 +12,7 @@ import numpy as np
 
 from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.result.ranking import ComparisonRow, PersonalGain
+from crossview.comparing.result.verdict import CONSTANT
 from crossview.comparing.run import Run
 from crossview.scoring.metrics import is_bounded, signed_score
 from crossview.scoring.significance import (
@@ -110,13 +111,17 @@ def _loses(
 ) -> bool:
     """Return whether another row is better by more than the rope, surely or in all metrics.
 
-    The latter counts where weights and cut of an ensemble tell little: with few folds they are
-    those of one or two others, and in order those of another time.  Elsewhere one of twenty models
-    leads in all metrics by luck.
+    What looks at no column wins by any difference.  All metrics count where weights and cut of an
+    ensemble tell little: with few folds they are those of one or two others, and in order those of
+    another time.  Elsewhere one of twenty models leads in all metrics by luck.
     """
     unsure = run.in_order or len(row.scores) <= FEW_FOLDS
     return any(
-        difference(row, one).areas(rope).worse >= SURELY
+        (
+            one.model in CONSTANT
+            and signed_score(run.metric, one.value) > signed_score(run.metric, row.value)
+        )
+        or difference(row, one).areas(rope).worse >= SURELY
         or (unsure and _leads(one, row, run.metric, rope))
         for one in rows
         if one is not row

@@ -122,6 +122,8 @@ class Comparison(Ranking, PlotMixin):
         nobody asked for it, and columns that tell the label, and may be known only after it.
     tries_bins : bool
         Whether models by folds could choose bins of the numbers.
+    tries_scales : bool
+        Whether models could choose the scale of a skewed number.
     groups : str or None
         The column whose rows of the same value are never both learned and scored.
     memory_lines : list of str
@@ -173,6 +175,7 @@ class Comparison(Ranking, PlotMixin):
     left_out: list[LeftOut] = field(default_factory=list)
     in_order: bool = False
     tries_bins: bool = False
+    tries_scales: bool = False
     planned_folds: int = 0
     seconds: float = math.nan
     ablation: list[Ablation] = field(default_factory=list)
@@ -280,6 +283,8 @@ class Comparison(Ranking, PlotMixin):
             setting = {k: v for k, v in member.setting.items() if k not in OF_COMPARE}
             members.append(member_in_words(member.model, member.weight, setting, member.epochs))
         settings = {k: v for k, v in row.setting.items() if k not in OF_COMPARE}
+        if self.tries_scales and "target_scale" in entry.parameters():
+            settings.setdefault("target_scale", "linear")
         if self.mode == "progressive":
             settings |= entry.stream_params
         two, fixed = len(self.classes + self.rare_classes) == 2, isinstance(self.threshold, float)

@@ -15,6 +15,8 @@ CONSTANT = {
     "baseline:mean": "the mean for all rows",
     "baseline:median": "the median for all rows",
 }
+# the area under the curve on each fold that is not by chance
+BEYOND_CHANCE = 0.55
 # a difference of which one can be so sure is called one without a reservation
 CLEAR = 0.95
 # in order, of which the last ones may be worse than all before by more than chance
@@ -231,8 +233,21 @@ def _about_baselines(c: Ranking) -> list[str]:
         names = ", ".join(f"{row.model} from {row.learned:.0%} of the rows" for row in less)
         sentences.append(f"to keep within the budget, baselines learned from fewer rows: {names}")
     if constant := as_good_constant(c):
-        sentences.append(f"no model is clearly better than {constant}")
+        sentences.append(f"no model is clearly better than {constant}: {what_to_do_about_noise(c)}")
     return sentences
+
+
+def what_to_do_about_noise(c: Ranking) -> str:
+    """Return what to do where no model is clearly better than what looks at no column."""
+    areas = c.recommended.others.get("roc_auc", [])
+    if areas and min(areas) > BEYOND_CHANCE:
+        other = argument(scoring="roc_auc")
+        apart = f"(AUC {c.recommended.roc_auc:.3f}, by chance 0.5)"
+        return (
+            f"compare by another metric, such as {other}: the models tell the classes apart "
+            f"{apart}, which {c.metric} hides"
+        )
+    return "look for more rows or for other columns before you train a model"
 
 
 def unlabeled_benefit(c: Ranking) -> str | None:

@@ -131,6 +131,9 @@ class ComparisonDisplay(Display):
             if not np.isnan(self.intervals[i]).any():
                 ends = np.clip(self.intervals[i], low, high)
                 ax.plot(ends, [i, i], color=color, linewidth=1.6, zorder=2)
+                for end, marker in zip(ends, "<>", strict=True):
+                    if end not in self.intervals[i]:  # it goes on beyond the frame
+                        ax.plot([end], [i], marker=marker, markersize=4, color=color, clip_on=False)
             hollow = model in self.baselines
             ax.plot(
                 *([value], [i]),

@@ -18,6 +18,7 @@ from crossview.comparing.result.verdict import (
     is_clear,
     name_of,
     short_value,
+    what_to_do_about_noise,
 )
 from crossview.reporting.displays.comparison import (
     AnswerDisplay,
@@ -63,8 +64,6 @@ from crossview.scoring.results import in_digits
 WIDE = 200
 # views on the first screen
 MOST_VIEWS = 8
-# in each fold, so that it is not by chance
-BEYOND_CHANCE = 0.55
 NOT_KEPT = "This comparison has not kept what most pictures need; make it again to see them."
 
 
@@ -215,17 +214,7 @@ def _actions(c: Comparison, made: Made) -> list[Block]:
         return [text("Compare models that learn; give them more time if it was too short.")]
     chosen = c.recommended
     if as_good_constant(c):
-        blocks = [text("Look for more rows or for other columns before you train a model.")]
-        areas = chosen.others.get("roc_auc", [])
-        if areas and min(areas) > BEYOND_CHANCE:
-            blocks = [
-                text(
-                    "Compare by another metric, such as --metric roc_auc: the models tell the "
-                    f"classes apart (AUC {chosen.roc_auc:.3f}, by chance 0.5), which {c.metric} "
-                    "hides."
-                )
-            ]
-        return blocks
+        return [text(sentence(what_to_do_about_noise(c)))]
     blocks = _training(c, made, chosen, "Train it on all rows")
     other = c.best_trained
     if other is not None and all(c.entry(row) is None for row in (chosen, c.cheapest)):
