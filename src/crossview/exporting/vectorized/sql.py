@@ -20,6 +20,7 @@ import numpy as np
 from crossview.errors import InputError, cannot_import
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.dates import BLANKS, seconds_of_text
+from crossview.exporting.vectorized.forests import MANY_NODES, WALKS, Forest
 from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
 from crossview.portable.encoding import Column, TableEncoder
 from crossview.portable.scoring import Blend, Networks, Scorer, Stack, Trees, ViewSum
@@ -40,6 +41,8 @@ DIALECTS = {
     "bigquery": 10_000,
     "snowflake": 10_000,
 }
+# of trees as CASE in CASE, if they have more than so many each
+MOST_NODES, DEEP = 50_000, 500
 # those that number rows once, and join them with the weights of networks
 JOIN_NETWORKS = ("duckdb", "postgres", "sqlite")
 # those that take A for a, also in quotes
@@ -47,8 +50,8 @@ IGNORE_CASE = ("duckdb", "sqlite", "bigquery")
 # of kernels: 760 take DuckDB a minute to plan, and twice as many eight times as long
 MOST_SUPPORT_ROWS = 1000
 TABLE = "rows_to_score"
-# begins of the names of tables: what categories weigh, and scores of networks
-VALUES, NETWORK = "crossview_values_", "crossview_network_"
+# begins of the names of tables: what categories weigh, and scores of networks and large trees
+VALUES, JOINED = "crossview_values_", "crossview_scores_"
 FIRST_LINE = "-- a model that Crossview exported, for {}"
 # terms between two parentheses: a sum must not be as deep as it is long, nor need a function
 # more arguments than databases take
@@ -164,6 +167,13 @@ class _Network:
     passes: list[list[bool]] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
 
+    @property
+    def n_columns(self) -> int:
+        """The columns of the widest table."""
+        there = [view for view in self.views if view is not None]
+        units = 3 + len(there) + sum(view[2].shape[0] for view in there)
+        return max(units, 2 + self.node.b2.shape[1] + len(self.node.b3))
+
 
 class _Query(Operations):
     """Vectors are lists of elements."""
@@ -176,7 +186,7 @@ class _Query(Operations):
         self.level_of: dict[str, int] = {}
         self.inputs: dict[tuple[str, str], Any] = {}
         self.categories: list[_Category] = []
-        self.joined: list[_Network] = []
+        self.joined: list[_Network | Forest] = []
 
     # --- inputs ------------------------------------------------------------------------------
 
@@ -398,6 +408,15 @@ class _Query(Operations):
         return [_Expression(_grouped(terms, _chain(exp.Or)), max(map(_level, found)))]
 
     def trees(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
+        n = len(trees.left)
+        if n >= MANY_NODES and self.dialect in WALKS and not trees.set_of.any():
+            return self._walk(features, trees, outputs, width)
+        if n > MOST_NODES and n > DEEP * len(trees.roots):
+            raise InputError(
+                f"the deep trees of the model have {n:,} nodes, and with more than {MOST_NODES:,} "
+                f"a query does not end in {self.dialect}; export for duckdb or postgres, or to "
+                ".onnx, .py or .js"
+            )
         sums: list[list[Any]] = [[] for _ in range(width)]
         level = max((_level(one) for one in features), default=0)
         known, levels = [0.0] * width, [level] * width
@@ -434,13 +453,32 @@ class _Query(Operations):
             found.append(_Expression(_sum(terms), at) if terms else constant)
         return found
 
+    def _walk(self, features: Vector, trees: Trees, outputs: np.ndarray, width: int) -> Vector:
+        level = 1 + max((_level(one) for one in features), default=0)
+        for own in self.joined:
+            if isinstance(own, Forest) and own.trees is trees and own.level >= level:
+                break
+        else:
+            own = Forest(trees, outputs, width, level)
+            self.joined.append(own)
+        texts = []
+        for one in features:
+            if isinstance(one, _Expression):
+                own.reads |= _columns_in(one.expression)
+                texts.append(self._write(_wrapped(one.expression)))
+            else:
+                texts.append("NULL" if one is None else _number_text(one))
+        own.passes.append(texts)
+        begin = f"{JOINED}{self.joined.index(own)}.s{len(own.passes) - 1}_"
+        return [self._kept_text(f"{begin}{k}", own.level, own.reads) for k in range(width)]
+
     def networks(self, node: Networks, views: Sequence[Any]) -> Vector | None:
         if self.dialect not in JOIN_NETWORKS:
             return None
         elements = [one for view in views if view is not None for one in [*view[0], *view[1]]]
         level = 1 + max(map(_level, elements), default=0)
         for own in self.joined:
-            if own.node is node and own.level >= level:
+            if isinstance(own, _Network) and own.node is node and own.level >= level:
                 break
         else:
             own = _Network(node, level, [None] * len(views))
@@ -451,7 +489,7 @@ class _Query(Operations):
         own.passes.append([view is not None for view in views])
         found: list[Element] = []
         for k in range(len(node.b3)):
-            text = f"{NETWORK}{self.joined.index(own)}.s{len(own.passes) - 1}_{k}"
+            text = f"{JOINED}{self.joined.index(own)}.s{len(own.passes) - 1}_{k}"
             found.append(self._kept_text(text, own.level, own.reads))
         return self.add(found, self.constant(node.b3))
 
@@ -525,11 +563,11 @@ class _Query(Operations):
                 needed |= {self.categories[i].column for i in _places(VALUES, lines)}
             selects.append((level, lines))
         selects.reverse()
-        networks = {level: _places(NETWORK, lines) for level, lines in selects}
-        is_numbered = any(networks.values())
+        joined = {level: _places(JOINED, lines) for level, lines in selects}
+        is_numbered = any(joined.values())
         most = max(len(lines) for _, lines in selects)
-        for i in (i for own in networks.values() for i in own):
-            most = max(most, *(len(names) for _, names, _ in self._weights(i)))
+        for i in (i for own in joined.values() for i in own):
+            most = max(most, self.joined[i].n_columns)
         if most > DIALECTS[self.dialect]:
             raise InputError(
                 f"the query would have {most:,} columns in one step, and {self.dialect} has at "
@@ -546,22 +584,25 @@ class _Query(Operations):
                     "crossview_row" if level else "ROW_NUMBER() OVER () AS crossview_row",
                     *lines,
                 ]
-            for i in networks[level]:
-                ctes += self._network(i, source)
+            for i in joined[level]:
+                ctes += self._joined(i, source)
             lines = lines or ["1 AS c"]
             select = "SELECT\n  " + ",\n  ".join(lines) + f"\nFROM {source}"
             if level == 1:
                 for i in used:
                     key = self.categories[i].column
                     select += f"\nLEFT JOIN {VALUES}{i} ON {key} = {VALUES}{i}.v"
-            for i in networks[level]:
-                select += f"\nJOIN {NETWORK}{i} ON {NETWORK}{i}.r = crossview_row"
-            ctes.append(self._layer(f"crossview_{level}", select, bool(networks.get(level + 1))))
+            for i in joined[level]:
+                select += f"\nJOIN {JOINED}{i} ON {JOINED}{i}.r = crossview_row"
+            ctes.append(self._layer(f"crossview_{level}", select, bool(joined.get(level + 1))))
         last = [f"  k{i} AS {quoted[name]}" for i, name in enumerate(keep)] + final
         whole = ",\n".join(ctes)
+        walks = " RECURSIVE" if any(isinstance(one, Forest) for one in self.joined) else ""
         return (
             f"{FIRST_LINE.format(self.dialect)}\n"
-            f"WITH {whole}\nSELECT\n" + ",\n".join(last) + f"\nFROM crossview_{selects[-1][0]}\n"
+            f"WITH{walks} {whole}\nSELECT\n"
+            + ",\n".join(last)
+            + f"\nFROM crossview_{selects[-1][0]}\n"
         ) + ("ORDER BY crossview_row\n" if is_numbered else "")
 
     def _layer(self, name: str, select: str, is_shared: bool = False) -> str:
@@ -607,14 +648,25 @@ class _Query(Operations):
         lines = f"VALUES\n{lines}\n) AS t({', '.join(names)})"
         return f"{name} AS{once} (\nSELECT {casts}\nFROM ({lines}\n)"
 
-    # --- networks ------------------------------------------------------------------------------
+    # --- networks and forests ------------------------------------------------------------------
 
-    def _weights(self, place: int) -> list[tuple[str, list[str], np.ndarray]]:
+    def _joined(self, place: int, source: str) -> list[str]:
+        """Return the tables that have the scores of the rows of a layer."""
+        own, name = self.joined[place], f"{JOINED}{place}"
+        if isinstance(own, _Network):
+            return self._network(own, name, source)
+        tables = own.tables(self.dialect, name, source)
+        shared = (f"{name}_nodes", f"{name}_x")
+        return [
+            f"{called} AS{' MATERIALIZED' * called.startswith(shared)} (\n{select}\n)"
+            for called, select in tables
+        ]
+
+    def _weights(self, own: _Network) -> list[tuple[str, list[str], np.ndarray]]:
         """Return the tables of networks, with their columns: both layers of units, and passes.
 
         A unit has the number g of its network and its own, q, in it; its bias is b.
         """
-        own = self.joined[place]
         node, (k, H) = own.node, own.node.b2.shape
         there = [v for v, view in enumerate(own.views) if view is not None]
         weights = [view[2] for view in own.views if view is not None]
@@ -632,11 +684,10 @@ class _Query(Operations):
             ("passes", ["p", *(f"m{v}" for v in there)], passes),
         ]
 
-    def _network(self, place: int, source: str) -> list[str]:
+    def _network(self, own: _Network, name: str, source: str) -> list[str]:
         """Return the scores of networks on the rows of a layer, and the tables before them."""
-        own, name = self.joined[place], f"{NETWORK}{place}"
         H, K, ctes = own.node.b2.shape[1], len(own.node.b3), []
-        for what, names, numbers in self._weights(place):
+        for what, names, numbers in self._weights(own):
             rows = [[_short_text(cell) for cell in row] for row in numbers.tolist()]
             ctes.append(self._table(f"{name}_{what}", names, rows))
         terms, reached = ["b"], []
