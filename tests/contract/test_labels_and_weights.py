@@ -72,3 +72,23 @@ def test_the_weight_of_a_class_is_that_of_its_rows(stream_classifier_of_loop, ta
     by_row = learn(clone(learner), X, y, sample_weight=np.where(y == "ant", 3.0, 1.0))
     # probabilities are those of the rows as they come, whatever an error costs
     assert_same_state(by_class, by_row, probabilities=False)
+
+
+def test_balanced_classes_have_the_same_sum_of_weights(classifier_of_loop, table):
+    """Rows were counted, so a class of heavy rows was learned several times too heavy."""
+    X, y = table
+    learner = classifier_of_loop
+    if "class_weight" not in learner.get_params():
+        return
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    weight = np.where(y == "ant", 1.0 + np.arange(len(y)) % 3, np.arange(len(y)) % 2)
+    classes, codes = np.unique(y, return_inverse=True)
+    sums = np.bincount(codes, weight)
+    of_classes = dict(zip(classes.tolist(), weight.sum() / (len(classes) * sums), strict=True))
+    balanced, given = (
+        clone(learner).set_params(class_weight=one).fit(X, y, sample_weight=weight)
+        for one in ("balanced", of_classes)
+    )
+    # folds that calibrate may be weighed by their own rows
+    assert_same_state(balanced, given, probabilities=False)

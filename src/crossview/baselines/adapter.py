@@ -15,11 +15,7 @@ from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
 from crossview.estimators.base.held_out import groups_to_fit
-from crossview.estimators.targets import (
-    class_codes,
-    class_weights,
-    several_classes,
-)
+from crossview.estimators.targets import weighted_classes
 from crossview.views import MultiView, ViewLayout
 
 # rows that are scored at a time, so that a dense matrix of them stays small
@@ -122,12 +118,12 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, labels, given = self._rows_to_fit(X, y, sample_weight)
-        classes = several_classes(labels, self.class_weight)
+        found = weighted_classes(labels, given, self.class_weight)
+        classes, codes, weighted, of_classes = found
         self._set_classes(classes)
-        codes, weight, of_classes = class_codes(labels, classes), _different(given), None
-        if self.class_weight is not None:
-            of_classes = class_weights(self.class_weight, classes, labels)
-            weight = of_classes[codes] if weight is None else weight * of_classes[codes]
+        weight = _different(given)
+        if of_classes is not None:
+            weight = of_classes[codes] if weight is None else weighted
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
