@@ -3,9 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 
-from contract.instances import assert_same_state, learn, make_rows, scores_of, targets
+from contract.instances import (
+    CASES,
+    assert_same_state,
+    learn,
+    make_rows,
+    new,
+    scores_of,
+    targets,
+)
 from crossview import AROWClassifier, InputError
 
 
@@ -92,3 +101,20 @@ def test_balanced_classes_have_the_same_sum_of_weights(classifier_of_loop, table
     )
     # folds that calibrate may be weighed by their own rows
     assert_same_state(balanced, given, probabilities=False)
+
+
+@pytest.mark.parametrize(
+    "name", {type(case.estimator): name for name, case in CASES.items()}.values()
+)
+def test_weights_are_learned_whatever_scikit_learn_is_configured_to_do(name):
+    """With its routing of metadata on, pipelines inside refused them."""
+    X, y = make_rows()
+    learner = new(name)
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    y, weight = targets(learner, y), 1.0 + np.arange(len(y)) % 3
+    expected = clone(learner).fit(X, y, sample_weight=weight)
+    with config_context(enable_metadata_routing=True, transform_output="pandas"):
+        learner.fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(scores_of(learner, X), scores_of(expected, X))
+    assert_same_state(learner, expected)
