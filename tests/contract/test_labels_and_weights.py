@@ -118,3 +118,12 @@ def test_weights_are_learned_whatever_scikit_learn_is_configured_to_do(name):
         learner.fit(X, y, sample_weight=weight)
         np.testing.assert_array_equal(scores_of(learner, X), scores_of(expected, X))
     assert_same_state(learner, expected)
+
+
+def test_a_learner_says_whether_it_weighs_rows(linear_stream_learner, table):
+    """CW and PA have hard constraints, and learned weighted rows as others without a word."""
+    X, y = table
+    plain = learn(clone(linear_stream_learner), X, y)
+    weighted = learn(clone(linear_stream_learner), X, y, sample_weight=1.0 + np.arange(len(y)) % 3)
+    differ = not np.array_equal(scores_of(plain, X), scores_of(weighted, X))
+    assert differ == linear_stream_learner.weighs_rows
