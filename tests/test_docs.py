@@ -15,6 +15,7 @@ from numpydoc.validate import validate
 
 import crossview
 from command_line import run
+from contract.instances import public_learners
 from crossview import datasets
 from shared_data import folder as shared
 
@@ -154,6 +155,15 @@ def test_files_and_make_targets_in_documents_exist(document):
     targets = re.findall(r"(?:^|`)make ([\w-]+)", text, re.MULTILINE)
     missing += [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)]
     assert not missing
+
+
+def test_the_guide_names_the_learners_that_need_all_rows():
+    text = (ROOT / "docs/guide/python.md").read_text()
+    text = text.partition("all have `partial_fit` but")[2].partition("They take")[0]
+    named = tuple(re.findall(r"`([A-Z]\w+)(?:\.\.\.)?`", text))
+    learners = {one.__name__: one for one in public_learners()}
+    found = {name for name, one in learners.items() if not hasattr(one(), "partial_fit")}
+    assert {name for name in learners if name.startswith(named)} == found
 
 
 def test_every_name_in_the_papers_table_exists():
