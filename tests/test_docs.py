@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.validate import validate
+from sklearn.datasets import make_classification
 
 import crossview
 from command_line import run
+from contract.instances import public_learners
 from crossview import datasets
 from shared_data import folder as shared
 
@@ -154,6 +156,26 @@ def test_files_and_make_targets_in_documents_exist(document):
     targets = re.findall(r"(?:^|`)make ([\w-]+)", text, re.MULTILINE)
     missing += [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)]
     assert not missing
+
+
+def test_the_guide_names_the_learners_that_need_all_rows():
+    text = (ROOT / "docs/guide/python.md").read_text()
+    text = text.partition("all have `partial_fit` but")[2].partition("They take")[0]
+    named = tuple(re.findall(r"`([A-Z]\w+)(?:\.\.\.)?`", text))
+    learners = {one.__name__: one for one in public_learners()}
+    found = {name for name, one in learners.items() if not hasattr(one(), "partial_fit")}
+    assert {name for name in learners if name.startswith(named)} == found
+
+
+@pytest.mark.parametrize(("C", "plain", "balanced"), [(1.0, 0.012, 0.013), (0.01, 0.0, 0.23)])
+def test_what_class_weights_do_to_bounded_steps_is_as_the_guide_says(C, plain, balanced):
+    given = {"n_samples": 3000, "n_features": 8, "weights": [0.95], "flip_y": 0.05}
+    X, y = make_classification(**given, random_state=3)
+    for class_weight, share in ((None, plain), ("balanced", balanced)):
+        learner = crossview.MultiViewPAClassifier(
+            C=C, average=True, class_weight=class_weight, random_state=0
+        )
+        assert learner.fit(X, y).predict(X).mean() == pytest.approx(share, abs=0.005)
 
 
 def test_every_name_in_the_papers_table_exists():

@@ -39,6 +39,14 @@ def about_constant(y: float) -> str:
     return f"the number to predict is {y:g} in every row, of which nothing can be learned"
 
 
+def about_weights(models: Sequence[str]) -> str:
+    """Return that weights of rows have no effect on these models."""
+    return (
+        f"weights of rows have no effect on {', '.join(models)}, except that rows of weight 0 are "
+        "left out: an error has no price that they could multiply, as it has in scw and arow"
+    )
+
+
 def as_labels(y: Any) -> Any:
     """Return labels in memory as an array, where None is a missing one unless they are floats.
 

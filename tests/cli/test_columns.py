@@ -234,6 +234,27 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
             assert answer.row(name).scores[f] == right
 
 
+def test_weights_that_have_no_effect_are_said(table, capsys):
+    said = (
+        "warning: weights of rows have no effect on {}, except that rows of weight 0 are left out"
+    )
+    words = ["rows.parquet", "--label", "y", "--ignore", "t__words", "--weight", "day"]
+    for model, ignored in (
+        (["cw"], "cw"),
+        (["pa:squared", "--set", "variant=PA"], "pa:squared"),
+        (["pa:squared"], None),
+    ):
+        given = [*words, "--model", *model, "-o", "m.st"]
+        _, _, err = run(capsys, "train", *given)
+        found = [line for line in err if "no effect" in line]
+        assert len(found) == (ignored is not None)
+        assert all(said.format(ignored) in line for line in found)
+    models = ["--model", "cw", "--model", "scw"]
+    for mode in (["--cv", "2"], ["--progressive", "--in-order"]):
+        _, out, err = run(capsys, "compare", *words, *models, *mode)
+        assert sum(said.format("cw") in line for line in [*out, *err]) == 1
+
+
 def test_times_and_weights_are_described_and_large_weights_warned_of(table, capsys):
     heavy = "n__w: the weights have a mean of 50, which multiplies C and every step of learning; "
     for mean, warned in ((50.0, True), (0.05, True), (5.0, False)):

@@ -3,9 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 
-from contract.instances import assert_same_state, learn, make_rows, scores_of, targets
+from contract.instances import (
+    CASES,
+    assert_same_state,
+    learn,
+    make_rows,
+    new,
+    scores_of,
+    targets,
+)
 from crossview import AROWClassifier, InputError
 
 
@@ -72,3 +81,49 @@ def test_the_weight_of_a_class_is_that_of_its_rows(stream_classifier_of_loop, ta
     by_row = learn(clone(learner), X, y, sample_weight=np.where(y == "ant", 3.0, 1.0))
     # probabilities are those of the rows as they come, whatever an error costs
     assert_same_state(by_class, by_row, probabilities=False)
+
+
+def test_balanced_classes_have_the_same_sum_of_weights(classifier_of_loop, table):
+    """Rows were counted, so a class of heavy rows was learned several times too heavy."""
+    X, y = table
+    learner = classifier_of_loop
+    if "class_weight" not in learner.get_params():
+        return
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    weight = np.where(y == "ant", 1.0 + np.arange(len(y)) % 3, np.arange(len(y)) % 2)
+    classes, codes = np.unique(y, return_inverse=True)
+    sums = np.bincount(codes, weight)
+    of_classes = dict(zip(classes.tolist(), weight.sum() / (len(classes) * sums), strict=True))
+    balanced, given = (
+        clone(learner).set_params(class_weight=one).fit(X, y, sample_weight=weight)
+        for one in ("balanced", of_classes)
+    )
+    # folds that calibrate may be weighed by their own rows
+    assert_same_state(balanced, given, probabilities=False)
+
+
+@pytest.mark.parametrize(
+    "name", {type(case.estimator): name for name, case in CASES.items()}.values()
+)
+def test_weights_are_learned_whatever_scikit_learn_is_configured_to_do(name):
+    """With its routing of metadata on, pipelines inside refused them."""
+    X, y = make_rows()
+    learner = new(name)
+    if "random_state" in learner.get_params():
+        learner.set_params(random_state=0)
+    y, weight = targets(learner, y), 1.0 + np.arange(len(y)) % 3
+    expected = clone(learner).fit(X, y, sample_weight=weight)
+    with config_context(enable_metadata_routing=True, transform_output="pandas"):
+        learner.fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(scores_of(learner, X), scores_of(expected, X))
+    assert_same_state(learner, expected)
+
+
+def test_a_learner_says_whether_it_weighs_rows(linear_stream_learner, table):
+    """CW and PA have hard constraints, and learned weighted rows as others without a word."""
+    X, y = table
+    plain = learn(clone(linear_stream_learner), X, y)
+    weighted = learn(clone(linear_stream_learner), X, y, sample_weight=1.0 + np.arange(len(y)) % 3)
+    differ = not np.array_equal(scores_of(plain, X), scores_of(weighted, X))
+    assert differ == linear_stream_learner.weighs_rows

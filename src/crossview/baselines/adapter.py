@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
@@ -15,11 +17,7 @@ from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
 from crossview.estimators.base.held_out import groups_to_fit
-from crossview.estimators.targets import (
-    class_codes,
-    class_weights,
-    several_classes,
-)
+from crossview.estimators.targets import weighted_classes
 from crossview.views import MultiView, ViewLayout
 
 # rows that are scored at a time, so that a dense matrix of them stays small
@@ -101,7 +99,8 @@ class PipelineLearner(ViewLearner):
         n, parts = len(rows.indptr) - 1, []
         for start in range(0, n, ROWS_AT_ONCE):
             part = rows_at(rows, np.arange(start, min(n, start + ROWS_AT_ONCE)))
-            parts.append(self._output(views_of_rows(part, self.layout_)))
+            with _configured():
+                parts.append(self._output(views_of_rows(part, self.layout_)))
         return np.concatenate(parts).reshape(n, -1)
 
     def _output(self, X: MultiView) -> np.ndarray:
@@ -122,16 +121,18 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         rows, labels, given = self._rows_to_fit(X, y, sample_weight)
-        classes = several_classes(labels, self.class_weight)
+        found = weighted_classes(labels, given, self.class_weight)
+        classes, codes, weighted, of_classes = found
         self._set_classes(classes)
-        codes, weight, of_classes = class_codes(labels, classes), _different(given), None
-        if self.class_weight is not None:
-            of_classes = class_weights(self.class_weight, classes, labels)
-            weight = of_classes[codes] if weight is None else weight * of_classes[codes]
+        weight = _different(given)
+        if of_classes is not None:
+            weight = of_classes[codes] if weight is None else weighted
         model = self.pipeline(Shape(self.layout_.names, len(codes), len(classes)))
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
-        self._fit_pipeline(model, rows, Learned(codes, weight, groups_to_fit(X, sample_weight)))
+        own = Learned(codes, weight, groups_to_fit(X, sample_weight))
+        with _configured():
+            self._fit_pipeline(model, rows, own)
         self._take_out_weights(of_classes)
         self._calibrate_by_folds(X, y, sample_weight)
 
@@ -166,10 +167,16 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
         self._see_targets(y)
         model = self.pipeline(Shape(self.layout_.names, len(y)))
         own = Learned(y, _different(weight), groups_to_fit(X, sample_weight))
-        self._fit_pipeline(model, rows, own)
+        with _configured():
+            self._fit_pipeline(model, rows, own)
 
     def _output(self, X: MultiView) -> np.ndarray:
         return np.asarray(self.pipeline_.predict(X), dtype=np.float64)
+
+
+def _configured() -> AbstractContextManager[None]:
+    """Configure scikit-learn for the pipelines here, whatever the user has set for others."""
+    return config_context(enable_metadata_routing=False, transform_output="default")
 
 
 def _different(weight: np.ndarray) -> np.ndarray | None:

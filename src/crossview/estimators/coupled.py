@@ -215,6 +215,11 @@ class MultiViewPAClassifier(CovarianceClassifier):
         kind = rules.PAM if self._has_covariance() else rules.PA
         return Rule(kind, SLACKS[self.variant], float(self.C), 0.0)
 
+    @property
+    def weighs_rows(self) -> bool:
+        """False where the constraint of the update is hard, and the views have equal weights."""
+        return super().weighs_rows or self.view_weights == "learned"
+
     def _coupling(self) -> Coupling:
         """Return how the views are coupled."""
         kind = couplings.PUBLISHED if self.update == "published" else COUPLINGS[self.coupling]

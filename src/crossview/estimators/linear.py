@@ -92,8 +92,8 @@ class PassiveAggressiveClassifier(LinearOnlineClassifier):
     -----
     The sample weight of a row, and the weight of its class, multiply C.  For PA-I a row of weight 2
     equals two updates with the row; a step that stays below C is the same with any larger weight,
-    and so are nearly all with the default C.  PA has no C, so weights have no effect, except that
-    rows of weight 0 are skipped.
+    and so are nearly all with the default C: lower it with ``class_weight``.  PA has no C, so
+    weights have no effect, except that rows of weight 0 are skipped.
 
     References
     ----------

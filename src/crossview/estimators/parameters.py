@@ -93,8 +93,8 @@ ONLINE: dict[str, ParameterDoc] = {
         'dict, "balanced" or None',
         """
         Weight of each class, 0 or more, which multiplies the sample weight; 1 for those that the
-        dict does not name.  "balanced": inversely proportional to the frequency of the class (`fit`
-        only).  Probabilities stay those of the rows without it, where they are calibrated.
+        dict does not name.  "balanced": inversely proportional to the summed weight of its rows
+        (`fit` only).  Probabilities stay those of the rows without it, where they are calibrated.
         """,
     ),
     "calibration": CALIBRATION,

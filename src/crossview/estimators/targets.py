@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
@@ -216,7 +215,7 @@ def weighted_classes(
     codes = class_codes(labels, classes)
     if class_weight is None:
         return classes, codes, weight, None
-    of_classes = class_weights(class_weight, classes, labels)
+    of_classes = class_weights(class_weight, classes, codes, weight)
     return classes, codes, weight * of_classes[codes], of_classes
 
 
@@ -296,12 +295,20 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def class_weights(
-    class_weight: Mapping[Any, float] | str, classes: np.ndarray, y: np.ndarray
+    class_weight: Mapping[Any, float] | str,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
 ) -> np.ndarray:
-    """Return the weight of each class; "balanced": inversely proportional to its frequency."""
-    if class_weight == "balanced":
-        return np.asarray(compute_class_weight("balanced", classes=classes, y=y))
-    assert not isinstance(class_weight, str)
+    """Return the weight of each class, of rows with these codes and weights.
+
+    "balanced": inversely proportional to the weight of its rows; 1 without any.
+    """
+    if isinstance(class_weight, str):
+        sums = np.bincount(codes, weight, len(classes))
+        balanced, there = np.ones(len(classes)), sums > 0.0
+        balanced[there] = sums.sum() / (there.sum() * sums[there])
+        return balanced
     return np.asarray([class_weight.get(label, 1.0) for label in classes.tolist()])
 
 

@@ -23,7 +23,7 @@ from crossview.data.row_sketch import RowSketch
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scale_of_skewed
-from crossview.labels import Threshold, about_constant, has_label, read_threshold
+from crossview.labels import Threshold, about_constant, about_weights, has_label, read_threshold
 from crossview.saving.model_files import load, load_progress
 from crossview.saving.pipelines import steps
 from crossview.saving.schema import MAX_COUNT, check_header
@@ -271,6 +271,12 @@ def check_passes(entry: Learner, epochs: int) -> None:
     raise InputError(
         f"{argument(epochs=epochs)}: {entry.name} draws rows; leave epochs out, or set {switch}"
     )
+
+
+def weight_notes(job: Job, given: bool) -> list[str]:
+    """Return a line if weights of rows, ``given`` or of the source, have no effect."""
+    ignored = (given or job.source.weighted) and not job.learner.weighs_rows
+    return [about_weights([job.entry.name])] if ignored else []
 
 
 def target_notes(job: Job, labels: list[np.ndarray]) -> list[str]:

@@ -23,7 +23,15 @@ from crossview.scoring.models.trained import Trained, TrainingObserver
 from crossview.scoring.specification import SHARED, Scoring
 from crossview.training.checkpoint import Checkpoint, CheckpointFile
 from crossview.training.fit_in_memory import fit_in_memory
-from crossview.training.job import Job, Start, check_passes, continued_job, new_job, target_notes
+from crossview.training.job import (
+    Job,
+    Start,
+    check_passes,
+    continued_job,
+    new_job,
+    target_notes,
+    weight_notes,
+)
 from crossview.training.log import TrainingLog
 from crossview.training.passes import Order, Passes
 
@@ -240,6 +248,7 @@ def train(
                     what = f"model {job.entry.name!r} learns all rows at once"
                     raise InputError(f"{what}, and has no {name}; leave it out")
             answer = fit_in_memory(job)
+        answer.warnings += weight_notes(job, weight is not None)
         answer.warn_of_one_class()
         # 3. keep it
         job.name_columns(answer.encoder)

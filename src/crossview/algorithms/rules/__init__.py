@@ -44,6 +44,7 @@ __all__ = [
     "euclidean_step",
     "is_bounded",
     "pair_precision",
+    "takes_weights",
 ]
 
 # weights that move by 1e100 are finite after 1e200 steps
@@ -65,6 +66,11 @@ class Rule(NamedTuple):
     forgetting: float = 1.0
     most_variance: float = 0.0
     most_intercept: float = 0.0
+
+
+def takes_weights(rule: Rule) -> bool:
+    """Return whether a sample weight above 0 changes P or rho."""
+    return rule.kind not in (CW_VARIANCE, CW_STDEV) and (rule.kind, rule.slack) != (PA, HARD)
 
 
 @inlined_borrowing

@@ -14,6 +14,7 @@ from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.result.ranking import ComparisonRow, PersonalGain
 from crossview.comparing.result.verdict import CONSTANT
 from crossview.comparing.run import Run
+from crossview.labels import about_weights
 from crossview.scoring.metrics import is_bounded, signed_score
 from crossview.scoring.significance import (
     Posterior,
@@ -84,6 +85,12 @@ def make_answer(
         **known,
     )
     answer.warnings = [*answer.warnings, *answer.one_class]
+    shown = {row.learner for row in rows} if run.weighted else set()
+    ignoring = [
+        one.name for one in run.learners if one.name in shown and not one.make().weighs_rows
+    ]
+    if ignoring:
+        answer.warnings.append(about_weights(ignoring))
     if (pair := answer.unlabeled_pair) and answer.unlabeled:
         answer.unlabeled_benefit_p = difference(*pair).p
     return answer

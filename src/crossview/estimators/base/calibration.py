@@ -125,7 +125,7 @@ def out_of_fold_scores(
         others[known[test]] = 0.0  # all rows stay, for kernels that are given as a matrix
         parts.append(Part(X, y, others))
     model = clone(learner)
-    for name, value in learner._fold_params().items():
+    for name, value in learner._fold_params(codes, weight[known]).items():
         setattr(model, name, value)
     scores = np.empty((len(known), learner._n_scores()))
     for test, fitted in zip(tests, fit_parts(model, parts), strict=True):

@@ -354,8 +354,8 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
             finite = np.isfinite(scores * scores).all(axis=1)
         self.calibrate(scores[finite], y[finite], weight[finite])
 
-    def _fold_params(self) -> dict[str, Any]:
-        """Return the parameters of the learners of inner folds that differ from its own."""
+    def _fold_params(self, codes: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
+        """Return the parameters of the learners of inner folds of rows that differ from its own."""
         return {"calibration": "none"}
 
     def _is_labeled(self, y: np.ndarray) -> np.ndarray:
@@ -378,7 +378,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         codes = class_codes(y, self.classes_, self._advice_on_new_classes)
         weight = row_weights(sample_weight, len(y))
         if class_weight is not None:
-            weight *= class_weights(class_weight, self.classes_, y)[codes]
+            weight *= class_weights(class_weight, self.classes_, codes, weight)[codes]
         if len(self.classes_) > 2:
             return codes.astype(np.int64), weight
         # a single class so far is the positive one

@@ -72,6 +72,12 @@ class ViewLearner(BaseEstimator):
     _takes: ClassVar[Takes] = "all"
     # whether a fit to some thousands of rows takes seconds, and no more than about one core
     fits_on_one_core: ClassVar[bool] = False
+
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether weights of rows have an effect, besides that rows of weight 0 are left out."""
+        return True
+
     # the parameters that were found right: the next batch comes with the same ones
     _checked: list[Any] | None = None
 

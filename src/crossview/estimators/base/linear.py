@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.joint_scores import Averaged, joint_scores
 from crossview.algorithms.online import Examples, learn_one_view
-from crossview.algorithms.rules import Rule
+from crossview.algorithms.rules import Rule, takes_weights
 from crossview.batch import RowBuffers, entries_of, read_only
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.learner import ColumnWeights, Takes
@@ -136,6 +136,11 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     def _rule(self) -> Rule:
         """Return the update rule and its parameters."""
         raise NotImplementedError
+
+    @property
+    def weighs_rows(self) -> bool:
+        """False where the constraint of the update is hard: it has no price to multiply."""
+        return takes_weights(self._rule())
 
     def _learn(
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray

@@ -21,7 +21,13 @@ from crossview.estimators.base.single_rows import (
     forgetting_if,
     learn_between_restarts,
 )
-from crossview.estimators.targets import check_label, class_codes, row_weights, several_classes
+from crossview.estimators.targets import (
+    check_label,
+    class_codes,
+    class_weights,
+    row_weights,
+    several_classes,
+)
 from crossview.kernels.rows import Rows
 from crossview.labels import has_label, known_labels
 from crossview.views import check_rows
@@ -350,6 +356,14 @@ class OnlineClassifier(ViewClassifier):
                 f"classes={classes!r} is not the same as in the first call, "
                 f"{self.classes_.tolist()!r}"
             )
+
+    def _fold_params(self, codes: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
+        params = super()._fold_params(codes, weight)
+        if self.class_weight is None:
+            return params
+        of_classes = class_weights(self.class_weight, self.classes_, codes, weight)
+        pairs = zip(self.classes_.tolist(), of_classes.tolist(), strict=True)
+        return params | {"class_weight": dict(pairs)}
 
     def _check_class_weight(self) -> None:
         if isinstance(self.class_weight, str):

@@ -217,7 +217,7 @@ class ClassifierRoad(Road):
             return {}  # a stream has none
         factors = [1.0] * len(classes)
         if given is not None:
-            factors = class_weights(given, classes, classes).tolist()
+            factors = class_weights(given, classes, np.empty(0, np.intp), np.empty(0)).tolist()
         if len(classes) > 2:
             return {y: (k, k, factors[k]) for k, y in enumerate(classes.tolist())}
         last = len(classes) - 1  # a single class so far is the positive one

@@ -56,8 +56,8 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
         else:
             self._calibrate_in_pass(scores, labels, sample_weight)
 
-    def _fold_params(self) -> dict[str, Any]:
-        return super()._fold_params() | {"n_iterations": max(1, self.n_steps_)}
+    def _fold_params(self, codes: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
+        return super()._fold_params(codes, weight) | {"n_iterations": max(1, self.n_steps_)}
 
     # --- labels --------------------------------------------------------------------------
 
@@ -113,8 +113,7 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
                 row=int(known[row]),
             )
         if len(known):
-            codes, factor = super()._targets(labels_known, 1.0, class_weight)
-            weight[known] *= factor
+            codes, weight[known] = super()._targets(labels_known, weight[known], class_weight)
             labels[known] = self._targets_of_codes(codes)
         return labels, weight
 

@@ -132,7 +132,7 @@ KERNEL: dict[str, ParameterDoc] = {
         ONLINE["class_weight"][0],
         """
         Weight of each class, which multiplies the sample weight.  "balanced": inversely
-        proportional to the frequency of the class among the labeled rows (`fit` only).
+        proportional to the summed weight of its labeled rows (`fit` only).
         """,
     ),
     "calibration": CALIBRATION,

@@ -312,7 +312,7 @@ class MultiViewNetworkClassifier(NetworkModel, ViewClassifier):
     ----------
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, which multiplies the sample weight.  "balanced": inversely
-        proportional to the frequency of the class.  Probabilities stay those of the rows without
+        proportional to the summed weight of its rows.  Probabilities stay those of the rows without
         it.
 
     Attributes

@@ -375,9 +375,10 @@ class MultiViewSVMPerf(LinearClassifier):
         self._store(found, shared.constants, shared.blocks.X)
         return codes
 
-    def _fold_params(self) -> dict[str, Any]:
+    def _fold_params(self, codes: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
         # the slope of a logistic function needs no more
-        params = super()._fold_params() | {"tol": max(float(self.tol), TOL_OF_FOLDS)}
+        tol = max(float(self.tol), TOL_OF_FOLDS)
+        params = super()._fold_params(codes, weight) | {"tol": tol}
         if len(self._positive) == 1:  # the rows of a fold might choose the other class
             params["pos_label"] = self.classes_.tolist()[self._positive[0]]
         return params

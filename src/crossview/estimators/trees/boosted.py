@@ -159,7 +159,7 @@ class MultiViewTreesClassifier(BoostedTrees, TreesClassifier):
         than 4 classes 100.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, which multiplies the sample weight.  "balanced": inversely
-        proportional to the frequency of the class.  Probabilities stay those of the rows without
+        proportional to the summed weight of its rows.  Probabilities stay those of the rows without
         it.
 
     Attributes

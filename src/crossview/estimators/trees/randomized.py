@@ -173,7 +173,7 @@ class MultiViewExtraTreesClassifier(RandomizedTrees, TreesClassifier):
     ----------
     class_weight : dict, "balanced" or None, default=None
         Weight of each class, which multiplies the sample weight.  "balanced": inversely
-        proportional to the frequency of the class.
+        proportional to the summed weight of its rows.
 
     Attributes
     ----------
