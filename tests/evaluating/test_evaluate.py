@@ -16,6 +16,7 @@ import crossview
 from command_line import run
 from crossview import InputError, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
+from crossview.reporting.displays.curves import MetricOverTimeDisplay
 from crossview.reporting.displays.ranking import ReliabilityDisplay, Roc
 from crossview.reporting.evaluation import evaluation_tables
 from crossview.reporting.page.render import report_html
@@ -266,6 +267,27 @@ def test_slices_and_windows_divide_the_rows(model, table):
     assert np.average(
         [one.loss for one in found.windows], weights=[one.rows for one in found.windows]
     ) == pytest.approx(found.metrics["log_loss"].value)
+
+
+@pytest.mark.parametrize("metric", ["f1", "f2", "recall", "precision", "g_mean"])
+def test_slices_and_windows_without_a_positive_row_have_no_value(metric):
+    """Nothing is wrong in them, and 0 would make them the worst ones."""
+    quiet = np.arange(400) < 100
+    x = np.where(quiet, -1.0, RNG.normal(size=400))
+    x[100], x[101] = 2.0, -2.0  # in both windows of these rows are both classes
+    rows = pa.table({"x": x, "place": np.where(quiet, "quiet", "loud"), "y": x > 0})
+    fitted = crossview.train(rows, "y", model="linear", scoring=Scoring(threshold=0.5)).fitted
+    found = evaluate(fitted, rows, "y", by="place", window=100, scoring=metric)
+    loud, none = found.by[0].slices
+    assert none.value == "quiet"
+    assert np.isnan([*none.metric, none.difference]).all()
+    assert loud.metric.value == found.value > 0
+    assert [np.isnan(one.metric.value) for one in found.windows] == [True, False, False, False]
+    assert found.to_dict()["by"][0]["slices"][1]["metric"]["value"] is None
+    assert "nan" not in MetricOverTimeDisplay.of(found).title
+    alone = evaluate(fitted, rows.slice(0, 100), "y", scoring=metric)  # as for these rows alone
+    assert np.isnan(alone.value)
+    assert alone.metrics["accuracy"].value == 1.0
 
 
 def test_windows_of_rows_numbers_and_of_default_width(model, table):

@@ -114,7 +114,7 @@ class OneMetric:
 
     def value(self) -> float:
         """Return the metric."""
-        return self.blocks.values()[0] if self._tally is None else self._tally.value(self.metric)
+        return self.blocks.value() if self._tally is None else self._tally.value(self.metric)
 
     def estimate(self, value: float | None = None, metric: str | None = None) -> Estimate:
         """Return the metric, or another that follows from the same counts, with its interval.
@@ -170,7 +170,7 @@ class AllMetrics:
     @property
     def value(self) -> float:
         """The metric that decides."""
-        return float(self.tally.value(self.task.metric))
+        return self._value(self.task.metric)
 
     def difference(self, other: OneMetric) -> Estimate:
         """Return how much higher it is by another prediction of the same rows."""
@@ -195,7 +195,12 @@ class AllMetrics:
 
     def estimates(self) -> dict[str, Estimate]:
         """Return all metrics."""
-        return {name: self._estimate(name, self.tally.value(name)) for name in self.names}
+        return {name: self._estimate(name, self._value(name)) for name in self.names}
+
+    def _value(self, name: str) -> float:
+        if metric_of(name).kind == "decision":
+            return self._blocks[_shares(name)].blocks.value(name)
+        return float(self.tally.value(name))
 
     def _estimate(self, name: str, value: float) -> Estimate:
         if not self._has_interval(name):
