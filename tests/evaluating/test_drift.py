@@ -17,6 +17,7 @@ from crossview.scoring.drift import (
     read_reference,
     scores_of_views,
 )
+from crossview.scoring.models.fitted_model import FittedModel
 from shared_data import movielens
 
 VIEWS = ("a", "b")
@@ -81,6 +82,19 @@ def test_a_view_of_few_values_has_not_moved_where_nothing_has():
     assert crossview.evaluate(trained, draw_table(600)).warnings == []
     (line,) = crossview.evaluate(trained, draw_table(600, kids=9)).warnings
     assert "view 'b' is not as in training: its inputs" in line
+
+
+@pytest.mark.parametrize("in_order", [None, True])
+def test_all_rows_that_are_fitted_at_once_are_the_reference_unless_they_have_an_order(in_order):
+    rng = np.random.default_rng(0)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(4000) // 4, "D")
+    table = pd.DataFrame({"day": day, "a": rng.normal(size=4000)})
+    table["y"] = np.where(table.a + rng.normal(size=4000) > 0, "u", "v")
+    trained = crossview.train(table, "y", model="logistic-regression", in_order=in_order)
+    counter = FittedModel(trained).drift_counter()
+    X = trained.encoder.transform(table)
+    counter.count(counter.locate(X, scores_of_views(trained.learner, X)))
+    assert bool(drift_warnings(counter.drifts())) == bool(in_order)
 
 
 def test_chance_is_what_the_limit_allows_for():

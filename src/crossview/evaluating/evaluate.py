@@ -55,9 +55,10 @@ def evaluate(
     rows (Clopper and Pearson 1934).  With ``groups`` the blocks are of whole groups, in any
     order of the rows.  Rows without a label are skipped, and counted.
 
-    Inputs and scores of each view are compared with those of the last training rows, if the model
-    is a file that `train` wrote, by the population stability index.  Such a file also has hashes of
-    512 training rows, by which rows are known that were learned.
+    Inputs and scores of each view are compared with those of the last training rows, or of a sample
+    of rows that were fitted at once without an order, if the model is a file that `train` wrote, by
+    the population stability index.  Such a file also has hashes of 512 training rows, by which rows
+    are known that were learned.
 
     Parameters
     ----------

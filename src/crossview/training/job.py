@@ -130,6 +130,7 @@ class Job(NamedTuple):
     learner, encoder: new ones, or those of ``start``; the encoder may be None.
     about: name, task, label, groups and seed, for `Trained`.
     start: the model to go on from.
+    ordered: whether the order of the rows means something.
     """
 
     entry: Learner
@@ -140,6 +141,7 @@ class Job(NamedTuple):
     task: Problem
     about: dict[str, Any]
     start: Start | None = None
+    ordered: bool = False
 
     def name_columns(self, encoder: Any) -> None:
         """Let an encoder that has learned the rows know the columns that are in no view.
@@ -205,7 +207,7 @@ def new_job(
     own = None if source.encoder is None else clone(source.encoder)
     label, groups = (one if isinstance(one, str) else None for one in (y, of_rows.get("groups")))
     about = {"name": entry.name, "task": task, "label": label, "seed": seed, "groups": groups}
-    return Job(entry, streamed, learner, own, source, problem, about)
+    return Job(entry, streamed, learner, own, source, problem, about, ordered=ordered)
 
 
 def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int) -> Job:

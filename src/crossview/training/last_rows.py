@@ -26,6 +26,7 @@ from crossview.scoring.drift import make_reference, scores_of_views
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Problem
 from crossview.scoring.progressive import ProgressiveValidation
+from crossview.training.job import Job
 from crossview.views import MultiView
 
 N_ROWS = 1000
@@ -42,6 +43,7 @@ class LastRows:
     X: the rows, encoded.
     read: the same rows before they were encoded.
     only_labeled: whether rows without a label are not learned.
+    drawn: whether they are as many rows drawn at random instead.
     X: the rows as the encoder at the end has them; None before it does (`encode`).
     read: the rows before they were encoded; None before there are any, or where nobody needs them.
     """
@@ -52,12 +54,24 @@ class LastRows:
         read: LabeledBatch | None = None,
         *,
         only_labeled: bool = False,
+        drawn: bool = False,
     ) -> None:
         self.X = None if X is None else X[-N_ROWS:]
-        self.only_labeled = only_labeled
+        self.only_labeled, self.drawn = only_labeled, drawn
         self.read: LabeledBatch | None = None
         if read is not None:
             self.see(read)
+
+    @classmethod
+    def of(cls, X: MultiView, read: LabeledBatch, job: Job) -> LastRows:
+        """Return those of all rows; where their order means nothing, as many drawn at random.
+
+        The last rows of a table that has another order, such as that of days, are not like all.
+        """
+        if job.ordered:
+            return cls(X, read)
+        some = np.random.default_rng(job.about["seed"]).permutation(len(X))[:N_ROWS]
+        return cls(X[some], read.take(some), drawn=len(X) > N_ROWS)
 
     def encode(self, encoder: Any) -> None:
         """Encode the rows by an encoder that learns no more; None: they are views already."""
@@ -140,13 +154,15 @@ def diagnose(
     X = last.X
     if X is not None:
         found.views = numbers_of(source, X)
-        found.views_of = f"the last {len(X):,} rows"
+        n = f"{len(X):,} rows"
+        found.views_of = f"{n} drawn at random" if last.drawn else f"the last {n}"
         if scored is None or scored.history is not None:
             names = ColumnNames.of_model(learner, encoder)
             found.differing = _differing(task, learner, names, last)
-            found.differing_of = "the last that were learned"
+            which = "some" if last.drawn else "the last"
+            found.differing_of = f"{which} that were learned"
             found.columns = strong_columns(learner, names, X)
-            found.columns_of = "the last rows that were learned"
+            found.columns_of = f"{which} rows that were learned"
     if scored is None:
         return found
     if hasattr(scored.tally, "confusion"):
