@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 import crossview
 from command_line import run
-from crossview import InputError, MultiView, Scoring, datasets, evaluate
+from crossview import InputError, LearnedRowsWarning, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
 from crossview.reporting.displays.curves import MetricOverTimeDisplay
 from crossview.reporting.displays.ranking import ReliabilityDisplay, Roc
@@ -223,6 +223,30 @@ def test_a_threshold_for_something_else_than_the_costs_is_said(table):
     )
     assert said(for_costs) == said(for_costs, cost={"fp": 2, "fn": 40}) == []
     assert "threshold=0.5" in said(for_costs, cost={"fp": 1, "fn": 1})[0]
+
+
+@pytest.mark.parametrize("metric", [None, "recall", "precision_at_k"])
+def test_k_is_of_the_metrics_at_k_whichever_decides(model, table, metric):
+    found = evaluate(model, table, scoring=Scoring(metric, k=50), views=False)
+    fitted, codes = crossview.load(model), np.array(table["y"].to_pylist()) == "yes"
+    scores = fitted.decision_function(table)
+    for name in ("precision_at_k", "recall_at_k"):
+        (shown,) = (one for one in found.metrics if one.startswith(name[:-1]))
+        value = measure(name, codes.astype(int), scores, k=50)
+        assert shown == f"{name[:-1]}50"
+        assert found.metrics[shown].value == pytest.approx(value)
+    with pytest.raises(InputError, match="k=50 is for precision_at_k and recall_at_k; leave it"):
+        crossview.train(table, "y", model="linear", scoring=Scoring("recall", k=50))
+    with pytest.raises(InputError, match=r"k=1\.5; give a whole number of rows"):
+        Scoring("recall", k=1.5)
+
+
+def test_k_takes_the_place_of_that_of_the_training(table):
+    trained = crossview.train(table, "y", model="linear", scoring="recall_at_5%")
+    found = evaluate(trained.fitted, table, "y", scoring=Scoring(k=50), views=False)
+    assert "recall_at_50" in found.metrics
+    with pytest.warns(LearnedRowsWarning):
+        assert evaluate(trained, table, scoring=Scoring(k=50), views=False).metric == "recall_at_50"
 
 
 def test_a_missing_view_costs_what_predicting_without_it_costs(model, table):

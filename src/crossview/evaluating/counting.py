@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_names, metric_of
+from crossview.catalog.metrics import check_metric, metric_names, metric_of
 from crossview.data.labeled_source import hide_views
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import Found, hash_rows
@@ -52,15 +52,15 @@ MOST_CLASSES_IN_ORDER = 20
 CELLS_OF_ALL, CELLS_OF_PART = 1 << 18, 1 << 13
 
 
-def shown_metrics(task: Problem, *, probabilities: bool) -> list[str]:
-    """Return the metrics that can be measured: that of the task, and those without parameters."""
+def shown_metrics(task: Problem, *, probabilities: bool, k: Any = None) -> list[str]:
+    """Return the metrics that can be measured: that of the task, and those that need no more."""
     names = [task.metric]
     for name in metric_names(task.name):
         entry = metric_of(name)
         if name in ("f_beta", "cost") or name == task.metric:
             continue
         if entry.takes_k:
-            name = f"{name[:-1]}10%"
+            name = check_metric(name, k=k)
         if name not in names and (
             probabilities or entry.kind not in ("probability", "calibration")
         ):
@@ -359,7 +359,7 @@ class RowCounter:
 
     def _begin(self, start: Start) -> Counts:
         task = self.spec.task
-        names = shown_metrics(task, probabilities=self.spec.with_probabilities)
+        names = shown_metrics(task, probabilities=self.spec.with_probabilities, k=self.spec.k)
         whole = AllMetrics(task, start.typical, names)
         if self._position is not None:
             whole.begin_at(*self._position.of(LABELED))
