@@ -22,9 +22,9 @@ from crossview.scoring.diagnostics import (
     expert_weights,
     without_means,
 )
-from crossview.scoring.drift import make_reference, scores_of_views
+from crossview.scoring.drift import BY_HEART, make_reference, scores_of_views
 from crossview.scoring.models.weights import ColumnNames
-from crossview.scoring.problems import Problem
+from crossview.scoring.problems import Problem, errors_of, total_of_errors
 from crossview.scoring.progressive import ProgressiveValidation
 from crossview.training.job import Job
 from crossview.views import MultiView
@@ -94,12 +94,24 @@ class LastRows:
         codes = places_of(learner.predict(self.X), learner.classes_)
         return list(np.bincount(codes, minlength=len(learner.classes_)).tolist())
 
+    def known_by_heart(self, task: Problem, learner: Any, tally: Any) -> bool:
+        """Return whether the learner errs in far fewer of these rows than of those in a tally.
+
+        They were new to it when the tally counted them, so these are not scored as later ones are.
+        """
+        if self.X is None or self.read is None:
+            return False
+        known = has_label(self.read.y)
+        errors = errors_of(task, self.read.y[known], task.scores(learner, self.X[known]))
+        before = total_of_errors(task, tally) / tally.n_rows
+        return bool(len(errors)) and bool(errors.mean() < BY_HEART * before)
+
     def about(
         self,
         entry: Learner,
         learner: Any,
         n_rows: int,
-        once: bool,
+        with_scores: bool,
         earlier: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return what these rows say of the views.
@@ -109,12 +121,13 @@ class LastRows:
         is not a sum over views.  ``rows_of_view_shares``: number of rows. ``reference``: how
         inputs and scores of each view are distributed (`crossview.scoring.drift.make_reference`).
 
-        ``once``: whether the learner has learned its ``n_rows`` rows once. ``earlier``: the same of
-        rows that were learned before, which count as far as these are too few.
+        ``with_scores``: whether the scores of these of its ``n_rows`` rows are about those of new
+        ones. ``earlier``: the same of rows that were learned before, which count as far as these
+        are too few.
         """
         reference = (earlier or {}).get("reference")
         if self.X is not None and (reference is None or len(self.X) >= FEWEST_ROWS):
-            reference = make_reference(learner, self.X, n_rows, once=once)
+            reference = make_reference(learner, self.X, n_rows, with_scores=with_scores)
         return self._shares(entry, learner, earlier) | {"reference": reference}
 
     def _shares(
