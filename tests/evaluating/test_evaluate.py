@@ -225,6 +225,25 @@ def test_a_threshold_for_something_else_than_the_costs_is_said(table):
     assert "threshold=0.5" in said(for_costs, cost={"fp": 1, "fn": 1})[0]
 
 
+def test_the_calibration_of_several_classes_is_of_the_most_probable_and_is_called_so():
+    """Where classes have thresholds, another one may be predicted."""
+    x = RNG.normal(size=(600, 3))
+    rows = pa.table({"x": x[:, 0], "z": x[:, 1], "y": (x + RNG.normal(size=(600, 3))).argmax(1)})
+    fitted = crossview.train(rows, "y", model="linear", task="classification").fitted
+    found = evaluate(fitted, rows, "y", scoring=Scoring(threshold=[0.8, 0.1, 0.1]), views=False)
+    p, y = fitted.predict_proba(rows), np.array(rows["y"])
+    assert found.predicted_rows != np.bincount(p.argmax(axis=1), minlength=3).tolist()
+    n = [one.rows for one in found.calibration]
+    shares = np.average([one.share for one in found.calibration], weights=n)
+    assert shares == pytest.approx(np.mean(p.argmax(axis=1) == y))
+    assert {"most probable class"} <= {
+        one.header[0].removeprefix("probability of ")
+        for one in evaluation_tables(found)
+        if not isinstance(one, str)
+    }
+    assert "most probable class" in ReliabilityDisplay.of(found).title
+
+
 @pytest.mark.parametrize("metric", [None, "recall", "precision_at_k"])
 def test_k_is_of_the_metrics_at_k_whichever_decides(model, table, metric):
     found = evaluate(model, table, scoring=Scoring(metric, k=50), views=False)

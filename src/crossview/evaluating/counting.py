@@ -218,7 +218,7 @@ class AllMetrics:
         return self.tally.confusion.tolist()
 
     def calibration(self) -> list[CalibrationBin]:
-        """Return the bins of the probability of the positive class, or of the predicted one."""
+        """Return the bins of the probability of the positive class, or of the most probable."""
         if not isinstance(self.task, Classification):
             return []
         curve = calibration_curve(self.tally.bins, self.task.positive)
