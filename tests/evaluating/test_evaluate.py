@@ -350,6 +350,23 @@ def test_windows_of_rows_numbers_and_of_default_width(model, table):
     assert found.without_time == 3
 
 
+def test_slices_are_in_the_order_of_their_labeled_rows(model, table):
+    """Which is shown; rows without a label may be most of a value."""
+    place = np.array(["a"] * 700 + ["b"] * 400 + ["c"] * 100)
+    labels = [None if i < 650 else label for i, label in enumerate(table["y"].to_pylist())]
+    some = pa.array([None if i % 50 == 0 else one for i, one in enumerate(place.tolist())])
+    rows = table.drop_columns(["y"]).append_column("y", pa.array(labels))
+    found = evaluate(model, rows.append_column("place", some), by=["place", "age"], views=False)
+    assert [(one.value, one.rows) for one in found.by[0].slices] == [
+        ("b", 392),
+        ("c", 98),
+        ("a", 49),
+        ("(missing)", 11),
+    ]
+    lows = [float(one.value.split()[-3]) for one in found.by[1].slices]
+    assert lows == sorted(lows)
+
+
 def test_many_values_gaps_and_rare_ones_make_slices(model, table):
     values = [f"v{min(i % 40, 30)}" for i in range(N - 5)] + [None] * 5
     found = evaluate(model, table.append_column("c", pa.array(values)), by="c", views=False)

@@ -239,11 +239,15 @@ def _view(counts: Counts, view: str) -> ViewEvaluation:
 def _sliced(counts: Counts, slices: ByValue) -> SlicedColumn:
     """The metric by the values of a column."""
     whole = counts.all.value
+    rows = {
+        code: part.metric.n_rows
+        for (column, code), part in counts.parts.items()
+        if column == slices.column
+    }
     found = []
-    for code, name in enumerate(slices.names):
-        if part := counts.parts.get((slices.column, code)):
-            estimate = part.metric.estimate()
-            found.append(Slice(name, part.metric.n_rows, estimate, estimate.value - whole))
+    for code in slices.ordered(rows):
+        estimate = counts.parts[slices.column, code].metric.estimate()
+        found.append(Slice(slices.names[code], rows[code], estimate, estimate.value - whole))
     return SlicedColumn(slices.column, found)
 
 
