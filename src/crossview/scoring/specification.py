@@ -84,7 +84,8 @@ class Scoring:
         if self.metric is not None and family is None:
             raise unknown_name("metric", self.metric, metric_names())
         task, k = "classification" if family is None else family.task, self.k
-        if k is not None and not (family is not None and family.takes_k):
+        at_k = family is not None and family.takes_k
+        if k is not None and task == "classification" and not at_k:
             check_metric("precision_at_k", k=k)  # which `evaluate` shows beside any other
             k = None
         check_metric(self.metric, task=task, k=k, cost=self.cost)
