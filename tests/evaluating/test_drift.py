@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import crossview
 from crossview import InputError, MultiView
@@ -17,6 +18,7 @@ from crossview.scoring.drift import (
     read_reference,
     scores_of_views,
 )
+from crossview.scoring.models.fitted_model import FittedModel
 from shared_data import movielens
 
 VIEWS = ("a", "b")
@@ -41,7 +43,7 @@ def trained():
     X = draw(rng, 3000, missing=0.1)
     y = X["a"][:, 0] + np.nan_to_num(X["b"][:, 0]) > 0
     learner = crossview.AROWClassifier(random_state=0).fit(X, y)
-    return learner, make_reference(learner, X[-1000:], 3000, once=True)
+    return learner, make_reference(learner, X[-1000:], 3000, with_scores=True)
 
 
 def test_the_index_is_that_of_the_definition():
@@ -83,6 +85,49 @@ def test_a_view_of_few_values_has_not_moved_where_nothing_has():
     assert "view 'b' is not as in training: its inputs" in line
 
 
+@pytest.mark.parametrize("model", ["stacking", "arow:diagonal", "pa:independent"])
+def test_rows_that_are_known_by_heart_are_no_reference_of_scores(model):
+    """As texts, which have more words than there are rows: the scores of new ones are smaller."""
+    rng = np.random.default_rng(0)
+    likely = rng.normal(size=2000)
+
+    def draw_texts(n):
+        words = sparse.random_array((n, 2000), density=0.01, rng=rng).sign()
+        y = words @ likely > 0
+        return MultiView({"words": words.tocsr()}), y
+
+    trained = crossview.train(*draw_texts(1500), model=model)
+    found = crossview.evaluate(trained, *draw_texts(1500), views=False)
+    assert drift_warnings(found.drift) == []
+    assert {one.what for one in found.drift} == {"inputs", "missing"}
+
+
+def test_scores_of_rows_that_are_not_known_by_heart_are_compared():
+    rng = np.random.default_rng(0)
+
+    def draw_table(n, shift=0.0):
+        x, z, noise = rng.normal(size=(3, n))
+        return pd.DataFrame({"a__x": x + shift, "a__z": z, "y": x + noise > 0})
+
+    trained = crossview.train(draw_table(2000), "y")
+    assert drift_warnings(crossview.evaluate(trained, draw_table(1000)).drift) == []
+    (line,) = drift_warnings(crossview.evaluate(trained, draw_table(1000, shift=1.5)).drift)
+    assert "its scores moved" in line
+
+
+@pytest.mark.parametrize("in_order", [None, True])
+def test_all_rows_that_are_fitted_at_once_are_the_reference_unless_they_have_an_order(in_order):
+    rng = np.random.default_rng(0)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(4000) // 4, "D")
+    table = pd.DataFrame({"day": day, "a": rng.normal(size=4000)})
+    table["y"] = np.where(table.a + rng.normal(size=4000) > 0, "u", "v")
+    trained = crossview.train(table, "y", model="logistic-regression", in_order=in_order)
+    counter = FittedModel(trained).drift_counter()
+    X = trained.encoder.transform(table)
+    counter.count(counter.locate(X, scores_of_views(trained.learner, X)))
+    assert bool(drift_warnings(counter.drifts())) == bool(in_order)
+
+
 def test_chance_is_what_the_limit_allows_for():
     """The distribution of the index where nothing has moved (Yurdakul and Naranjo 2020)."""
     rng = np.random.default_rng(2)
@@ -111,8 +156,10 @@ def test_edges_lie_between_values_that_differ():
 def test_a_reference_is_made_of_enough_rows_and_checked_when_it_is_read(trained):
     learner, reference = trained
     X = draw(np.random.default_rng(4), 60)
-    assert make_reference(learner, X, 60, once=True) is None  # the first half was scaled otherwise
-    assert make_reference(learner, X, 1000, once=False)["a"][drift.SCORES] is None
+    assert (
+        make_reference(learner, X, 60, with_scores=True) is None
+    )  # the first half was scaled otherwise
+    assert make_reference(learner, X, 1000, with_scores=False)["a"][drift.SCORES] is None
     assert read_reference({}, VIEWS) is None
     for wrong in (
         {},

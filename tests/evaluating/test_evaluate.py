@@ -14,8 +14,9 @@ from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 import crossview
 from command_line import run
-from crossview import InputError, MultiView, Scoring, datasets, evaluate
+from crossview import InputError, LearnedRowsWarning, MultiView, Scoring, datasets, evaluate
 from crossview.evaluating.slices import NumberSample
+from crossview.reporting.displays.curves import MetricOverTimeDisplay
 from crossview.reporting.displays.ranking import ReliabilityDisplay, Roc
 from crossview.reporting.evaluation import evaluation_tables
 from crossview.reporting.page.render import report_html
@@ -224,6 +225,49 @@ def test_a_threshold_for_something_else_than_the_costs_is_said(table):
     assert "threshold=0.5" in said(for_costs, cost={"fp": 1, "fn": 1})[0]
 
 
+def test_the_calibration_of_several_classes_is_of_the_most_probable_and_is_called_so():
+    """Where classes have thresholds, another one may be predicted."""
+    x = RNG.normal(size=(600, 3))
+    rows = pa.table({"x": x[:, 0], "z": x[:, 1], "y": (x + RNG.normal(size=(600, 3))).argmax(1)})
+    fitted = crossview.train(rows, "y", model="linear", task="classification").fitted
+    found = evaluate(fitted, rows, "y", scoring=Scoring(threshold=[0.8, 0.1, 0.1]), views=False)
+    p, y = fitted.predict_proba(rows), np.array(rows["y"])
+    assert found.predicted_rows != np.bincount(p.argmax(axis=1), minlength=3).tolist()
+    n = [one.rows for one in found.calibration]
+    shares = np.average([one.share for one in found.calibration], weights=n)
+    assert shares == pytest.approx(np.mean(p.argmax(axis=1) == y))
+    assert {"most probable class"} <= {
+        one.header[0].removeprefix("probability of ")
+        for one in evaluation_tables(found)
+        if not isinstance(one, str)
+    }
+    assert "most probable class" in ReliabilityDisplay.of(found).title
+
+
+@pytest.mark.parametrize("metric", [None, "recall", "precision_at_k"])
+def test_k_is_of_the_metrics_at_k_whichever_decides(model, table, metric):
+    found = evaluate(model, table, scoring=Scoring(metric, k=50), views=False)
+    fitted, codes = crossview.load(model), np.array(table["y"].to_pylist()) == "yes"
+    scores = fitted.decision_function(table)
+    for name in ("precision_at_k", "recall_at_k"):
+        (shown,) = (one for one in found.metrics if one.startswith(name[:-1]))
+        value = measure(name, codes.astype(int), scores, k=50)
+        assert shown == f"{name[:-1]}50"
+        assert found.metrics[shown].value == pytest.approx(value)
+    with pytest.raises(InputError, match="k=50 is for precision_at_k and recall_at_k; leave it"):
+        crossview.train(table, "y", model="linear", scoring=Scoring("recall", k=50))
+    with pytest.raises(InputError, match=r"k=1\.5; give a whole number of rows"):
+        Scoring("recall", k=1.5)
+
+
+def test_k_takes_the_place_of_that_of_the_training(table):
+    trained = crossview.train(table, "y", model="linear", scoring="recall_at_5%")
+    found = evaluate(trained.fitted, table, "y", scoring=Scoring(k=50), views=False)
+    assert "recall_at_50" in found.metrics
+    with pytest.warns(LearnedRowsWarning):
+        assert evaluate(trained, table, scoring=Scoring(k=50), views=False).metric == "recall_at_50"
+
+
 def test_a_missing_view_costs_what_predicting_without_it_costs(model, table):
     found = evaluate(model, table)
     fitted = crossview.load(model)
@@ -268,6 +312,27 @@ def test_slices_and_windows_divide_the_rows(model, table):
     ) == pytest.approx(found.metrics["log_loss"].value)
 
 
+@pytest.mark.parametrize("metric", ["f1", "f2", "recall", "precision", "g_mean"])
+def test_slices_and_windows_without_a_positive_row_have_no_value(metric):
+    """Nothing is wrong in them, and 0 would make them the worst ones."""
+    quiet = np.arange(400) < 100
+    x = np.where(quiet, -1.0, np.random.default_rng(0).normal(size=400))
+    x[100], x[101] = 2.0, -2.0  # in both windows of these rows are both classes
+    rows = pa.table({"x": x, "place": np.where(quiet, "quiet", "loud"), "y": x > 0})
+    fitted = crossview.train(rows, "y", model="linear", scoring=Scoring(threshold=0.5)).fitted
+    found = evaluate(fitted, rows, "y", by="place", window=100, scoring=metric)
+    loud, none = found.by[0].slices
+    assert none.value == "quiet"
+    assert np.isnan([*none.metric, none.difference]).all()
+    assert loud.metric.value > 0
+    assert [np.isnan(one.metric.value) for one in found.windows] == [True, False, False, False]
+    assert found.to_dict()["by"][0]["slices"][1]["metric"]["value"] is None
+    assert "nan" not in MetricOverTimeDisplay.of(found).title
+    alone = evaluate(fitted, rows.slice(0, 100), "y", scoring=metric)  # as for these rows alone
+    assert np.isnan(alone.value)
+    assert alone.metrics["accuracy"].value == 1.0
+
+
 def test_windows_of_rows_numbers_and_of_default_width(model, table):
     of_rows = evaluate(model, table, window=500, views=False).windows
     assert [(one.start, one.rows) for one in of_rows] == [
@@ -283,6 +348,23 @@ def test_windows_of_rows_numbers_and_of_default_width(model, table):
     found = evaluate(model, plain, time="step", views=False)
     assert [one.start for one in found.windows[:2]] == ["0", "200"]
     assert found.without_time == 3
+
+
+def test_slices_are_in_the_order_of_their_labeled_rows(model, table):
+    """Which is shown; rows without a label may be most of a value."""
+    place = np.array(["a"] * 700 + ["b"] * 400 + ["c"] * 100)
+    labels = [None if i < 650 else label for i, label in enumerate(table["y"].to_pylist())]
+    some = pa.array([None if i % 50 == 0 else one for i, one in enumerate(place.tolist())])
+    rows = table.drop_columns(["y"]).append_column("y", pa.array(labels))
+    found = evaluate(model, rows.append_column("place", some), by=["place", "age"], views=False)
+    assert [(one.value, one.rows) for one in found.by[0].slices] == [
+        ("b", 392),
+        ("c", 98),
+        ("a", 49),
+        ("(missing)", 11),
+    ]
+    lows = [float(one.value.split()[-3]) for one in found.by[1].slices]
+    assert lows == sorted(lows)
 
 
 def test_many_values_gaps_and_rare_ones_make_slices(model, table):

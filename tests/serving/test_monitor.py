@@ -132,8 +132,9 @@ def test_a_model_that_has_learned_since_has_not_drifted(frozen, tmp_path):
     """Its scores are others than those of training; inputs that move are named as ever."""
 
     def table(n, seed, shift=0.0):
-        a, b = np.random.default_rng(seed).normal(size=(2, n)) + shift
-        return pa.table({"u__a": a, "p__b": b, "y": np.where(a + b > 2 * shift, "yes", "no")})
+        a, b, noise = np.random.default_rng(seed).normal(size=(3, n))
+        y = np.where(a + b + noise > 0, "yes", "no")
+        return pa.table({"u__a": a + shift, "p__b": b + shift, "y": y})
 
     crossview.train(table(200, 0), "y", model="arow", in_order=True, output=tmp_path / "m.st")
     taught = table(300, 1)

@@ -127,7 +127,8 @@ def test_what_train_returned_is_saved_as_train_saves_it(table, tmp_path):
 def test_scoring_is_checked_where_it_is_made():
     for wrong, message in (
         ({"metric": "none such"}, "no metric 'none such'"),
-        ({"k": 3}, "k=3 is for"),
+        ({"metric": "rmse", "k": 3}, "k=3 is for"),
+        ({"k": 0}, "k=0; give a whole number of rows"),
         ({"cost": {"fp": 1}}, "give that of a false positive"),
         ({"metric": "f1", "cost": {"fp": 1, "fn": 2}}, "is for cost"),
         ({"threshold": 1.5}, "threshold=1.5; give a probability"),

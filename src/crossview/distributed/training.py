@@ -170,7 +170,6 @@ def train(
         elif task.needs_probabilities or (job.entry.divided and learner.calibration != "none"):
             learner.calibrate(chosen_by.scores, chosen_by.y, chosen_by.weight)
     job.name_columns(encoder)
-    once = rounds.n_rounds == 1
     answer = Trained(
         encoder=encoder,
         learner=learner,
@@ -185,7 +184,7 @@ def train(
         class_rows=task.class_rows,
         scored="held-out rows",
         **threshold_of(learner, task),
-        **LastRows(scored.X).about(job.entry, learner, rounds.rows, once),
+        **LastRows(scored.X).about(job.entry, learner, rounds.rows, with_scores=True),
         row_sketch=rounds.sketch.to_json(),
     )
     answer.warn_of_one_class()

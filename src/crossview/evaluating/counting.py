@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_names, metric_of
+from crossview.catalog.metrics import check_metric, metric_names, metric_of
 from crossview.data.labeled_source import hide_views
 from crossview.data.row_columns import with_row_location
 from crossview.data.row_sketch import Found, hash_rows
@@ -52,15 +52,15 @@ MOST_CLASSES_IN_ORDER = 20
 CELLS_OF_ALL, CELLS_OF_PART = 1 << 18, 1 << 13
 
 
-def shown_metrics(task: Problem, *, probabilities: bool) -> list[str]:
-    """Return the metrics that can be measured: that of the task, and those without parameters."""
+def shown_metrics(task: Problem, *, probabilities: bool, k: Any = None) -> list[str]:
+    """Return the metrics that can be measured: that of the task, and those that need no more."""
     names = [task.metric]
     for name in metric_names(task.name):
         entry = metric_of(name)
         if name in ("f_beta", "cost") or name == task.metric:
             continue
         if entry.takes_k:
-            name = f"{name[:-1]}10%"
+            name = check_metric(name, k=k)
         if name not in names and (
             probabilities or entry.kind not in ("probability", "calibration")
         ):
@@ -114,7 +114,7 @@ class OneMetric:
 
     def value(self) -> float:
         """Return the metric."""
-        return self.blocks.values()[0] if self._tally is None else self._tally.value(self.metric)
+        return self.blocks.value() if self._tally is None else self._tally.value(self.metric)
 
     def estimate(self, value: float | None = None, metric: str | None = None) -> Estimate:
         """Return the metric, or another that follows from the same counts, with its interval.
@@ -170,7 +170,7 @@ class AllMetrics:
     @property
     def value(self) -> float:
         """The metric that decides."""
-        return float(self.tally.value(self.task.metric))
+        return self._value(self.task.metric)
 
     def difference(self, other: OneMetric) -> Estimate:
         """Return how much higher it is by another prediction of the same rows."""
@@ -195,7 +195,12 @@ class AllMetrics:
 
     def estimates(self) -> dict[str, Estimate]:
         """Return all metrics."""
-        return {name: self._estimate(name, self.tally.value(name)) for name in self.names}
+        return {name: self._estimate(name, self._value(name)) for name in self.names}
+
+    def _value(self, name: str) -> float:
+        if metric_of(name).kind == "decision":
+            return self._blocks[_shares(name)].blocks.value(name)
+        return float(self.tally.value(name))
 
     def _estimate(self, name: str, value: float) -> Estimate:
         if not self._has_interval(name):
@@ -213,7 +218,7 @@ class AllMetrics:
         return self.tally.confusion.tolist()
 
     def calibration(self) -> list[CalibrationBin]:
-        """Return the bins of the probability of the positive class, or of the predicted one."""
+        """Return the bins of the probability of the positive class, or of the most probable."""
         if not isinstance(self.task, Classification):
             return []
         curve = calibration_curve(self.tally.bins, self.task.positive)
@@ -354,7 +359,7 @@ class RowCounter:
 
     def _begin(self, start: Start) -> Counts:
         task = self.spec.task
-        names = shown_metrics(task, probabilities=self.spec.with_probabilities)
+        names = shown_metrics(task, probabilities=self.spec.with_probabilities, k=self.spec.k)
         whole = AllMetrics(task, start.typical, names)
         if self._position is not None:
             whole.begin_at(*self._position.of(LABELED))

@@ -55,9 +55,10 @@ def evaluate(
     rows (Clopper and Pearson 1934).  With ``groups`` the blocks are of whole groups, in any
     order of the rows.  Rows without a label are skipped, and counted.
 
-    Inputs and scores of each view are compared with those of the last training rows, if the model
-    is a file that `train` wrote, by the population stability index.  Such a file also has hashes of
-    512 training rows, by which rows are known that were learned.
+    Inputs and scores of each view are compared with those of the last training rows, or of a sample
+    of rows that were fitted at once without an order, if the model is a file that `train` wrote, by
+    the population stability index.  Such a file also has hashes of 512 training rows, by which rows
+    are known that were learned.
 
     Parameters
     ----------
@@ -238,11 +239,15 @@ def _view(counts: Counts, view: str) -> ViewEvaluation:
 def _sliced(counts: Counts, slices: ByValue) -> SlicedColumn:
     """The metric by the values of a column."""
     whole = counts.all.value
+    rows = {
+        code: part.metric.n_rows
+        for (column, code), part in counts.parts.items()
+        if column == slices.column
+    }
     found = []
-    for code, name in enumerate(slices.names):
-        if part := counts.parts.get((slices.column, code)):
-            estimate = part.metric.estimate()
-            found.append(Slice(name, part.metric.n_rows, estimate, estimate.value - whole))
+    for code in slices.ordered(rows):
+        estimate = counts.parts[slices.column, code].metric.estimate()
+        found.append(Slice(slices.names[code], rows[code], estimate, estimate.value - whole))
     return SlicedColumn(slices.column, found)
 
 

@@ -36,8 +36,8 @@ class CalibrationBin:
     """Rows with about the same probability.
 
     low, high: the ends of the bin.
-    probability: mean probability of the positive class; of more than two classes, of the predicted
-      one.
+    probability: mean probability of the positive class; of more than two classes, of the most
+      probable one, which is not always predicted where classes have thresholds.
     share: share of the rows that are of that class.
     """
 

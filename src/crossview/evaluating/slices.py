@@ -99,6 +99,11 @@ class ByValue:
         index = codes_of(coded.indices, len(of_values))
         return np.array([*of_values, n - 1])[index]
 
+    def ordered(self, rows: Mapping[int, int]) -> list[int]:
+        """Return the slices that have rows, the largest first, ranges in their order."""
+        n = len(self._values)  # others and missing ones come last
+        return sorted(rows, key=lambda code: (-rows[code] if code < n else 1, code))
+
 
 class ColumnValues:
     """The values of a column, from which its slices follow; those of two parts add up.

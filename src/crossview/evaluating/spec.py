@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_of
+from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import SYMMETRIC
 from crossview.data.row_columns import Located
 from crossview.encoding.encode import ViewEncoder
@@ -42,6 +42,7 @@ class EvaluationSpec:
     windows: what divides them by time.
     threshold_for: the metric for which training has placed the threshold; None: another one counts.
     groups: the column of the rows that count together for intervals, or the group of each row.
+    k: of precision_at_k and recall_at_k, whichever metric decides; None: 0.1.
     """
 
     fitted: FittedModel
@@ -52,6 +53,7 @@ class EvaluationSpec:
     windows: ByRows | ByTime | None = None
     threshold_for: str | None = None
     groups: str | np.ndarray | None = None
+    k: int | float | None = None
 
     @property
     def with_probabilities(self) -> bool:
@@ -94,7 +96,7 @@ def resolve(model: Any, scoring: Any = None, views: bool = True) -> EvaluationSp
     fitted, scoring = FittedModel(model), Scoring.of(scoring)
     if scoring.threshold != "auto":
         fitted.decide_by(scoring.threshold, scoring.positive)
-    spec = EvaluationSpec(fitted, _task(fitted, scoring), views)
+    spec = EvaluationSpec(fitted, _task(fitted, scoring), views, k=scoring.k)
     if scoring.threshold == "auto" and fitted.info.get("positive") == spec.task.positive_label:
         spec.threshold_for = fitted.info.get("threshold_for")
     return spec
@@ -103,7 +105,9 @@ def resolve(model: Any, scoring: Any = None, views: bool = True) -> EvaluationSp
 def _task(fitted: FittedModel, scoring: Scoring) -> Problem:
     """The kind of prediction, and the metric that decides."""
     name = "regression" if fitted.classes is None else "classification"
-    scoring = replace(scoring, threshold=None)
+    k, scoring = scoring.k, replace(scoring, threshold=None)
+    if name == "classification":  # beside another metric it is of those that are shown
+        scoring = replace(scoring, k=None)
     scoring.check_task(name)
     trained = fitted.info.get("metric")
     # a class that is named takes the place of a guess
@@ -111,6 +115,8 @@ def _task(fitted: FittedModel, scoring: Scoring) -> Problem:
     if scoring.metric is None and scoring.cost is None and trained:
         metric = None if named and trained["name"] == SYMMETRIC else trained["name"]
         scoring = replace(scoring, metric=metric)
+    if k is not None and scoring.metric is not None and metric_of(scoring.metric).takes_k:
+        scoring = replace(scoring, metric=parse_metric(scoring.metric)[0], k=k)
     about = {} if fitted.classes is None else fitted.positive_class(scoring.positive)
     scoring = replace(scoring, positive=about.pop("positive", None))
     task = make_problem(name, np.asarray(fitted.classes), scoring, **about)

@@ -85,7 +85,7 @@ def _signed(e: Evaluation, value: float) -> str:
 def _calibration(e: Evaluation) -> FittingTable | None:
     if not e.calibration:
         return None
-    what = "predicted class" if e.positive is None else str(e.positive)
+    what = "most probable class" if e.positive is None else str(e.positive)
     header = [f"probability of {what}", "rows", "mean probability", f"share of {what}"]
     rows = [
         [

@@ -30,7 +30,12 @@ from crossview.scoring.diagnostics import (
     view_numbers,
 )
 from crossview.scoring.models.weights import ColumnNames, with_view
-from crossview.scoring.problems import Classification, Problem, Scored, errors_of
+from crossview.scoring.problems import (
+    Problem,
+    Scored,
+    errors_of,
+    total_of_errors,
+)
 from crossview.views import MultiView
 
 if TYPE_CHECKING:
@@ -63,9 +68,7 @@ class DiagnosticsCollector:
 
     def go_on(self, tally: Any) -> None:
         """Begin the curve of errors after the rows of a tally."""
-        classes = isinstance(self.task, Classification)
-        total = float(tally.n_rows - np.trace(tally.confusion)) if classes else tally.loss
-        self.errors = ErrorCurve(tally.n_rows, total)
+        self.errors = ErrorCurve(tally.n_rows, total_of_errors(self.task, tally))
 
     def add(self, y: np.ndarray, scored: Scored) -> None:
         """Add rows of a stream, each scored before it was learned."""

@@ -515,6 +515,13 @@ def errors_of(task: Problem, y: np.ndarray, scored: Scored) -> np.ndarray:
     return (predicted != task.encode(y)).astype(np.float64)
 
 
+def total_of_errors(task: Problem, tally: Any) -> float:
+    """Return the sum of `errors_of` the rows that a tally has counted."""
+    if isinstance(task, Regression):
+        return float(tally.loss)
+    return float(tally.n_rows - np.trace(tally.confusion))
+
+
 def gives_probabilities(model: Any) -> bool:
     """Return whether a classifier has probabilities."""
     return hasattr(model, "predict_proba")

@@ -31,7 +31,8 @@ class Scoring:
         it) or rmse, and where there is a fitted model the metric that it was trained for.
     k : int or float, default=None
         Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or a
-        share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.
+        share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.  With another
+        metric it is for `evaluate` alone, which measures these two, too.
     cost : mapping of str to float, default=None
         Of the metric cost, with two classes: the costs of a false positive and of a false negative,
         such as ``{"fp": 1, "fn": 20}``.  The metric is the mean cost of a row.
@@ -82,7 +83,12 @@ class Scoring:
         family = None if self.metric is None else METRICS.get(parse_metric(self.metric)[0])
         if self.metric is not None and family is None:
             raise unknown_name("metric", self.metric, metric_names())
-        self.metric_of("classification" if family is None else family.task)
+        task, k = "classification" if family is None else family.task, self.k
+        at_k = family is not None and family.takes_k
+        if k is not None and task == "classification" and not at_k:
+            check_metric("precision_at_k", k=k)  # which `evaluate` shows beside any other
+            k = None
+        check_metric(self.metric, task=task, k=k, cost=self.cost)
         if not isinstance(self.threshold, str) or self.threshold not in ("auto", "tuned"):
             check_threshold(self.threshold)
 

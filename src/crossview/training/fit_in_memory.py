@@ -68,7 +68,7 @@ def _fit_in_memory(job: Job) -> Trained:
             learner.fit(X, y, weight)
         if task.fixed_threshold is not None:
             learner.set_threshold(task.fixed_threshold)
-    last, classes = LastRows(X, rows), isinstance(task, Classification)
+    last, classes = LastRows.of(X, rows, job), isinstance(task, Classification)
     seconds, compiled = time.perf_counter() - start, seconds_of_compiling() - compiled
     return Trained(
         encoder=encoder,
@@ -87,7 +87,7 @@ def _fit_in_memory(job: Job) -> Trained:
         class_rows=task.class_rows,
         predicted_rows=tuned or (last.predicted(learner) if classes else None),
         **threshold_of(learner, task),
-        **last.about(entry, learner, len(X), once=False),
+        **last.about(entry, learner, len(X), with_scores=False),
         row_sketch=RowSketch().with_rows(hash_rows(data, encoder)).to_json(),
         warnings=[
             *leaks.finish(),

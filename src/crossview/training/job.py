@@ -132,6 +132,7 @@ class Job(NamedTuple):
     about: name, task, label, groups and seed, for `Trained`.
     start: the model to go on from.
     settings: parameters that were given.
+    ordered: whether the order of the rows means something.
     """
 
     entry: Learner
@@ -143,6 +144,7 @@ class Job(NamedTuple):
     about: dict[str, Any]
     start: Start | None = None
     settings: Mapping[str, Any] = MappingProxyType({})
+    ordered: bool = False
 
     def name_columns(self, encoder: Any) -> None:
         """Let an encoder that has learned the rows know the columns that are in no view.
@@ -208,7 +210,11 @@ def new_job(
     own = None if source.encoder is None else clone(source.encoder)
     label, groups = (one if isinstance(one, str) else None for one in (y, of_rows.get("groups")))
     about = {"name": entry.name, "task": task, "label": label, "seed": seed, "groups": groups}
-    return Job(entry, streamed, learner, own, source, problem, about, settings=settings)
+    return Job(
+        *(entry, streamed, learner, own, source, problem, about),
+        settings=settings,
+        ordered=ordered,
+    )
 
 
 def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int) -> Job:

@@ -22,10 +22,11 @@ from crossview.scoring.diagnostics import (
     expert_weights,
     without_means,
 )
-from crossview.scoring.drift import make_reference, scores_of_views
+from crossview.scoring.drift import BY_HEART, make_reference, scores_of_views
 from crossview.scoring.models.weights import ColumnNames
-from crossview.scoring.problems import Problem
+from crossview.scoring.problems import Problem, errors_of, total_of_errors
 from crossview.scoring.progressive import ProgressiveValidation
+from crossview.training.job import Job
 from crossview.views import MultiView
 
 N_ROWS = 1000
@@ -42,6 +43,7 @@ class LastRows:
     X: the rows, encoded.
     read: the same rows before they were encoded.
     only_labeled: whether rows without a label are not learned.
+    drawn: whether they are as many rows drawn at random instead.
     X: the rows as the encoder at the end has them; None before it does (`encode`).
     read: the rows before they were encoded; None before there are any, or where nobody needs them.
     """
@@ -52,12 +54,24 @@ class LastRows:
         read: LabeledBatch | None = None,
         *,
         only_labeled: bool = False,
+        drawn: bool = False,
     ) -> None:
         self.X = None if X is None else X[-N_ROWS:]
-        self.only_labeled = only_labeled
+        self.only_labeled, self.drawn = only_labeled, drawn
         self.read: LabeledBatch | None = None
         if read is not None:
             self.see(read)
+
+    @classmethod
+    def of(cls, X: MultiView, read: LabeledBatch, job: Job) -> LastRows:
+        """Return those of all rows; where their order means nothing, as many drawn at random.
+
+        The last rows of a table that has another order, such as that of days, are not like all.
+        """
+        if job.ordered:
+            return cls(X, read)
+        some = np.random.default_rng(job.about["seed"]).permutation(len(X))[:N_ROWS]
+        return cls(X[some], read.take(some), drawn=len(X) > N_ROWS)
 
     def encode(self, encoder: Any) -> None:
         """Encode the rows by an encoder that learns no more; None: they are views already."""
@@ -80,12 +94,24 @@ class LastRows:
         codes = places_of(learner.predict(self.X), learner.classes_)
         return list(np.bincount(codes, minlength=len(learner.classes_)).tolist())
 
+    def known_by_heart(self, task: Problem, learner: Any, tally: Any) -> bool:
+        """Return whether the learner errs in far fewer of these rows than of those in a tally.
+
+        They were new to it when the tally counted them, so these are not scored as later ones are.
+        """
+        if self.X is None or self.read is None:
+            return False
+        known = has_label(self.read.y)
+        errors = errors_of(task, self.read.y[known], task.scores(learner, self.X[known]))
+        before = total_of_errors(task, tally) / tally.n_rows
+        return bool(len(errors)) and bool(errors.mean() < BY_HEART * before)
+
     def about(
         self,
         entry: Learner,
         learner: Any,
         n_rows: int,
-        once: bool,
+        with_scores: bool,
         earlier: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return what these rows say of the views.
@@ -95,12 +121,13 @@ class LastRows:
         is not a sum over views.  ``rows_of_view_shares``: number of rows. ``reference``: how
         inputs and scores of each view are distributed (`crossview.scoring.drift.make_reference`).
 
-        ``once``: whether the learner has learned its ``n_rows`` rows once. ``earlier``: the same of
-        rows that were learned before, which count as far as these are too few.
+        ``with_scores``: whether the scores of these of its ``n_rows`` rows are about those of new
+        ones. ``earlier``: the same of rows that were learned before, which count as far as these
+        are too few.
         """
         reference = (earlier or {}).get("reference")
         if self.X is not None and (reference is None or len(self.X) >= FEWEST_ROWS):
-            reference = make_reference(learner, self.X, n_rows, once=once)
+            reference = make_reference(learner, self.X, n_rows, with_scores=with_scores)
         return self._shares(entry, learner, earlier) | {"reference": reference}
 
     def _shares(
@@ -140,13 +167,15 @@ def diagnose(
     X = last.X
     if X is not None:
         found.views = numbers_of(source, X)
-        found.views_of = f"the last {len(X):,} rows"
+        n = f"{len(X):,} rows"
+        found.views_of = f"{n} drawn at random" if last.drawn else f"the last {n}"
         if scored is None or scored.history is not None:
             names = ColumnNames.of_model(learner, encoder)
             found.differing = _differing(task, learner, names, last)
-            found.differing_of = "the last that were learned"
+            which = "some" if last.drawn else "the last"
+            found.differing_of = f"{which} that were learned"
             found.columns = strong_columns(learner, names, X)
-            found.columns_of = "the last rows that were learned"
+            found.columns_of = f"{which} rows that were learned"
     if scored is None:
         return found
     if hasattr(scored.tally, "confusion"):

@@ -178,6 +178,9 @@ class Passes:
             tuned = _tune_after_passes(self, epochs)
         self.labels.warn(self.order.advice)
         tally, metric = self.scored.tally, self.task.metric
+        # rows to predict have no last labels
+        said = tally if self.scored.tally_without is None else self.scored.tally_without
+        by_heart = last.known_by_heart(self.task, self.learner, said)
         known, classes = tally.n_rows + here.unlabeled, isinstance(self.task, Classification)
         return Trained(
             self.encoder,
@@ -196,7 +199,7 @@ class Passes:
             class_rows=tally.confusion.sum(axis=1).tolist() if classes else None,
             predicted_rows=_predicted_rows(self, tuned) if classes else None,
             **threshold_of(self.learner, self.task),
-            **self.last_rows.about(self.entry, self.learner, known, epochs == 1, before),
+            **last.about(self.entry, self.learner, known, epochs == 1 and not by_heart, before),
             row_sketch=self.sketch.to_json(),
             earlier=earlier,
             diagnostics=kept,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -114,13 +115,10 @@ class MetricOverTimeDisplay(Display):
     def __init__(self, windows: Sequence[Window], metric: str) -> None:
         self.windows, self.metric = list(windows), metric
         values = [one.metric.value for one in self.windows]
-        first, last = values[0], values[-1]
-        self.title = (
-            f"{metric} is {in_digits(first)} in the first window and {in_digits(last)} in the last"
-        )
+        said = ["–" if math.isnan(value) else in_digits(value) for value in values]
+        self.title = f"{metric} is {said[0]} in the first window and {said[-1]} in the last"
         listed = ", ".join(
-            f"{one.start} {in_digits(value)}"
-            for one, value in zip(self.windows, values, strict=True)
+            f"{one.start} {value}" for one, value in zip(self.windows, said, strict=True)
         )
         self.alt = f"{metric} over time: {listed}."
 

@@ -199,7 +199,7 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def _of_result(cls, result: Any) -> Self:
-        rows, what = ranked(result), "the predicted class"
+        rows, what = ranked(result), "the most probable class"
         if rows.positive is not None:
             what = short_name(rows.classes[rows.positive])
         s = rows.scored

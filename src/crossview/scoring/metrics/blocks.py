@@ -11,7 +11,12 @@ import numpy as np
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.errors import InputError
 from crossview.labels import decide
-from crossview.scoring.metrics.measure import mean_of_defined, ordering, values_of_confusions
+from crossview.scoring.metrics.measure import (
+    mean_of_defined,
+    ordering,
+    value_of_confusion,
+    values_of_confusions,
+)
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 # a full stream has 32 to 64: enough for Student's t, and long enough for errors that follow
@@ -145,6 +150,17 @@ class BlockTally:
             cells = np.concatenate([whole, without])[some]
             values[some] = self._counts.values(metric or self._metric, cells, kept[some])
         return float(values[0]), values[1:], rows
+
+    def value(self, metric: str | None = None) -> float:
+        """Return the metric of all rows, or another of the same kind; NaN also where it is 0 / 0.
+
+        Unlike here, 0 / 0 counts as 0 in `values`, so that a prediction can be compared with others
+        that avoid it.
+        """
+        if not isinstance(self._counts, _Decisions):
+            return self.values(metric)[0]
+        confusion, positive = self._cells.sum(axis=0), self._counts.positive
+        return value_of_confusion(metric or self._metric, confusion, positive, undefined=math.nan)
 
     def rows_of_share(self, metric: str) -> float:
         """Return of how many rows a metric of the same kind, *decision* or *order*, is a share.

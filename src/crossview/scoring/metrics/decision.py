@@ -4,8 +4,8 @@ Each function takes confusion matrices, ndarray of shape (..., n_classes, n_clas
 class (second last axis) and predicted class (last axis), of one or more ways to predict.  It
 returns one value for all rows, ndarray of shape (...), or one value per class, ndarray of shape
 (..., n_classes): with two classes that of the positive class counts, with more the mean over the
-classes that occur.  Where a value has the form 0 / 0, it is 0.  A metric with parameters in its
-name takes them by keyword.
+classes that occur.  A value per class of the form 0 / 0 is NaN, which `values_of_confusions` counts
+as 0 unless it is asked.  A metric with parameters in its name takes them by keyword.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def macro_f1(confusion: np.ndarray) -> np.ndarray:
     """Return the mean F1 of the classes that occur or are predicted."""
     _, true, predicted = _counts(confusion)
     occurs = true + predicted > 0
-    return (f1(confusion) * occurs).sum(axis=-1) / occurs.sum(axis=-1)
+    return np.nansum(f1(confusion), axis=-1) / occurs.sum(axis=-1)
 
 
 def f_beta(confusion: np.ndarray, beta: float) -> np.ndarray:
@@ -52,7 +52,7 @@ def recall(confusion: np.ndarray) -> np.ndarray:
 
 def balanced_accuracy(confusion: np.ndarray) -> np.ndarray:
     """Return the mean recall of the classes that occur."""
-    return recall(confusion).sum(axis=-1) / (confusion.sum(axis=-1) > 0).sum(axis=-1)
+    return np.nansum(recall(confusion), axis=-1) / (confusion.sum(axis=-1) > 0).sum(axis=-1)
 
 
 def g_mean(confusion: np.ndarray) -> np.ndarray:
@@ -78,5 +78,5 @@ def _counts(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Their ratio, 0 where both are 0; a denominator of counts is 0 or at least about 1."""
-    return numerator / np.where(denominator == 0, 1, denominator)
+    """Their ratio, NaN where both are 0; a denominator of counts is 0 or at least about 1."""
+    return numerator / np.where(denominator == 0, np.nan, denominator)

@@ -141,13 +141,21 @@ def confusion_matrix(codes: np.ndarray, predicted: np.ndarray, n_classes: int) -
     return cells.reshape(n_classes, n_classes)
 
 
-def values_of_confusions(name: str, confusion: np.ndarray, positive: int) -> np.ndarray:
-    """Return a metric of the predicted classes, (...), of matrices (..., n_classes, n_classes)."""
+def values_of_confusions(
+    name: str, confusion: np.ndarray, positive: int, *, undefined: float = 0.0
+) -> np.ndarray:
+    """Return a metric of the predicted classes, (...), of matrices (..., n_classes, n_classes).
+
+    Of two classes, that of the positive one is ``undefined`` where it is 0 / 0, such as recall
+    without a row of it; in a mean over more classes 0 / 0 counts as 0.
+    """
     values = metric_of(name).function()(confusion, **parse_metric(name)[1])
     if values.ndim == confusion.ndim - 2:
         return values
     if values.shape[-1] == 2:
-        return values[..., positive]
+        values = values[..., positive]
+        return np.where(np.isnan(values), undefined, values)
+    values = np.nan_to_num(values)
     occurs = confusion.sum(axis=-1) + confusion.sum(axis=-2) > 0
     return (values * occurs).sum(axis=-1) / occurs.sum(axis=-1)
 
@@ -164,9 +172,13 @@ def classes_averaged(name: str, confusion: np.ndarray) -> int:
     return int((counted > 0).sum())
 
 
-def value_of_confusion(name: str, confusion: np.ndarray, positive: int) -> float:
+def value_of_confusion(
+    name: str, confusion: np.ndarray, positive: int, *, undefined: float = 0.0
+) -> float:
     """Return a metric of the predicted classes of one confusion matrix; NaN without rows."""
-    return float(values_of_confusions(name, confusion, positive)) if confusion.any() else math.nan
+    if not confusion.any():
+        return math.nan
+    return float(values_of_confusions(name, confusion, positive, undefined=undefined))
 
 
 def error_of_shares(name: str, confusion: np.ndarray, positive: int) -> float:

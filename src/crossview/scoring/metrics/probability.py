@@ -41,8 +41,9 @@ def count_in_bins(sums: np.ndarray, codes: np.ndarray, probabilities: np.ndarray
     """Add rows to bins of equal width of a probability, in place.
 
     The probability is that of the second of two classes (Naeini et al. 2015), or that of the
-    predicted class of more (Guo et al. 2017).  ``sums``, of shape (3, n_bins), has per bin the
-    rows, the sum of their probabilities, and the rows that are of the class.
+    most probable class of more (Guo et al. 2017), whatever thresholds predict.  ``sums``, of shape
+    (3, n_bins), has per bin the rows, the sum of their probabilities, and the rows that are of the
+    class.
     """
     if probabilities.shape[1] == 2:
         p, right = probabilities[:, 1], codes == 1

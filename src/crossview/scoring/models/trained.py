@@ -123,7 +123,8 @@ class Trained(SaysMetric, PlotMixin):
         Number of last rows on which ``view_shares`` was measured.
     reference : dict or None
         How inputs and scores of each view were distributed over these rows; `evaluate` and
-        `predict` compare later rows with it.  None for fewer than 50 rows.
+        `predict` compare later rows with it.  Scores are there where those of rows that were
+        learned are about those of others.  None for fewer than 50 rows.
     row_sketch : dict or None
         A sketch of the rows that were learned, by which `evaluate` knows them again.
     groups : str or None
