@@ -38,6 +38,7 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 import onnx
 import onnxruntime
 
+from crossview.exporting.vectorized import sql
 from crossview.exporting.vectorized.onnx import onnx_model
 from crossview.exporting.vectorized.sql import DIALECTS, sql_query
 from exporting.databases import postgres, run_duckdb, run_sqlite
@@ -426,6 +427,39 @@ def in_databases(plan, in_postgres):
     yield in_order(run_sqlite, "sqlite")
     if in_postgres is not None:
         yield in_order(in_postgres, "postgres")
+
+
+@pytest.mark.parametrize("model", ["extra-trees", "ensemble"])
+def test_rows_walk_through_a_table_of_the_nodes_of_large_trees(model, in_postgres, monkeypatch):
+    monkeypatch.setattr(sql, "MANY_NODES", 1)
+    rng = np.random.default_rng(0)
+    size = np.where(np.arange(200) % 9 == 0, np.nan, rng.normal(size=200))
+    color = rng.choice(["it's red", "blue", "green"], 200).astype(object)
+    color[::11] = None
+    columns = {"a__size": pa.array(size, from_pandas=True), "a__color": color.tolist()}
+    columns |= {"b__x": rng.normal(size=200), "b__on": rng.random(200) < 0.5}
+    y = np.where(np.nan_to_num(size) > 0.4, "few", np.where(color == "blue", "some", "most"))
+    table = pa.table({**columns, "y": y})
+    settings = {"n_estimators": 10}
+    if model == "ensemble":  # with two forests
+        settings = {"members": [f"extra-trees n_estimators={n}" for n in (5, 6)]}
+    trained = train(table[:150], "y", model=model, settings=settings)
+    plan, rows = make_plan(trained), table[150:].drop_columns(["y"])
+    score, _, *others = in_databases(plan, in_postgres)
+    for one in (score, *others):
+        check(one(rows), trained.fitted, rows)
+    assert "RECURSIVE" in sql_query(plan)
+    assert run_duckdb(sql_query(plan), rows.slice(0, 0)) == []
+
+
+def test_many_deep_trees_are_refused_where_a_query_does_not_end(monkeypatch):
+    monkeypatch.setattr(sql, "MOST_NODES", 1)
+    monkeypatch.setattr(sql, "DEEP", 1)
+    table = pa.table({"x": np.arange(50.0), "y": np.arange(50.0)})
+    plan = make_plan(train(table, "y", model="extra-trees", task="regression"))
+    for dialect in ("sqlite", "snowflake"):
+        with pytest.raises(InputError, match=rf"nodes, .* does not end in {dialect}; export for"):
+            sql_query(plan, dialect=dialect)
 
 
 IDS = [1e15, 1e16, 12345678901234568.0, 4.0, 123456789.0, 2.5, 1e22, 1e-4, 1e-5, -0.0, 0.1 + 0.2]

@@ -42,7 +42,7 @@ DIALECTS = {
     "snowflake": 10_000,
 }
 # of trees as CASE in CASE, if they have more than so many each
-MOST_NODES, DEEP = 50_000, 500
+MOST_NODES, DEEP = 100_000, 500
 # those that number rows once, and join them with the weights of networks
 JOIN_NETWORKS = ("duckdb", "postgres", "sqlite")
 # those that take A for a, also in quotes
