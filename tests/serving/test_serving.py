@@ -15,13 +15,14 @@ import time
 import pyarrow as pa
 import pytest
 from sklearn.base import is_classifier
+from starlette.requests import Request
 
 import crossview
 from command_line import run
 from contract.test_single_rows import learners_of_catalog, make_encoder, make_stream
 from crossview import InputError
 from crossview.server_log.log import Label, Labeled, Log, Prediction
-from crossview.serving.endpoints.requests import read_row
+from crossview.serving.endpoints.requests import RefusedError, read_body, read_row
 from crossview.serving.live import Answer, LiveModel
 from crossview.serving.serve import read_tokens
 from crossview.serving.storage.folder import Folder, replay
@@ -785,3 +786,18 @@ def test_models_that_cannot_be_served(tmp_path):
     ):
         Folder(tmp_path / "d").open(tmp_path / "m.safetensors")
     assert not (tmp_path / "d").exists()
+
+
+def test_a_body_that_is_too_large_is_read_before_it_is_refused():
+    """A client that is cut off while it sends reads no answer."""
+    parts = [
+        {"type": "http.request", "body": b" " * (1 << 20), "more_body": n > 0} for n in range(9)
+    ]
+
+    async def receive():
+        return parts.pop()
+
+    kind = [(b"content-type", b"application/json")]
+    with pytest.raises(RefusedError, match="at most 8 MB"):
+        asyncio.run(read_body(Request({"type": "http", "headers": kind}, receive)))
+    assert not parts

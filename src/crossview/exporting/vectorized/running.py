@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,6 +12,7 @@ from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.vectors import format_of
 from crossview.portable.encoding import Column, NumberEncoder
+from crossview.readers.prefetch import prefetch, stopped_by
 from crossview.tables.arrow import first_line
 from crossview.tables.dates import as_times, is_text
 
@@ -55,8 +56,14 @@ def answers_of_sql(
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.register(TABLE, table)
+        query = sql_query(plan, keep=[_ROW])
+
+        def run() -> Iterator[dict[str, Any]]:
+            with stopped_by(connection.interrupt):
+                yield connection.execute(query).fetchnumpy()
+
         try:
-            found = connection.execute(sql_query(plan, keep=[_ROW])).fetchnumpy()
+            (found,) = prefetch(run())  # in a thread, or no signal would be seen meanwhile
         except duckdb.Error as error:
             words = first_line(error)
             raise InputError(f"DuckDB cannot run the query on these rows: {words}") from None

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from crossview.errors import InputError
 
-MOST_BYTES, MOST_BYTES_OF_MODEL = 8 << 20, 1 << 30
+MOST_BYTES, MOST_BYTES_TO_SKIP, MOST_BYTES_OF_MODEL = 8 << 20, 64 << 20, 1 << 30
 MOST_ID = 200
 MOST_ROWS = 10_000
 
@@ -201,16 +201,17 @@ def header_of(request: Request, name: bytes) -> str:
 async def read_body(request: Request) -> bytes:
     """Return the body of a request; one that is no JSON, or too large, is refused."""
     _check_kind(request, "application/json")  # which no form of a foreign page can send
-    length = header_of(request, b"content-length")
-    size, body = int(length) if length.isdecimal() else 0, b""
-    while size <= MOST_BYTES:
+    size, body, more = 0, b"", True
+    while more and size <= MOST_BYTES_TO_SKIP:  # who is cut off while sending reads no answer
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        body = body + message.get("body", b"") if body else message.get("body", b"")
-        size = len(body)
-        if size <= MOST_BYTES and not message.get("more_body", False):
-            return body
+        part, more = message.get("body", b""), message.get("more_body", False)
+        size += len(part)
+        if size <= MOST_BYTES:
+            body = body + part if body else part
+    if size <= MOST_BYTES:
+        return body
     raise RefusedError(413, f"a body has at most {MOST_BYTES >> 20} MB; send several requests")
 
 
