@@ -611,3 +611,9 @@ def test_a_model_of_one_view_of_a_file_reads_the_next_file(tmp_path):
     answer = predict(tmp_path / "m.st", tmp_path / "t.svm")
     assert answer.equals(predict(trained.fitted, tmp_path / "t.svm"))
     assert answer["prediction"].to_pylist() == [1, -1, 1, -1]
+
+
+def test_convert_names_the_view_that_a_row_has_not(tmp_path):
+    table = pa.table({"a__x": [1.0, 2.0], "b__x": [1.0, None], "y": [0, 1]})
+    with pytest.raises(InputError, match=r"row 1: view 'b' is missing, and a vw file .*WHERE"):
+        convert(table, "y", tmp_path / "rows.vw")

@@ -262,7 +262,12 @@ class RowWriter:
         """
         if X.present is not None and not X.present.all():
             row = int((~X.present.all(axis=1)).argmax())
-            raise InputError("a view is missing, which these formats cannot say; fill it", row=row)
+            view = self._layout.names[int(X.present[row].argmin())]
+            raise InputError(
+                f"view {view!r} is missing, and a {self._format} file cannot tell that from zeros: "
+                "leave such rows out in a query (WHERE ... IS NOT NULL), or fill its columns",
+                row=row,
+            )
         if weight is not None and self._format != "vw" and (weight != 1.0).any():
             raise InputError("rows have weights, which only .vw files have")
         matrix = canonical_csr(X.matrix if sp.issparse(X.matrix) else sp.csr_array(X.matrix))

@@ -939,7 +939,7 @@ class Serving:
                 other = await asyncio.to_thread(LiveModel.load, file, frozen=frozen)
                 self.live.check_challenger(other)
             except InputError as error:
-                raise RefusedError(422, error.message) from None
+                raise RefusedError(422, f"challenger {name!r}: {error.message}") from None
             checksum = await asyncio.to_thread(self.folder.keep_challenger, name, file)
         return await self._change(JOIN, name, checksum, frozen=frozen)
 
