@@ -225,7 +225,9 @@ def test_challengers_have_classes_of_the_model_that_is_served(files):
         model = crossview.make_pipeline(encoder, crossview.AROWClassifier())
         model.partial_fit(pa.table({"z__z": [1.0, 2.0]}), classes, classes=classes)
         crossview.save(model, files / f"{name}.safetensors")
-    words = "predicts the classes no, yes, and the model that is served click, skip"
+    words = (
+        "challenger 'other': predicts the classes no, yes, and the model that is served click, skip"
+    )
     for settings in ({}, {"new_classes": True}):
         with serving(files / f"d{len(settings)}", files / "m.safetensors", **settings) as server:
             assert join(server, files / "other.safetensors", "other", 422) == {"error": words}
