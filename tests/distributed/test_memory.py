@@ -1,6 +1,7 @@
 """Workers that have too little memory, and a client that is closed, are said in one line."""
 
 import os
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,7 @@ def files(tmp_path):
     return f"{tmp_path}/*.parquet"
 
 
-def trained_with(files, **limits):
+def trained_with(files, waits=False, **limits):
     from distributed import Client, LocalCluster
 
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
@@ -28,6 +29,8 @@ def trained_with(files, **limits):
         LocalCluster(**options, processes=False, silence_logs=50, **limits) as workers,
         Client(workers) as client,
     ):
+        while waits and workers.scheduler.running:  # until all are paused
+            time.sleep(0.05)
         return train(files, "y", client=client, n_rounds=1)
 
 
@@ -45,7 +48,7 @@ def test_workers_that_stay_paused_are_an_error(files, monkeypatch):
         dask.config.set({"distributed.worker.memory.pause": 1e-3}),
         pytest.raises(InputError, match=r"paused all workers, .* of its 1,000 MB of memory"),
     ):
-        trained_with(files, memory_limit="1GB")
+        trained_with(files, waits=True, memory_limit="1GB")
     assert trained_with(files).rows > 300
 
 

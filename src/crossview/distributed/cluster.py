@@ -143,6 +143,15 @@ def share(client: Any, value: Any) -> Any:
         return client.submit(_identity, value, pure=False)
 
 
+def pass_on(client: Any, future: Any) -> None:
+    """Give what many tasks use to all workers, as one that computes is slow to pass it on.
+
+    Where all are paused they get it when they need it, and `result` says what to do.
+    """
+    with contextlib.suppress(ValueError):  # there is no worker that could take it
+        client.replicate([future])
+
+
 def task(function: Callable[..., Any]) -> Any:
     """Return a function that makes tasks, whose errors name arguments as this process does."""
     from dask.delayed import delayed

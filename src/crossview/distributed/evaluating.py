@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.row_columns import with_row_location
-from crossview.distributed.cluster import check_client, compute, compute_sum, results, share
+from crossview.distributed.cluster import (
+    check_client,
+    compute,
+    compute_sum,
+    pass_on,
+    results,
+    share,
+)
 from crossview.distributed.sources import (
     check_blocks,
     check_partitions,
@@ -199,7 +206,7 @@ class _Evaluators:
         self._partitions = partitions
         self._parts = [part for parts in partitions for part in parts]
         self._model = share(client, (replace(spec, windows=None), rows))
-        client.replicate([self._model])  # a worker that counts is slow to pass it on
+        pass_on(client, self._model)
 
     def evaluate(self, by: list[str], time: str | None, window: Any) -> Evaluation:
         """Return the answer."""

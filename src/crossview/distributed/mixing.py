@@ -18,6 +18,7 @@ from crossview.distributed.cluster import (
     RETRIES,
     compute,
     merge_in_tree,
+    pass_on,
     result,
     results,
     share,
@@ -130,7 +131,7 @@ class Mixer:
         """Learn all partitions from the common model; return a future of the merged one."""
         from dask.delayed import delayed
 
-        self.client.replicate([common])  # a worker that learns is slow to pass it on
+        pass_on(self.client, common)
         learn = task(self.work.learn)
         join = delayed(merge_learned, pure=False)
         parts = []
