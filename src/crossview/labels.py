@@ -40,10 +40,11 @@ def about_constant(y: float) -> str:
 
 
 def about_weights(models: Sequence[str]) -> str:
-    """Return that weights of rows have no effect on these models."""
+    """Return that weights of rows do not change what these models learn."""
     return (
-        f"weights of rows have no effect on {', '.join(models)}, except that rows of weight 0 are "
-        "left out: an error has no price that they could multiply, as it has in scw and arow"
+        f"weights of rows do not change what {', '.join(models)} learn, but for rows of weight 0, "
+        "which are left out: an error has no price that they could multiply, as it has in scw and "
+        "arow; metrics, probabilities and thresholds do count them"
     )
 
 

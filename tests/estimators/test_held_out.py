@@ -1,6 +1,7 @@
 """Rows that belong together are held out together, wherever `fit` holds rows out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -201,7 +202,17 @@ def test_a_container_keeps_its_groups():
     assert X.matrix is plain.matrix
     assert X[[3, 1]].groups.tolist() == [2, 1]
     assert X[1:].select(["b"]).groups.tolist() == [1, 0, 2]
-    for some in (["x", None, "x", None], [0.5, np.nan, 0.5, np.nan], [3, -1, 3, -2]):
+    texts, big = ["x", np.nan, "x", np.nan], 2**63 + 1
+    days = np.array(["2020-01-01", "NaT", "2020-01-01", "NaT"], "M8[ns]")
+    for some in (
+        *(
+            ["x", None, "x", None],
+            [0.5, np.nan, 0.5, np.nan],
+            [3, -1, 3, -2],
+            [big, big + 1, big, 3],
+        ),
+        *(texts, pd.Series(texts, dtype="string"), days),
+    ):
         codes = plain.with_groups(some).groups  # a row without a group stands alone
         assert len(set(codes[[0, 1, 3]])) == 3
         assert codes[0] == codes[2]
@@ -209,6 +220,7 @@ def test_a_container_keeps_its_groups():
     assert groups_of(X, np.array([3, 0])).tolist() == [1, 0]
     for wrong, message in (
         (["x", "y"], "2 groups for 4 rows"),
+        (pd.Series([["x"]] * 4), "groups= are text, numbers or dates"),
         ([["x"]] * 4, "groups= has 2 dimensions; give one per row"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -556,6 +556,10 @@ def test_groups_that_are_given():
     assert evaluate(model, X.with_groups(user), y).metrics == pairs.metrics != rows.metrics
     with pytest.raises(InputError, match="30 groups"):
         evaluate(model, X, y, groups=user[::10])
+    with pytest.raises(InputError, match="310 groups"):
+        evaluate(model, X, y, groups=[*user, *range(10)])
+    with pytest.raises(InputError, match="X has groups"):
+        evaluate(model, X.with_groups(user), y, groups=user)
     table = pa.table({"x": X.matrix[:, 0], "y": y, "user": pa.nulls(300, pa.string())})
     trained = crossview.train(table[:200], "y", model="pa:concatenated")
     alone, rows = (evaluate(trained, table[200:], groups=by) for by in ("user", None))

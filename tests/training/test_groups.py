@@ -144,6 +144,9 @@ def test_rows_without_a_group_stand_alone(visits):
     rows = visits.drop(columns=["b__patient", "answer"])
     p = [one.fitted.predict_proba(rows) for one in (named, array)]
     np.testing.assert_array_equal(*p)
+    X = MultiView({"blood": rows[["b__x", "b__y"]], "urine": rows[["u__x", "u__y"]]})
+    own = train(X.with_groups(lost), visits["answer"], **{**given, "views": None})
+    assert "2 rows without a group stand alone" in own.warnings
     assert "2 rows without a group stand alone" in [*named.warnings][-1] == array.warnings[-1]
 
 

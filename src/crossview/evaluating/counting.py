@@ -39,7 +39,7 @@ from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import ROUNDING, jackknife_posterior, share_within
-from crossview.tables.arrow import numbers_of, pyarrow
+from crossview.tables.arrow import nan_as_null, numbers_of, pyarrow
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order
@@ -346,6 +346,11 @@ class RowCounter:
         self._counts = None if start is None else self._begin(start)
 
     @property
+    def n_seen(self) -> int:
+        """Rows, with a label or without."""
+        return self._n_seen
+
+    @property
     def skipped(self) -> int:
         """Rows without a label."""
         return self._skipped
@@ -482,6 +487,7 @@ def _blocks_of(groups: Any, first: int) -> np.ndarray:
     A row without a group stands alone; ``first`` is the place of the first row.
     """
     groups = groups.dictionary_decode() if hasattr(groups, "dictionary_decode") else groups
+    groups = nan_as_null(groups)
     if groups.type.num_fields:  # of lists and objects Arrow knows no dictionary
         groups = pyarrow().array(list(map(str, groups.to_pylist())))
     coded = groups.dictionary_encode()

@@ -152,6 +152,8 @@ def evaluate(
     # 3. one pass over all
     counter = RowCounter(spec)
     counter.count_all(rows, y)
+    if isinstance(spec.groups, np.ndarray) and len(spec.groups) != counter.n_seen:
+        raise InputError(f"{len(spec.groups)} groups for {counter.n_seen} rows")
     if counter.counts is None:
         raise nothing_to_evaluate(counter.skipped, rows.file)
     # 4. the answer

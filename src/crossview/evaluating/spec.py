@@ -156,8 +156,10 @@ def open_rows_to_evaluate(
             raise InputError("X is a MultiView, so y is an array of labels and not a column name")
         if not in_memory and y is not None:
             raise InputError("the file has the labels; leave the label out", file=rows.file)
-        if spec.groups is None:
-            spec.groups = getattr(X, "groups", None)
+        own = getattr(X, "groups", None)
+        if own is not None and groups is not None:
+            raise InputError(f"X has groups; leave {argument('groups')} out")
+        spec.groups = spec.groups if own is None else own
         return rows
     label = y if isinstance(y, str) else fitted.info.get("label") if y is None else None
     if y is None and not isinstance(label, str):

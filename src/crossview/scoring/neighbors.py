@@ -36,7 +36,7 @@ from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_sco
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
-from crossview.tables.arrow import is_number, numbers_of
+from crossview.tables.arrow import is_number, nan_as_null, numbers_of
 from crossview.tables.dates import as_times, find_formats, is_date, is_text
 from crossview.views import MultiView
 
@@ -584,6 +584,7 @@ def _coded(column: Any) -> tuple[np.ndarray, Any]:
 
 def _groups(column: Any) -> np.ndarray | None:
     """Return the number of the group of each row; None where numbers are not whole."""
+    column = nan_as_null(column)
     codes, values = _coded(column.drop_null() if column.null_count else column)
     if "float" in str(values.type) or "double" in str(values.type):
         numbers = numbers_of(values)

@@ -63,6 +63,16 @@ def labels_as(labels: Sequence[Any], kind: Any) -> Any:
     return pa.array(labels, type=kind)
 
 
+def nan_as_null(array: Any) -> Any:
+    """Return an Arrow array in which NaN is null."""
+    pa = pyarrow()
+    if not pa.types.is_floating(array.type):
+        return array
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+
+
 def numbers_of(array: Any) -> np.ndarray:
     """Return an Arrow array of numbers or truth values, with NaN for null, as one of NumPy.
 

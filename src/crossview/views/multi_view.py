@@ -278,7 +278,7 @@ class MultiView:
         Raises
         ------
         InputError
-            There is not one group of each row, or one is missing.
+            There is not one group of each row, or it is no text, number or date.
 
         Examples
         --------
@@ -409,14 +409,26 @@ def _as_present(present: Any, n_samples: int, n_views: int) -> np.ndarray | None
 
 def as_groups(groups: Any, n_samples: int | None = None) -> np.ndarray:
     """Return the group of each row as whole numbers, below 0 where a row without one is alone."""
-    array = np.asarray(groups)
+    # of texts and a NaN, and of large numbers, NumPy would make others
+    array = np.asarray(groups, dtype=object if isinstance(groups, list | tuple) else None)
     if array.ndim != 1:
         raise InputError(f"{argument('groups')} has {array.ndim} dimensions; give one per row")
     if n_samples is not None and len(array) != n_samples:
         raise InputError(f"{len(array)} groups for {n_samples} rows")
-    if array.dtype.kind in "iu" and array.min(initial=0) >= 0:
-        return array
-    return number_groups(array.tolist(), np.arange(len(array)), {})
+    if array.dtype.kind in "iu":
+        alone = array[array < 0]
+        if len(np.unique(alone)) == len(alone):
+            return array
+    rows = np.arange(len(array))
+    if array.dtype.kind in "mM":
+        rows = np.where(np.isnat(array), -1, rows)
+    return number_groups(array.tolist(), rows, {})
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, or what pandas has for it."""
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def number_groups(values: list[Any], rows: np.ndarray, numbers: dict[Any, int]) -> np.ndarray:
@@ -426,7 +438,13 @@ def number_groups(values: list[Any], rows: np.ndarray, numbers: dict[Any, int]) 
     numbers: the number of each value before, to which new ones are added; None: rows without one.
     """
     alone = numbers.setdefault(None, 0)
-    own = [-1 if v is None or v != v else numbers.setdefault(v, len(numbers) - 1) for v in values]
+    try:
+        own = [
+            -1 if _is_missing(value) else numbers.setdefault(value, len(numbers) - 1)
+            for value in values
+        ]
+    except TypeError:
+        raise InputError(f"{argument('groups')} are text, numbers or dates") from None
     codes = np.array([*own, -1], dtype=np.intp)[rows]
     missing = np.flatnonzero(codes < 0)
     codes[missing] -= alone + np.arange(len(missing))

@@ -54,10 +54,10 @@ class Forest:
                 "CASE WHEN x[f + 1] <= t THEN n.l WHEN x[f + 1] > t OR m = 0 THEN n.r ELSE n.l END"
             )
             yield (
-                f"{walk}(r, i, x)",
-                f"SELECT r, i, x\nFROM {x} CROSS JOIN {name}_roots\nUNION ALL\n"
-                f"SELECT a.r, {onwards}, x\nFROM {walk} AS a\n"
-                f"JOIN {name}_nodes AS n ON n.i = a.i\nWHERE n.l > 0",
+                f"{walk}(r, i)",
+                f"SELECT r, i\nFROM {x} CROSS JOIN {name}_roots\nUNION ALL\n"
+                f"SELECT a.r, {onwards}\nFROM {walk} AS a\n"
+                f"JOIN {name}_nodes AS n ON n.i = a.i\nJOIN {x} ON {x}.r = a.r\nWHERE n.l > 0",
             )
             sums = ", ".join(f"SUM(v{k}) AS s{p}_{k}" for k in range(self.width))
             yield (

@@ -77,6 +77,8 @@ class ViewContributionDisplay(Display):
         self.alt = f"{label}, by view: {listed}."
 
     def _words(self, value: float) -> str:
+        if value != value:
+            return "–"
         sign = "" if value < 0.0 else "+"
         return f"{value:.0%}" if self.is_share else f"{sign}{in_digits(value + 0.0, 3)}"
 
