@@ -22,24 +22,24 @@ from crossview.reporting.evaluation import evaluation_tables
 from crossview.reporting.page.render import report_html
 from crossview.scoring.metrics import measure
 
-RNG = np.random.default_rng(0)
 N = 1200
 START = datetime(2026, 1, 5)
 NAMES = np.array(["u__x", "u__z", "p__x", "q__c"])
 
 
-def make_table(n=N):
-    x, z, w = RNG.normal(size=(3, n))
-    c = RNG.choice(["red", "green", "blue"], size=n)
-    y = np.where(x + 0.5 * z - w + (c == "red") + 0.5 * RNG.normal(size=n) > 0, "yes", "no")
+def make_table(n, seed):
+    rng = np.random.default_rng(seed)
+    x, z, w = rng.normal(size=(3, n))
+    c = rng.choice(["red", "green", "blue"], size=n)
+    y = np.where(x + 0.5 * z - w + (c == "red") + 0.5 * rng.normal(size=n) > 0, "yes", "no")
     return pa.table(
         {
             "u__x": x,
             "u__z": z,
             "p__x": w,
             "q__c": c,
-            "country": RNG.choice(["NO", "DE", "FR"], size=n, p=[0.6, 0.3, 0.1]),
-            "age": RNG.integers(18, 80, size=n),
+            "country": rng.choice(["NO", "DE", "FR"], size=n, p=[0.6, 0.3, 0.1]),
+            "age": rng.integers(18, 80, size=n),
             "when": pa.array([START + timedelta(hours=i) for i in range(n)], pa.timestamp("us")),
             "y": y,
         }
@@ -48,13 +48,13 @@ def make_table(n=N):
 
 @pytest.fixture(scope="module")
 def table():
-    return make_table()
+    return make_table(N, 0)
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("evaluate") / "model.st"
-    crossview.train(make_table(2000), "y", model="pa:squared", output=path)
+    crossview.train(make_table(2000, 1), "y", model="pa:squared", output=path)
     return path
 
 
@@ -213,13 +213,13 @@ def test_a_threshold_for_something_else_than_the_costs_is_said(table):
         return [one for one in notes if "not for these costs" in one]
 
     costs = {"fp": 1, "fn": 20}
-    for_f1 = crossview.train(make_table(600), "y", scoring="f1", model="pa:squared")
+    for_f1 = crossview.train(make_table(600, 1), "y", scoring="f1", model="pa:squared")
     [line] = said(for_f1, cost=costs)
     assert "the best for f1" in line
     assert "threshold=0.0476" in line
     assert said(for_f1) == said(for_f1, cost=costs, threshold=0.0476) == []
     for_costs = crossview.train(
-        make_table(600), "y", scoring=Scoring(cost=costs), model="pa:squared"
+        make_table(600, 1), "y", scoring=Scoring(cost=costs), model="pa:squared"
     )
     assert said(for_costs) == said(for_costs, cost={"fp": 2, "fn": 40}) == []
     assert "threshold=0.5" in said(for_costs, cost={"fp": 1, "fn": 1})[0]
@@ -227,8 +227,9 @@ def test_a_threshold_for_something_else_than_the_costs_is_said(table):
 
 def test_the_calibration_of_several_classes_is_of_the_most_probable_and_is_called_so():
     """Where classes have thresholds, another one may be predicted."""
-    x = RNG.normal(size=(600, 3))
-    rows = pa.table({"x": x[:, 0], "z": x[:, 1], "y": (x + RNG.normal(size=(600, 3))).argmax(1)})
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3))
+    rows = pa.table({"x": x[:, 0], "z": x[:, 1], "y": (x + rng.normal(size=(600, 3))).argmax(1)})
     fitted = crossview.train(rows, "y", model="linear", task="classification").fitted
     found = evaluate(fitted, rows, "y", scoring=Scoring(threshold=[0.8, 0.1, 0.1]), views=False)
     p, y = fitted.predict_proba(rows), np.array(rows["y"])
@@ -439,7 +440,8 @@ def test_several_classes_numbers_and_files_of_views(tmp_path):
     found = evaluate(file, texts[1200:], labels[1200:])  # the classes are numbers
     assert found.value > 0.8
     assert len(found.confusion) == 10
-    X = MultiView({"a": RNG.normal(size=(400, 2)), "b": RNG.normal(size=(400, 2))})
+    rng = np.random.default_rng(0)
+    X = MultiView({"a": rng.normal(size=(400, 2)), "b": rng.normal(size=(400, 2))})
     target = X["a"][:, 0] + X["b"][:, 1]
     trained = crossview.train(X, target, model="linear", task="regression")
     found = evaluate(trained.fitted, X, np.where(np.arange(400) == 3, np.nan, target))
@@ -463,8 +465,9 @@ def test_the_command_prints_all_of_it_at_any_width(model, table, tmp_path, capsy
         *("--metric", "roc_auc", "--json", answer),
     )
     assert (status, err) == (0, [])
+    n = table["y"].to_pylist().count("yes")
     assert out[0].startswith(
-        f"{file}, 1,200 rows with a label: roc_auc ('yes': 704 of 1,200 rows) 0.9"
+        f"{file}, 1,200 rows with a label: roc_auc ('yes': {n} of 1,200 rows) 0.9"
     )
     content = json.loads(answer.read_text())
     assert content["metrics"]["roc_auc"]["low"] < content["metrics"]["roc_auc"]["high"]
