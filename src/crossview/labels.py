@@ -42,9 +42,9 @@ def about_constant(y: float) -> str:
 def about_weights(models: Sequence[str]) -> str:
     """Return that weights of rows do not change what these models learn."""
     return (
-        f"weights of rows do not change what {', '.join(models)} learn, but for rows of weight 0, "
-        "which are left out: an error has no price that they could multiply, as it has in scw and "
-        "arow; metrics, probabilities and thresholds do count them"
+        f"weights of rows do not change what is learned by {', '.join(models)}, but for rows of "
+        "weight 0, which are left out: an error has no price that they could multiply, as it "
+        "has in scw and arow; metrics, probabilities and thresholds do count them"
     )
 
 

@@ -235,7 +235,7 @@ def test_a_comparison_by_folds_learns_with_the_weights(table, capsys):
 
 
 def test_weights_that_have_no_effect_are_said(table, capsys):
-    said = "warning: weights of rows do not change what {} learn, but for rows of weight 0"
+    said = "warning: weights of rows do not change what is learned by {}, but for rows of weight 0"
     words = ["rows.parquet", "--label", "y", "--ignore", "t__words", "--weight", "day"]
     for model, ignored in (
         (["cw"], "cw"),

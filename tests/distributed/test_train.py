@@ -71,6 +71,25 @@ def test_a_model_file_like_any_other_the_same_for_any_cluster(client, one_worker
     assert load(tmp_path / "m")[-1].classes_.tolist() == ["no", "yes"]
 
 
+def test_what_a_model_does_not_heed_is_said(client, tmp_path):
+    rng = np.random.default_rng(0)
+    x, file = rng.normal(size=4000), str(tmp_path / "rows.parquet")
+    table = pa.table({"x": x, "w": np.arange(4000) % 3 + 1.0, "n": np.exp(2.0 * x), "y": x > 0.0})
+    pq.write_table(table, file, row_group_size=1000)
+    given = {"client": client, "n_rounds": 1, "n_partitions": 2}
+    classes = train(file, "y", model="cw", weight="w", **given, encoder=ViewEncoder(ignore=["n"]))
+    assert any("do not change what is learned by cw" in one for one in classes.warnings)
+    numbers = train(
+        file,
+        "n",
+        model="linear",
+        task="regression",
+        **given,
+        encoder=ViewEncoder(ignore=["w", "y"]),
+    )
+    assert any("skewed" in one for one in numbers.warnings)
+
+
 def test_text_files_weights_bins_and_several_models(client, folder):
     for source, label, options in (
         ("*.csv", "click", {"model": "mvm", **GIVEN, "encoder": BINNED}),

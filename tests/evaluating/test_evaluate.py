@@ -570,3 +570,8 @@ def test_groups_that_are_given():
     assert alone.metrics["roc_auc"] == pytest.approx(rows.metrics["roc_auc"], rel=0.1)
     with pytest.raises(InputError, match="no column 'usr'; did you mean 'user'"):
         evaluate(trained, table, groups="usr")
+    with pytest.raises(InputError, match=r"'y': is the label, so it is not the column of groups="):
+        evaluate(trained, table, groups="y")
+    lists = table.append_column("tags", pa.array([[1]] * 300))
+    with pytest.raises(InputError, match=r"'tags': holds list<.*, and groups are text, numbers or"):
+        evaluate(trained, lists, groups="tags")

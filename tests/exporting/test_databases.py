@@ -440,9 +440,9 @@ def test_rows_walk_through_a_table_of_the_nodes_of_large_trees(model, in_postgre
     columns |= {"b__x": rng.normal(size=200), "b__on": rng.random(200) < 0.5}
     y = np.where(np.nan_to_num(size) > 0.4, "few", np.where(color == "blue", "some", "most"))
     table = pa.table({**columns, "y": y})
-    settings = {"n_estimators": 10}
+    settings = {"n_estimators": 4}
     if model == "ensemble":  # with two forests
-        settings = {"members": [f"extra-trees n_estimators={n}" for n in (5, 6)]}
+        settings = {"members": [f"extra-trees n_estimators={n}" for n in (2, 3)]}
     trained = train(table[:150], "y", model=model, settings=settings)
     plan, rows = make_plan(trained), table[150:].drop_columns(["y"])
     score, _, *others = in_databases(plan, in_postgres)

@@ -43,7 +43,7 @@ from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification, Scored
 from crossview.scoring.specification import Scoring
 from crossview.training.held_out import threshold_of, tune
-from crossview.training.job import Job, new_job
+from crossview.training.job import Job, new_job, target_notes, weight_notes
 from crossview.training.last_rows import LastRows
 from crossview.training.train import DEFAULT_MODEL
 from crossview.training.train import train as train_here
@@ -188,6 +188,8 @@ def train(
         row_sketch=rounds.sketch.to_json(),
     )
     answer.warn_of_one_class()
+    labels = [] if isinstance(task, Classification) else [scored.y]
+    answer.warnings += [*target_notes(job, labels), *weight_notes(job, bool(options["weight"]))]
     if output is not None:
         save(answer.fitted, output, info=answer.info)
     return answer

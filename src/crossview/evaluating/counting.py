@@ -488,8 +488,6 @@ def _blocks_of(groups: Any, first: int) -> np.ndarray:
     """
     groups = groups.dictionary_decode() if hasattr(groups, "dictionary_decode") else groups
     groups = nan_as_null(groups)
-    if groups.type.num_fields:  # of lists and objects Arrow knows no dictionary
-        groups = pyarrow().array(list(map(str, groups.to_pylist())))
     coded = groups.dictionary_encode()
     blocks = [crc32(str(one).encode()) % MOST_BLOCKS for one in coded.dictionary.to_pylist()]
     codes = numbers_of(coded.indices.fill_null(len(blocks)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import SYMMETRIC
-from crossview.data.row_columns import Located
+from crossview.data.row_columns import Located, check_group_column
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, closest_names
 from crossview.evaluating.slices import ByValue
@@ -170,10 +170,16 @@ def open_rows_to_evaluate(
         )
     table = open_table(X, dialect=fitted.encoder.dialect)
     _check_columns(table, label, columns, of_model=y is None)
+    if named is not None and named == label:
+        raise InputError(
+            f"is the label, so it is not the column of {argument('groups')}", column=label
+        )
     trained = fitted.info.get("groups")
-    if spec.groups is None and trained in table.column_names:
-        spec.groups = trained
+    if spec.groups is None and trained in table.column_names and trained != label:
+        spec.groups = named = trained
         columns.append(trained)
+    if named is not None:
+        check_group_column(table, named)
     spec.label = label
     keep = dict.fromkeys(name for name in [label, *columns] if name is not None and name != time)
     typed = [time] if time else []
