@@ -719,12 +719,35 @@ def test_a_missing_file_and_an_empty_glob_are_named(tmp_path):
         open_table(tmp_path / "click.csv")
     with pytest.raises(InputError, match=r"\*\.parquet: no file matches"):
         open_table(f"{tmp_path}/*.parquet")
-    with pytest.raises(InputError, match="is a folder"):
-        open_table(tmp_path)
     with pytest.raises(InputError, match="empty list"):
         open_table([])
     with pytest.raises(InputError, match="the name of the source is empty"):
         open_table("")
+
+
+def test_a_folder_is_all_files_in_it_but_markers_and_hidden_ones(tmp_path):
+    folder = tmp_path / "days [old]"
+    (folder / "may").mkdir(parents=True)
+    with pytest.raises(InputError, match="is a folder without files"):
+        open_table(folder)
+    (folder / "b.csv").write_text("a\n1\n")
+    (folder / "may" / "c.csv").write_text("a\n2\n3\n")
+    for name in ("_SUCCESS", ".b.csv.crc"):  # what Spark writes beside
+        (folder / name).write_text("x")
+    assert [row["a"] for row in rows(open_table(folder))] == [1, 2, 3]
+    (folder / "may" / "notes.md").write_text("x")
+    with pytest.raises(InputError, match=r"notes\.md: cannot tell the format"):
+        open_table(folder)
+
+
+def test_a_folder_of_partitions_is_not_read_without_its_column(tmp_path):
+    day = tmp_path / "day=1"
+    day.mkdir()
+    pq.write_table(pa.table({"a": [1.5]}), day / "part.parquet")
+    with pytest.raises(InputError, match="names of its folders are values of a column") as caught:
+        open_table(tmp_path)
+    query = str(caught.value).split('"')[1]
+    assert rows(open_table(query)) == [{"a": 1.5, "day": 1}]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")

@@ -84,7 +84,7 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
     given["output"] = tmp_path / "parts.st"
     kept = {"checkpoint": Checkpoint(tmp_path / "kept.st", every=0.0, resume=True)}
     rng = np.random.default_rng(0)
-    stops = 0
+    stops, seconds = 0, [0.0]
     while True:
         try:
             observer = Killer(int(rng.integers(100, 300)))
@@ -94,7 +94,10 @@ def test_a_run_that_was_stopped_gives_the_same_model(model, options, tmp_path):
             stops += 1
             assert not given["output"].exists()
             assert load(kept["checkpoint"].path) is not None  # a model so far
+            seconds.append(load_progress(kept["checkpoint"].path)[0]["position"]["seconds"])
+    assert seconds == sorted(seconds)
     assert stops
+    assert parts.seconds > seconds[-1]
     assert contents(given["output"]) == contents(tmp_path / "whole.st")
     assert parts.info == whole.info
     assert not kept["checkpoint"].path.exists()
@@ -348,7 +351,7 @@ def test_positions_come_back(tmp_path):
         Checkpoint(tmp_path / "kept.st", every=0.0, resume=True), {"the seed": 1}
     )
     assert checkpoint.read() is None
-    position = Position(2, 7, np.random.default_rng(3).bit_generator.state, 1, 2)
+    position = Position(2, 7, np.random.default_rng(3).bit_generator.state, 1, 2, 2.5, 0.5)
     checkpoint.write(Kept(fitted, position, {"a.b": np.arange(3)}))
     kept = checkpoint.read()
     assert kept.position == position

@@ -103,10 +103,10 @@ model MODEL: A file that `train` wrote, or - for stdin.
     sums. Default: as many as workers.
 --rounds N: With --dask: passes over all rows; the models are merged after each. Default: until
     held-out rows are predicted no better.
-source SOURCE: A file ({SUFFIXES}), a glob of them, a query such as "SELECT ... FROM 'a.parquet'
-    JOIN 'b.csv' USING (id) ORDER BY time", an https:// or s3:// address, a pipe, or - for stdin
-    (CSV, or --format); of a server's log the folder, or its address of PostgreSQL. Leave it out
-    where --source names all.
+source SOURCE: A file ({SUFFIXES}), a glob or folder of them, a query such as "SELECT ... FROM
+    'a.parquet' JOIN 'b.csv' USING (id) ORDER BY time", an https:// or s3:// address, a pipe, or -
+    for stdin (CSV, or --format); of a server's log the folder, or its address of PostgreSQL. Leave
+    it out where --source names all.
 sources --source [NAME=]FILE: Another table of the same rows, joined by --on. With a name it is a
     view, whose columns are called NAME__COLUMN; rows that it has not are without that view.
     Without a name its columns, such as late labels, keep their names, and rows that it has not

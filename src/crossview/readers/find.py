@@ -114,7 +114,7 @@ def _expand(path: str) -> list[str]:
         log = os.path.join(path, LOG)
         if os.path.isfile(log):
             return [log]
-        raise InputError(f"is a folder; name its files, for example {path}/*.parquet", file=path)
+        return _in_folder(path)
     if os.path.exists(path):
         return [path]
     if not any(mark in path for mark in "*?["):
@@ -127,6 +127,26 @@ def _expand(path: str) -> list[str]:
     if not files:
         raise InputError("no file matches this pattern", file=path)
     return files
+
+
+def _in_folder(folder: str) -> list[str]:
+    """The files in a folder and those in it, sorted by name, but for hidden ones and markers."""
+    files = sorted(
+        name
+        for name in glob.glob("**", root_dir=folder, recursive=True)
+        if not name.startswith("_") and f"{os.sep}_" not in name
+        if os.path.isfile(os.path.join(folder, name))
+    )
+    if not files:
+        raise InputError("is a folder without files", file=folder)
+    if "=" in os.path.dirname(files[0]):
+        every = literal(os.path.join(folder, "**", "*" + os.path.splitext(files[0])[1]))
+        raise InputError(
+            "the names of its folders are values of a column; give a query, such as "
+            f'"SELECT * FROM read_parquet({every}, hive_partitioning = true)"',
+            file=folder,
+        )
+    return [os.path.join(folder, name) for name in files]
 
 
 def find_format(file: str) -> Reader:

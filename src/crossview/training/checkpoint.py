@@ -23,6 +23,7 @@ SHOWN, SHOWN_BEFORE = 60, 20
 
 POSITION: dict[str, Any] = {
     **dict.fromkeys(["number", "batches", "unlabeled", "skipped"], int),
+    **dict.fromkeys(["seconds", "compiled"], float),
     "order": (dict, None),
 }
 
@@ -35,6 +36,7 @@ class Position:
     batches: batches that were learned in it.
     order: state of the random numbers that gave its order.
     unlabeled, skipped: rows without a label that were learned and passed over in the first pass.
+    seconds, compiled: time of the run so far, and what compiling took of it.
     """
 
     number: int = 1
@@ -42,10 +44,12 @@ class Position:
     order: dict[str, Any] | None = None
     unlabeled: int = 0
     skipped: int = 0
+    seconds: float = 0.0
+    compiled: float = 0.0
 
-    def counts(self) -> tuple[int, int, int]:
+    def counts(self) -> tuple[float, ...]:
         """Return what cannot be negative."""
-        return self.batches, self.unlabeled, self.skipped
+        return self.batches, self.unlabeled, self.skipped, self.seconds, self.compiled
 
 
 @dataclass

@@ -133,10 +133,11 @@ class Passes:
         self.sketch = RowSketch()
         self.position = Position()
         self.checkpoint, self.log, self.observer = checkpoint, log, observer
+        self.began = 0.0, 0.0
 
     def learn(self, epochs: int) -> Trained:
         """Make the passes, and tell the observer."""
-        began, compiled = time.perf_counter(), seconds_of_compiling()
+        self.began = time.perf_counter(), seconds_of_compiling()
         self._take_up()
         if self.observer.history:
             given = (self.task, self.source.layout.names, MOST_ROWS_OF_STREAM)
@@ -191,8 +192,8 @@ class Passes:
             skipped=here.skipped,
             passes=epochs,
             order=str(self.order),
-            seconds=time.perf_counter() - began,
-            compiled=seconds_of_compiling() - compiled,
+            seconds=time.perf_counter() - self.began[0],
+            compiled=seconds_of_compiling() - self.began[1],
             loss=tally.loss / tally.n_rows,
             accuracy=_defined(tally.value("accuracy")) if classes else None,
             metric={"name": metric, "value": _defined(tally.value(metric))},
@@ -216,7 +217,8 @@ class Passes:
             if calibration is not None:  # a later pass has none
                 self.learner.calibration = calibration
             self.scored.model = self.learner
-            self.position = kept.position
+            self.position = here = kept.position
+            self.began = self.began[0] - here.seconds, self.began[1] - here.compiled
             self.sketch = kept.sketch
             self.order.state = kept.position.order
             self.scored.set_state(kept.counts)
@@ -235,11 +237,14 @@ class Passes:
     def _keep(self, encoder: Any) -> None:
         """Write the checkpoint, with the encoder as it was after the last batch."""
         assert self.checkpoint is not None
-        self.position.order = self.order.state
+        here = self.position
+        here.order = self.order.state
+        here.seconds = time.perf_counter() - self.began[0]
+        here.compiled = seconds_of_compiling() - self.began[1]
         fitted, windows = pipeline(encoder, self.learner), self.scored.windows
         state = {} if windows is None else windows.get_state()
         counts = self.scored.get_state()
-        self.checkpoint.write(Kept(fitted, self.position, counts, state, self.sketch))
+        self.checkpoint.write(Kept(fitted, here, counts, state, self.sketch))
 
     def _batches(self) -> Iterator[tuple]:
         """Yield the rows to learn, count them, notify the observer, and keep what was learned."""
