@@ -345,6 +345,10 @@ def test_windows_of_rows_numbers_and_of_default_width(model, table):
     unix = table.append_column("unix", pa.array([883612800 + 60 * i for i in range(N)]))
     starts = [one.start for one in evaluate(model, unix, time="unix", window="6h").windows]
     assert starts[:2] == ["1998-01-01 00:00", "1998-01-01 06:00"]
+    days = table.append_column("day", pa.array([883612800 + 86400 * i for i in range(N)]))
+    for width, first in (("90d", "1998-01-01"), ("28d", "1997-12-29")):  # a Monday
+        windows = evaluate(model, days, time="day", window=width, views=False).windows
+        assert windows[0].start == first
     plain = table.append_column("step", pa.array([*range(N - 3), None, None, None]))
     found = evaluate(model, plain, time="step", views=False)
     assert [one.start for one in found.windows[:2]] == ["0", "200"]

@@ -151,8 +151,10 @@ class TimeRange:
                 "time; give a number of rows, or leave the window out",
                 column=self.column,
             )
-        offset = _MONDAY if dates and width % (7 * DAY) == 0 else 0.0
-        first = np.floor((low - offset) / width) * width + offset
+        step, offset = width, 0.0
+        if dates and width % DAY == 0:  # of many days: from the first day, or its Monday
+            step, offset = (7 * DAY, _MONDAY) if width % (7 * DAY) == 0 else (DAY, 0.0)
+        first = np.floor((low - offset) / step) * step + offset
         if (high - first) / width > MOST_WINDOWS:
             raise InputError(
                 f"{argument(window=str(window))} makes {(high - first) / width + 1:,.0f} windows, "
