@@ -161,7 +161,7 @@ def f1_of(fold, rows, C):
 # --- how a setting is chosen with less ------------------------------------------
 
 
-def test_halving_goes_on_from_the_best_of_a_quarter_of_the_rows():
+def test_halving_goes_on_from_the_calmest_that_is_about_the_best_of_a_quarter_of_the_rows():
     run, fold = made_fold()
     learner = find_learner("view:strong", "classification", fold.X_train.layout.names)
     grid = [1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0]
@@ -176,7 +176,7 @@ def test_halving_goes_on_from_the_best_of_a_quarter_of_the_rows():
             for n in (len(train), len(train) / 4)
         )
         rough, values = ([f1_of(fold, rows, C) for C in grid] for rows in (quarter, part))
-        at = best = int(np.argmax(rough))
+        at = best = int(np.argmax(np.array(rough) >= max(rough) - 0.01))
         sides = sorted((-1, 1), key=lambda side: -([*rough, -1.0][at + side]))
         for side in sides:
             while best == at or (best - at) * side > 0:
@@ -205,6 +205,26 @@ def test_with_more_rows_the_best_penalty_moves_and_is_found():
     tried = [(i, {"C": C}) for i, C in enumerate(learner.grid["C"])]
     assert tuner.choose(tried).setting == {"C": learner.grid["C"][3]}
     assert [order for share, order in seen if share == 1.0] == [1, 2, 3, 4]
+
+
+def test_where_few_rows_do_not_tell_penalties_apart_the_strongest_goes_first():
+    """A ridge regression of texts fits a quarter of the rows to the last bit by any weak penalty.
+
+    The weak ones take the most time, after which there is none for the best.
+    """
+    run, fold = made_fold()
+    for name, (low, high) in (("view:strong", (0, 4)), ("ridge", (4, 0))):
+        task = "regression" if name == "ridge" else "classification"
+        learner = find_learner(name, task, fold.X_train.layout.names)
+        tuner = Tuner(run, learner, fold, Tuning(splits=1, halving=True))
+        tuner.deadline = 0.0  # the first one only
+        values = {low: 0.42, high: 0.5}
+        tuner.evaluate = lambda settings, inner, share, values=values: [
+            Chosen(one, values.get(order, 0.496), order) for order, one in settings
+        ]
+        [(parameter, grid)] = learner.grid.items()
+        chosen = tuner.choose(list(enumerate({parameter: value} for value in grid)))
+        assert chosen.order == (1 if name == "view:strong" else 3)
 
 
 def test_after_the_deadline_the_setting_in_the_middle_is_tried():

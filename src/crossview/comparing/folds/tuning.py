@@ -30,6 +30,10 @@ HALVING = 4
 MAX_COST_OF_BINS = 5e8
 # a refinement has to gain more than this on the held-out rows
 LEAST_GAIN = 0.002
+# a quarter of the rows does not tell apart values that are this close; the calmest goes first
+ROUGHLY = 0.01
+# larger values of these mean a stronger penalty or smaller steps; of others, such as C, smaller do
+CALMER = {"alpha", "r"}
 
 # a setting, with its position among all of them
 Numbered = tuple[int, dict[str, Any]]
@@ -40,8 +44,8 @@ class Tuning(NamedTuple):
 
     splits: how many of the inner splits; None: all of them.
     halving: whether all settings are tried on a quarter of the rows first, and the best quarter of
-      them on all rows; of the values of one parameter the best, and its neighbors as long as they
-      are better, since with more rows the best value moves.
+      them on all rows; of the values of one parameter the calmest that is about the best, and its
+      neighbors as long as they are better, since with more rows the best value moves.
     share: share of the training rows that choose the setting.
     refined: whether further parameters are tried from the best setting on.
     learned: share of the training rows that the model learns from in the end.
@@ -149,7 +153,10 @@ class Tuner:
             some = self.evaluate(settings, self.inner[:1], self.tuning.share / HALVING)
             some.sort(key=lambda one: (-one.value, one.order))
             if self._is_scale():
-                return self._sound(self._climb(settings, [one.order for one in some]))
+                least = some[0].value - ROUGHLY * self._unit(some[0].value)
+                calm = max if self.learner.grid.keys() <= CALMER else min
+                start = calm(one.order for one in some if one.value >= least)
+                return self._sound(self._climb(settings, start, [one.order for one in some]))
             best = some[: math.ceil(len(settings) / HALVING)]
             settings = [(one.order, one.setting) for one in sorted(best, key=lambda c: c.order)]
         return self._sound(best_of(self.evaluate(settings, self.inner, self.tuning.share)))
@@ -160,8 +167,8 @@ class Tuner:
         numbers = [one for own in values for one in own if isinstance(one, int | float)]
         return len(values) == 1 and len(numbers) == len(values[0]) and numbers == sorted(numbers)
 
-    def _climb(self, settings: Sequence[Numbered], ranks: list[int]) -> Chosen:
-        """Return the best setting, from the first in the ranks on to one side or the other.
+    def _climb(self, settings: Sequence[Numbered], start: int, ranks: list[int]) -> Chosen:
+        """Return the best setting, from a position on to one side or the other.
 
         ranks: positions of all settings, the best of fewer rows first.
         """
@@ -170,7 +177,7 @@ class Tuner:
         def at(order: int) -> Chosen:
             return self.evaluate([(order, by_order[order])], self.inner, self.tuning.share)[0]
 
-        best = first = at(ranks[0])
+        best = first = at(start)
         sides = [order - first.order for order in ranks if abs(order - first.order) == 1]
         for side in sides:
             while best.order + side in by_order and seconds_of_work() < self.deadline:
