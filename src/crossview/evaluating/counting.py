@@ -5,7 +5,6 @@ Metrics have intervals, from counts per block of consecutive rows, or of whole g
 
 from __future__ import annotations
 
-import copy
 import math
 from binascii import crc32
 from collections.abc import Mapping, Sequence
@@ -34,7 +33,7 @@ from crossview.scoring.metrics.probability import (
     calibration_curve,
     log_losses,
 )
-from crossview.scoring.metrics.tally import MOST_CELLS
+from crossview.scoring.metrics.tally import MOST_CELLS, added
 from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
@@ -106,11 +105,7 @@ class OneMetric:
             self.task.count(self._tally, y, scored)
 
     def __add__(self, other: OneMetric) -> OneMetric:
-        total = copy.copy(self)
-        total.blocks = self.blocks + other.blocks
-        if self._tally is not None:
-            total._tally = self._tally + other._tally
-        return total
+        return added(self, other, "blocks", "_tally")
 
     def value(self) -> float:
         """Return the metric."""
@@ -188,10 +183,7 @@ class AllMetrics:
             blocks.begin_at(first_row, n_rows)
 
     def __add__(self, other: AllMetrics) -> AllMetrics:
-        total = copy.copy(self)
-        total.tally = self.tally + other.tally
-        total._blocks = {name: one + other._blocks[name] for name, one in self._blocks.items()}
-        return total
+        return added(self, other, "tally", "_blocks")
 
     def estimates(self) -> dict[str, Estimate]:
         """Return all metrics."""
@@ -273,11 +265,7 @@ class PartCounts:
     starts_at: str = ""
 
     def __add__(self, other: PartCounts) -> PartCounts:
-        drift = None
-        if self.drift is not None and other.drift is not None:
-            drift = self.drift + other.drift
-        loss = self.loss + other.loss
-        return PartCounts(self.metric + other.metric, drift, loss, self.starts_at)
+        return added(self, other, "metric", "drift", "loss")
 
 
 @dataclass
@@ -305,18 +293,8 @@ class Counts:
     learned: Found = field(default_factory=Found)
 
     def __add__(self, other: Counts) -> Counts:
-        total = copy.copy(self)
-        total.all, total.kept = self.all + other.all, self.kept + other.kept
-        if self.drift is not None and other.drift is not None:
-            total.drift = self.drift + other.drift
-        total.views = {key: one + other.views[key] for key, one in self.views.items()}
-        total.parts = self.parts | other.parts
-        for key in self.parts.keys() & other.parts.keys():
-            total.parts[key] = self.parts[key] + other.parts[key]
-        total.skipped += other.skipped
-        total.without_time += other.without_time
-        total.learned += other.learned
-        return total
+        counts = ("all", "kept", "drift", "views", "parts", "skipped", "without_time", "learned")
+        return added(self, other, *counts)
 
 
 class RowCounter:

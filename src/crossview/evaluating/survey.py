@@ -16,6 +16,7 @@ from crossview.data.row_columns import with_row_location
 from crossview.evaluating.slices import ColumnValues, NumberSample
 from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
+from crossview.scoring.metrics.tally import added
 from crossview.scoring.models.fitted_model import ModelRows
 
 # keys of the counts of a partition, beside (column, code) of a slice and (column,) of its numbers
@@ -85,13 +86,7 @@ class Survey:
         return self
 
     def __add__(self, other: Survey) -> Survey:
-        total = object.__new__(Survey)
-        total.counts = [*self.counts, *other.counts]
-        total.values = {name: one + other.values[name] for name, one in self.values.items()}
-        total.times = None
-        if self.times is not None and other.times is not None:
-            total.times = self.times + other.times
-        return total
+        return added(self, other, "counts", "values", "times")
 
 
 def _labeled(

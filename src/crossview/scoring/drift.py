@@ -30,6 +30,7 @@ from scipy import special
 from crossview.batch import make_rows
 from crossview.errors import InputError
 from crossview.labels import places_of
+from crossview.scoring.metrics.tally import added
 from crossview.views import MultiView
 
 # Siddiqi: from 0.1 on something has moved, from 0.25 on much has
@@ -294,9 +295,7 @@ class DriftCounter:
         )
 
     def __add__(self, other: DriftCounter) -> DriftCounter:
-        total = self.empty()
-        total.counts = self.counts + other.counts
-        return total
+        return added(self, other, "counts")
 
     def drifts(self, ignored: Sequence[str] = ()) -> list[Drift]:
         """Return the drift of each view; not of those that are ignored."""

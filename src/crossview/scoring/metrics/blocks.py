@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any
 
@@ -18,6 +17,7 @@ from crossview.scoring.metrics.measure import (
     values_of_confusions,
 )
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
+from crossview.scoring.metrics.tally import added
 
 # a full stream has 32 to 64: enough for Student's t, and long enough for errors that follow
 # each other to be in the same block
@@ -121,9 +121,7 @@ class BlockTally:
                 "two tallies of blocks add up where the rows of one follow those of the other in a "
                 "stream; these do not, or the rows have changed since they were counted"
             )
-        total = copy.copy(self)
-        total._cells = self._cells + other._cells
-        total.n_rows = self.n_rows + other.n_rows
+        total = added(self, other, "_cells", "n_rows")
         if told:
             given = [one._given for one in (self, other) if one._given is not None]
             total._given = np.sum(given, axis=0)

@@ -116,6 +116,22 @@ def _like(value: Any, array: np.ndarray) -> Any:
 MOST_CELLS, MOST_CELLS_IN_ALL = 1 << 14, 1 << 20
 
 
+def added(one: Any, other: Any, *names: str) -> Any:
+    """Return a copy of an object with the sums of some attributes of two."""
+    total = copy.copy(one)
+    for name in names:
+        setattr(total, name, _sum(getattr(one, name), getattr(other, name)))
+    return total
+
+
+def _sum(one: Any, other: Any) -> Any:
+    """Return the sum of two counts, key by key of mappings; None where there is one count only."""
+    if isinstance(one, dict):
+        both = one.keys() & other.keys()
+        return one | other | {key: _sum(one[key], other[key]) for key in one if key in both}
+    return None if one is None or other is None else one + other
+
+
 class OrderCounts(Resumable):
     """Rows by score, for each class: those of the others and its own.
 
@@ -286,14 +302,7 @@ class Tally(Resumable):
     def __add__(self, other: Tally) -> Tally:
         if (self.n_classes, self.positive) != (other.n_classes, other.positive):
             raise InputError("two tallies of different classes do not add up")
-        total = copy.copy(self)
-        total.n_rows = self.n_rows + other.n_rows
-        total.loss = self.loss + other.loss
-        total.confusion = self.confusion + other.confusion
-        total.order = self.order + other.order
-        total.sums = {name: self.sums[name] + other.sums[name] for name in self.sums}
-        total.bins = self.bins + other.bins
-        return total
+        return added(self, other, "n_rows", "loss", "confusion", "order", "sums", "bins")
 
     def value(self, name: str, *, k: Any = None) -> float:
         """Return one metric as `measure` of all rows so far; NaN where it is not defined."""
@@ -363,10 +372,7 @@ class ErrorTally(Resumable):
             self.sums[name] = float(running_sum(self.sums[name], values))
 
     def __add__(self, other: ErrorTally) -> ErrorTally:
-        total = ErrorTally()
-        total.n_rows = self.n_rows + other.n_rows
-        total.loss = self.loss + other.loss
-        total.sums = {name: self.sums[name] + other.sums[name] for name in self.sums}
+        total = added(self, other, "n_rows", "loss", "sums")
         one, two = (self, other) if self.n_rows else (other, self)
         first, a, b = two.spread
         apart = (
