@@ -25,7 +25,6 @@ from crossview.algorithms.stacking.blend import (
 from crossview.batch import entries_of, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import (
-    ColumnWeights,
     Schema,
     State,
     StatePart,
@@ -292,7 +291,7 @@ class Ensemble(NestedLearners):
                 Member(
                     one.name,
                     one.learner._portable_scorer(),
-                    None if one.view is None else self._slots.names.index(one.view),
+                    self._place_of_view(one.view),
                     **{name: answer.get(name) for name in SAID},
                 )
             )
@@ -313,9 +312,8 @@ class Ensemble(NestedLearners):
         found = np.zeros((len(column), self._n_blended()))
         view = np.searchsorted(self._slots.ptr, column, side="right") - 1
         for w, (one, own) in zip(self._state["weights"], self._each(rows), strict=True):
-            seen = np.ones(len(column), dtype=bool)
-            if one.view is not None:
-                seen = view == self._slots.names.index(one.view)
+            place = self._place_of_view(one.view)
+            seen = np.full(len(column), True) if place is None else view == place
             scores = one.learner._joint_scores(own)[row[seen]]
             without = scores - one.learner._entry_contributions(own)
             found[seen] += w * (
@@ -324,21 +322,13 @@ class Ensemble(NestedLearners):
             )
         return found
 
-    def check_weights(self) -> None:
-        """Raise `InputError` if a member has no weights of columns."""
-        for one in self._members:
-            one.learner.check_weights()
-
-    def _column_weights(self) -> ColumnWeights:
-        raise InputError("the weights of columns are those of the members, in members_")
-
     # --- state -----------------------------------------------------------------------------
 
     def _parts(self, state: State) -> list[StatePart]:
         return [_Weights(state, self), *super()._parts(state)]
 
-    def _learners(self) -> list[Any]:
-        return [one.learner for one in self._members]
+    def _fitted(self) -> list[Any]:
+        return self._members
 
     def _header(self) -> dict[str, Any]:
         members = [
@@ -384,8 +374,7 @@ class Ensemble(NestedLearners):
     @property
     def members_(self) -> list[tuple[str, Any, str | None]]:
         """The members: name, fitted learner, and view; None for all views."""
-        check_is_fitted(self, "_state")
-        return [(one.name, one.learner, one.view) for one in self._members]
+        return self._named()
 
     @property
     def weights_(self) -> dict[str, float]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from crossview.estimators.base.learner import ColumnWeights, ViewLearner
+from crossview.estimators.base.learner import ColumnWeights, ViewLearner, rows_with_views
+from crossview.kernels.rows import Rows
 
 
 class ImportancesModel(ViewLearner):
@@ -16,6 +17,9 @@ class ImportancesModel(ViewLearner):
         """Share of each column in what the model says of the rows; the sum is 1."""
         check_is_fitted(self, "_state")
         return self._columns.spread(self._state["importances"]).copy()
+
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, rows_with_views)
 
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(None, importance=self.feature_importances_[None])

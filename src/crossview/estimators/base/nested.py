@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from crossview.batch import make_rows, rows_of_view, typed_blocks, whole_matrix
 from crossview.errors import InputError, argument, closest_names, type_of
-from crossview.estimators.base.learner import ViewLearner
+from crossview.estimators.base.learner import ColumnWeights, ViewLearner
 from crossview.kernels.rows import Rows
 from crossview.views import ViewLayout
 
@@ -156,11 +157,31 @@ class NestedLearners(ViewLearner):
         blocks = typed_blocks(rows, np.arange(len(rows.indptr) - 1))
         return np.concatenate([self._scores_alone(part, only) for _, part in blocks])
 
+    def check_weights(self) -> None:
+        """Raise `InputError` if one of the learners has no weights of columns."""
+        for learner in self._learners():
+            learner.check_weights()
+
+    def _column_weights(self) -> ColumnWeights:
+        what = self._nested
+        raise InputError(f"the weights of columns are those of the {what}, in {what}_")
+
     # --- state --------------------------------------------------------------------------
 
-    def _learners(self) -> list[Any]:
-        """Return the learners that have learned."""
+    def _fitted(self) -> list[Any]:
+        """Return what has learned: each has a name, a learner and a view."""
         raise NotImplementedError
+
+    def _learners(self) -> list[Any]:
+        return [one.learner for one in self._fitted()]
+
+    def _named(self) -> list[tuple[str, Any, str | None]]:
+        check_is_fitted(self, "_state")
+        return [(one.name, one.learner, one.view) for one in self._fitted()]
+
+    def _place_of_view(self, view: str | None) -> int | None:
+        """Return the position of a view; None for all views."""
+        return None if view is None else self._slots.names.index(view)
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Return the own arrays, and those of each learner."""

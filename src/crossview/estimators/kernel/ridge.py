@@ -36,7 +36,7 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import folds_of_groups, groups_to_fit
-from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
+from crossview.estimators.base.learner import NUMBERS_AT_ONCE
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
@@ -341,9 +341,6 @@ class KernelRidge(ImportancesModel):
         """Return scores within those of the training rows, of numbers to predict."""
         state = self._state
         return np.clip(scores, *(state["b"] + state["limits"])) if self._limited else scores
-
-    def _scores_of_views(self, rows: Rows) -> np.ndarray:
-        return self._scores_alone(rows, rows_with_views)
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         state = self._state

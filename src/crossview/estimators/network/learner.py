@@ -24,7 +24,7 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import Split, folds_to_fit, groups_to_fit
-from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
+from crossview.estimators.base.learner import NUMBERS_AT_ONCE
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.network.features import (
     MOST_COLUMNS,
@@ -245,9 +245,6 @@ class NetworkModel(ImportancesModel):
             X = read_only(features_of(part, features))
             network.score_rows(X, units, h1, buffers, scores[begin : begin + size])
         return scores
-
-    def _scores_of_views(self, rows: Rows) -> np.ndarray:
-        return self._scores_alone(rows, rows_with_views)
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         own, row = _NetworkState(self._state, self), entries_of(rows)[0]

@@ -17,13 +17,7 @@ from crossview.algorithms.stacking.history import History
 from crossview.algorithms.stacking.stack import STACKING, Settings, Stack, choose
 from crossview.batch import RowBuffers, entries_of, read_only, rows_at, typed_rows
 from crossview.errors import InputError
-from crossview.estimators.base import (
-    ColumnWeights,
-    LearnedState,
-    State,
-    StatePart,
-    Takes,
-)
+from crossview.estimators.base import LearnedState, State, StatePart, Takes
 from crossview.estimators.base.calibration import portable_calibration
 from crossview.estimators.base.nested import NestedLearners, named_entries, own_layout
 from crossview.estimators.base.road import Bound, OneExample, Road
@@ -361,8 +355,7 @@ class Stacking(NestedLearners):
             calibrated = None
             if self._calibrates:
                 calibrated = portable_calibration(state["calibrations"][k], C)
-            view = None if expert.view is None else self._slots.names.index(expert.view)
-            scorer = expert.learner._portable_scorer()
+            view, scorer = self._place_of_view(expert.view), expert.learner._portable_scorer()
             members.append(Member(expert.name, scorer, view, calibration=calibrated))
         task = "numbers"
         if self._calibrates:
@@ -388,14 +381,6 @@ class Stacking(NestedLearners):
         scores = self._experts.scores(rows, C)
         without = scores[row] - self._experts.contributions(rows, C)
         return self._combined(scores)[row] - self._combined(without)
-
-    def check_weights(self) -> None:
-        """Raise `InputError` if an expert has no weights of columns."""
-        for expert in self._experts:
-            expert.learner.check_weights()
-
-    def _column_weights(self) -> ColumnWeights:
-        raise InputError("the weights of columns are those of the experts, in experts_")
 
     def _combined(self, scores: np.ndarray) -> np.ndarray:
         """Return the scores of rows from those of the experts, (n, K, n_scores)."""
@@ -482,8 +467,8 @@ class Stacking(NestedLearners):
                 own = columns[(columns >= block.start) & (columns < block.stop)] - block.start
             expert.learner._restart(own)
 
-    def _learners(self) -> list[Any]:
-        return [expert.learner for expert in self._experts]
+    def _fitted(self) -> list[Any]:
+        return self._experts
 
     def _header(self) -> dict[str, Any]:
         return {**super()._header(), "experts": experts_to_json(self._experts)}
@@ -507,8 +492,7 @@ class Stacking(NestedLearners):
     @property
     def experts_(self) -> list[tuple[str, Any, str | None]]:
         """The experts that are left: name, learner, and view; None for all views."""
-        check_is_fitted(self, "_state")
-        return [(expert.name, expert.learner, expert.view) for expert in self._experts]
+        return self._named()
 
     @property
     def mixture_weights_(self) -> dict[str, float]:

@@ -27,7 +27,7 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import groups_to_fit
-from crossview.estimators.base.learner import NUMBERS_AT_ONCE, rows_with_views
+from crossview.estimators.base.learner import NUMBERS_AT_ONCE
 from crossview.estimators.documentation import ParameterDoc, with_parameters
 from crossview.estimators.parameters import TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
@@ -224,7 +224,7 @@ class TreesModel(ImportancesModel):
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
         """Return sums of each view's trees if they are additive, else scores of each view alone."""
         if not self._has_view_sums():
-            return self._scores_alone(rows, rows_with_views)
+            return super()._scores_of_views(rows)
         own = _TreesState(self._state, self)
         n, V, K = len(rows.indptr) - 1, len(rows.ptr) - 1, self._n_scores()
         trees = own.trees()
