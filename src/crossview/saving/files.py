@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crossview.errors import InputError, cannot_import
 
@@ -56,41 +56,26 @@ def _is_model(file: Path) -> bool:
         return b"crossview-model" in stream.read(min(size, file.stat().st_size))
 
 
-def _is_comparison(file: Path) -> bool:
+def _object(text: bytes) -> dict[str, Any]:
+    """Return an object of JSON, which is empty where the text is none."""
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(text)
     except ValueError:
-        return False
-    return isinstance(content, dict) and {"format", "rows"} <= content.keys()
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _is_description(file: Path) -> bool:
-    try:
-        content = json.loads(file.read_bytes())
-    except ValueError:
-        return False
-    of_table, of_rows = {"n_rows", "columns", "about_table"}, {"n_rows", "views", "unlabeled"}
-    return isinstance(content, dict) and (of_table <= content.keys() or of_rows <= content.keys())
-
-
-def _is_evaluation(file: Path) -> bool:
-    try:
-        content = json.loads(file.read_bytes())
-    except ValueError:
-        return False
-    return isinstance(content, dict) and content.get("kind") == "evaluation"
+    names = _object(file.read_bytes()).keys()
+    return {"n_rows", "columns", "about_table"} <= names or {
+        "n_rows",
+        "views",
+        "unlabeled",
+    } <= names
 
 
 def _is_log(file: Path) -> bool:
-    try:
-        first = json.loads(_start(file).split(b"\n")[0])
-    except ValueError:
-        return False
-    return isinstance(first, dict) and {"rows", "window", "loss"} <= first.keys()
-
-
-def _is_report(file: Path) -> bool:
-    return b'<meta name="generator" content="crossview">' in _start(file)
+    return {"rows", "window", "loss"} <= _object(_start(file).split(b"\n")[0]).keys()
 
 
 def _is_exported(file: Path) -> bool:
@@ -102,14 +87,21 @@ def _is_exported(file: Path) -> bool:
 CARD = Kind("a model card of crossview", lambda file: b"library_name: crossview" in _start(file))
 MODEL = Kind("a model file", _is_model)
 EXPORTED = Kind("an exported model", _is_exported)
-COMPARISON = Kind("a comparison", _is_comparison)
+COMPARISON = Kind(
+    "a comparison", lambda file: {"format", "rows"} <= _object(file.read_bytes()).keys()
+)
 DESCRIPTION = Kind("a description", _is_description)
-EVALUATION = Kind("an evaluation", _is_evaluation)
+EVALUATION = Kind(
+    "an evaluation", lambda file: _object(file.read_bytes()).get("kind") == "evaluation"
+)
 PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
 CSV = Kind("a CSV file", _is_text)
 ROWS = Kind("a file of rows", lambda file: _is_text(file) or _start(file)[:2] in _COMPRESSED)
 LOG = Kind("a log of training", _is_log)
-REPORT = Kind("a report of crossview", _is_report)
+REPORT = Kind(
+    "a report of crossview",
+    lambda file: b'<meta name="generator" content="crossview">' in _start(file),
+)
 JSON_LINES = Kind(
     "a file of JSON lines", lambda file: _is_text(file) and _start(file).lstrip()[:1] == b"{"
 )
