@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -101,6 +102,17 @@ class InputError(ValueError):
         # joblib sends errors between processes, and an exception with keyword arguments needs this
         # method to be pickled
         return _rebuild, (type(self), self.message, self.file, self.row, self.column)
+
+
+@contextmanager
+def in_file(file: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Name the file in an error that names none."""
+    try:
+        yield
+    except InputError as error:
+        if file is None or error.file is not None:
+            raise
+        raise InputError(error.message, file=str(file)) from None
 
 
 class DivergedError(InputError):

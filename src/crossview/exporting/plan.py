@@ -27,7 +27,7 @@ from typing import Any
 from crossview.encoding.encode import ViewEncoder
 from crossview.encoding.view_reader import ViewReader
 from crossview.encoding.view_scaler import ViewScaler
-from crossview.errors import InputError
+from crossview.errors import InputError, in_file
 from crossview.portable.as_json import as_json
 from crossview.portable.encoding import Encoder, NumberEncoder
 from crossview.portable.scoring import Model
@@ -82,11 +82,9 @@ def make_plan(model: Any) -> Plan:
     if not hasattr(learner, "portable"):
         name = type(learner).__name__
         raise InputError(f"{name} is no fitted learner of this package", file=file)
-    try:
+    with in_file(file):
         described = learner.portable()
         encoder, names = _describe_encoders([step for _, step in encoders], described)
-    except InputError as error:
-        raise InputError(error.message, file=file) from None
     return Plan(encoder, described, names)
 
 

@@ -7,8 +7,8 @@ import math
 import os
 import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -19,7 +19,7 @@ import numpy as np
 from crossview.data.row_columns import MAX_ABS_TARGET
 from crossview.data.row_sketch import RowSketch
 from crossview.encoding.encode import ViewEncoder
-from crossview.errors import GuessWarning, InputError, argument, type_of
+from crossview.errors import GuessWarning, InputError, argument, in_file, type_of
 from crossview.estimators.targets import scale_of_skewed
 from crossview.labels import decide
 from crossview.saving.model_files import load, read_info, save
@@ -178,18 +178,18 @@ class LiveModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, frozen: bool = False) -> Self:
         """Load a model file, of `train` or of a server, which begins anew."""
-        with _naming(path):
+        with in_file(path):
             return cls(load(path), read_info(path), frozen=frozen)
 
     @classmethod
     def restore(cls, path: str | os.PathLike[str]) -> Self:
         """Load a snapshot, which goes on as it was."""
         info = read_info(path)
-        with _naming(path):
+        with in_file(path):
             frozen = {"frozen": info.get("frozen", False)}
             check_header(frozen, {"frozen": bool}, "serving")
         live = cls.load(path, **frozen)
-        with _naming(path):
+        with in_file(path):
             live.served = Served.from_json(info.get("served"))
             live.in_snapshot = live.served.labels
             if live._heeds_delays:
@@ -864,17 +864,6 @@ def _warn_of_skewed(targets: np.ndarray) -> None:
             GuessWarning,
             stacklevel=2,
         )
-
-
-@contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the file in an error that names none."""
-    try:
-        yield
-    except InputError as error:
-        if error.file is not None:
-            raise
-        raise InputError(error.message, file=str(path)) from None
 
 
 def _experts_of(prediction: Prediction) -> dict[int, bytes] | None:

@@ -24,7 +24,7 @@ from crossview.data.row_sketch import Found, RowSketch
 from crossview.encoding.encode import ViewEncoder
 from crossview.encoding.table_columns import check_missing_columns, columns_of_model
 from crossview.encoding.view_reader import ViewReader
-from crossview.errors import InputError, argument, some_names
+from crossview.errors import InputError, argument, in_file, some_names
 from crossview.labels import has_label
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import Batch, Source, open_source, open_table
@@ -143,10 +143,8 @@ class FittedModel:
     def drift_counter(self) -> DriftCounter | None:
         """Return what compares rows with those of training; None if that is not known."""
         views = self.learner.layout_.names
-        try:
+        with in_file(self.file):
             reference = read_reference(self.info, views)
-        except InputError as error:
-            raise InputError(error.message, file=self.file) from None
         return None if reference is None else DriftCounter(views, reference)
 
     def row_sketch(self) -> RowSketch | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, in_file
 from crossview.saving.files import MODEL, replacing
 from crossview.saving.model_files import read_info
 from crossview.saving.model_header import read_header
@@ -556,10 +556,8 @@ def _as_if_it_had_joined(
         return other
 
     other = LiveModel.load(file, frozen=frozen)
-    try:
+    with in_file(file):
         live.check_challenger(other)
-    except InputError as error:
-        raise InputError(error.message, file=str(file)) from None
     other.begin(None if frozen else first)
     other.number = NOT_LOGGED
     other.model_at = model_at
@@ -575,10 +573,8 @@ def _checked_name(live: LiveModel, path: str | os.PathLike[str], *, frozen: bool
     """Return what the model of a file is called as a challenger of another one, if it can join."""
     name = Path(path).stem
     check_name(name)
-    try:
+    with in_file(path):
         live.check_challenger(LiveModel.load(path, frozen=frozen))
-    except InputError as error:
-        raise InputError(error.message, file=str(path)) from None
     return name
 
 
