@@ -54,22 +54,13 @@ class Scored(NamedTuple):
 
     def take(self, rows: Any) -> Scored:
         """Return some of the rows."""
-        scores, p, predicted = self
-        return Scored(
-            scores[rows],
-            None if p is None else p[rows],
-            None if predicted is None else predicted[rows],
-        )
+        return Scored._make(None if array is None else array[rows] for array in self)
 
 
 def join(parts: Sequence[Scored]) -> Scored:
     """Return the rows of all parts."""
-    scores, p, predicted = zip(*parts, strict=True)
-    return Scored(
-        np.concatenate(scores),
-        None if p[0] is None else np.concatenate(p),
-        None if predicted[0] is None else np.concatenate(predicted),
-    )
+    each = zip(*parts, strict=True)
+    return Scored._make(None if one[0] is None else np.concatenate(one) for one in each)
 
 
 class _Splits:

@@ -26,7 +26,7 @@ from crossview.reporting.displays.ranking import (
 from crossview.reporting.displays.style import short_name
 from crossview.reporting.fitting_table import FittingTable
 from crossview.reporting.model import interaction_tables
-from crossview.reporting.page.blocks import Block, Section, figures, lines, table
+from crossview.reporting.page.blocks import Block, Section, code, figures, lines, table
 from crossview.reporting.tables import table_of_classes
 from crossview.scoring.collector import MOST_CONTRIBUTING
 from crossview.scoring.diagnostics import Diagnostics
@@ -332,9 +332,7 @@ def made_section(made: Made, settings: Mapping[str, Any], notes: Sequence[str] =
     rows += [[name, found] for name, found in _versions().items()]
     section.blocks += lines(notes)
     if made.command:
-        again = Block(
-            "code", title="The command that makes it again:", text=shlex.join(made.command)
-        )
+        again = code("The command that makes it again:", shlex.join(made.command))
         section.blocks.append(again)
     section.blocks.append(table(["setting", "value"], rows, texts=2))
     return section
