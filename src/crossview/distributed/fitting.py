@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -150,10 +150,7 @@ class ArrayWork:
 
     def score(self, model: Any, block: Any) -> tuple[float, float]:
         """Return the sum of the losses, and that of the weights."""
-        X, y, weight = parts_of_block(block)
-        each = losses(model, X, np.asarray(y))
-        weight = np.ones(len(each)) if weight is None else np.asarray(weight, dtype=np.float64)
-        return float(weight @ each), float(weight.sum())
+        return sum_of_losses(model, [parts_of_block(block)])
 
 
 @contextmanager
@@ -168,6 +165,16 @@ def without_calibration(model: Any, again: bool) -> Iterator[None]:
         yield
     finally:
         model.calibration = calibration
+
+
+def sum_of_losses(model: Any, parts: Iterable[tuple[Any, Any, Any]]) -> tuple[float, float]:
+    """Return the sum of the losses of rows, their labels and weights, and that of the weights."""
+    total = weights = 0.0
+    for X, y, weight in parts:
+        each = losses(model, X, np.asarray(y))
+        weight = np.ones(len(each)) if weight is None else np.asarray(weight, dtype=np.float64)
+        total, weights = total + float(weight @ each), weights + float(weight.sum())
+    return total, weights
 
 
 def losses(model: Any, X: Any, y: np.ndarray) -> np.ndarray:

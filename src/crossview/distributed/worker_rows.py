@@ -13,7 +13,7 @@ import numpy as np
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.row_sketch import hash_rows
 from crossview.data.shuffle import regroup
-from crossview.distributed.fitting import losses, without_calibration
+from crossview.distributed.fitting import sum_of_losses, without_calibration
 from crossview.distributed.mixing import Learned
 from crossview.distributed.sources import check_blocks, cut_evenly, frames_as_table
 from crossview.errors import InputError
@@ -105,7 +105,7 @@ class HeldOut(NamedTuple):
     X: MultiView  # the last ones
 
     @classmethod
-    def of_all(cls, parts: Sequence[HeldOut | None], file: str | None) -> HeldOut:
+    def of_all(cls, parts: Sequence[HeldOut | None], file: str | None = None) -> HeldOut:
         """Return those of all parts as one."""
         found = [part for part in parts if part is not None]
         if not found:
@@ -174,28 +174,17 @@ class RowWork:
 
     def score(self, model: Any, block: Kept) -> tuple[float, float]:
         """Return the sum of the losses of held-out rows, and that of their weights."""
-        total = weights = 0.0
         _, learner = steps(model)
-        for X, y, weight in block.encoded(model):
-            each = losses(learner, X, y)
-            weight = np.ones(len(y)) if weight is None else weight
-            total, weights = total + float(weight @ each), weights + float(weight.sum())
-        return total, weights
+        return sum_of_losses(learner, block.encoded(model))
 
     def held_out(self, model: Any, block: Kept) -> HeldOut | None:
         """Return what the model says of held-out rows; None of no rows."""
-        found = list(block.encoded(model))
-        if not found:
-            return None
-        X, y, weight = zip(*found, strict=True)
         _, learner = steps(model)
-        scored = [self.task.scores(learner, one) for one in X]
-        return HeldOut(
-            np.concatenate([one.scores for one in scored]),
-            np.concatenate(y),
-            None if weight[0] is None else np.concatenate(weight),
-            X[-1][-1000:],
-        )
+        found = [
+            HeldOut(self.task.scores(learner, X).scores, y, weight, X[-1000:])
+            for X, y, weight in block.encoded(model)
+        ]
+        return HeldOut.of_all(found) if found else None
 
 
 def _is_held_out(batch: LabeledBatch, period: int) -> np.ndarray:
