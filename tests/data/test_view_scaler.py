@@ -78,10 +78,69 @@ def test_a_view_is_divided_by_the_mean_norm_of_its_rows(dense):
         np.testing.assert_array_equal(a, b)
 
 
-@given(cuts=st.lists(st.integers(1, 39), max_size=4), dense=st.booleans())
-def test_batches_and_resuming_from_a_file_change_nothing(cuts, dense):
+def column_factors(rows):
+    """From the root of the mean square of each column, over the geometric mean of all entries."""
+    there = rows != 0
+    own = np.sqrt((rows**2).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
+    of_view = np.exp(np.log(np.abs(rows[there])).mean()) if there.any() else 1.0
+    ratio = np.where(own > 0, own, of_view) / of_view
+    return np.clip(ratio, 2 / 3, 3 / 2) / ratio
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_columns_are_brought_near_the_size_of_their_view(dense):
+    X = views(50, dense=dense)
+    sizes = np.array([1e-3, 1.0, 1.0, 40.0, 1.0, 1.0, 2.0, 1e6])
+    X = MultiView.from_matrix(X.matrix * sizes, X.layout, present=X.present)
+    scaler = ViewScaler(scale_columns=True)
+    running = blocks(scaler.partial_fit_transform(X))
+    whole, factors = blocks(scaler.transform(X)), scaler.column_factors()
+    assert set(factors[1]) >= {0, 2}  # small beside a million
+    for v, rows in enumerate(blocks(X)):
+        own = np.array([rows[i] * column_factors(rows[: i + 1]) for i in range(len(rows))])
+        norms = np.linalg.norm(own, axis=1)
+        means = [norms[:i][norms[:i] > 0].mean() if norms[:i].any() else 1 for i in range(1, 51)]
+        np.testing.assert_allclose(running[v], own / np.array(means)[:, None], rtol=1e-9)
+        final = column_factors(rows)
+        np.testing.assert_allclose(whole[v], rows * final / means[-1], rtol=1e-9)
+        assert factors[v] == pytest.approx({j: f for j, f in enumerate(final) if f != 1})
+
+
+def test_columns_of_0_and_1_and_weights_of_words_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    ids = sp.csr_array((np.ones(200), rng.integers(0, 40, 200), np.arange(0, 201, 2)), (100, 40))
+    words = sp.csr_array(rng.uniform(0.1, 0.2, (100, 6)) * (rng.random((100, 6)) < 0.5))
+    X = MultiView({"ids": ids, "words": words})
+    plain, scaled = (ViewScaler(scale_columns=one).fit_transform(X) for one in (False, True))
+    np.testing.assert_array_equal(plain.matrix.toarray(), scaled.matrix.toarray())
+
+
+def test_an_income_leaves_something_of_an_age(tmp_path):
+    """Rows of text files and views in memory have columns of any size."""
+    rng = np.random.default_rng(0)
+    age, income = rng.uniform(18, 80, 2000), rng.lognormal(10, 1, 2000)
+    y = np.where(age + rng.normal(0, 10, 2000) > 50, 1, -1)
+    lines = [f"{label} 1:{a:.2f} 2:{b:.2f}\n" for label, a, b in zip(y, age, income, strict=True)]
+    (tmp_path / "rows.svm").write_text("".join(lines))
+    views = MultiView({"all": np.c_[age, income].round(2)})
+    given = {"model": "linear", "in_order": True, "scoring": "roc_auc"}
+    of_file = crossview.train(tmp_path / "rows.svm", **given, output=tmp_path / "m.st")
+    in_memory = crossview.train(views, y, **given)
+    unscaled = crossview.train(views, y, **given, encoder=ViewEncoder(scale_views=False))
+    assert of_file.metric == in_memory.metric
+    assert of_file.metric["value"] > 0.85 > 0.6 > unscaled.metric["value"]
+    program = crossview.export(tmp_path / "m.st", tmp_path / "m.py")
+    assert program.difference.largest < 1e-9
+    assert crossview.load(tmp_path / "m.st")[0].column_factors()[0].keys() == {0, 1}
+
+
+@given(
+    cuts=st.lists(st.integers(1, 39), max_size=4), dense=st.booleans(), scale_columns=st.booleans()
+)
+def test_batches_and_resuming_from_a_file_change_nothing(cuts, dense, scale_columns):
     X = views(40, seed=1, dense=dense)
-    whole, cut = ViewScaler(), ViewScaler()
+    X = MultiView.from_matrix(X.matrix * 10.0 ** np.arange(8), X.layout, present=X.present)
+    whole, cut = ViewScaler(scale_columns=scale_columns), ViewScaler(scale_columns=scale_columns)
     expected = blocks(whole.partial_fit_transform(X))
     found = []
     for piece in pieces(X, cuts):

@@ -146,7 +146,8 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
 --hash-bits: Each view has 2 to the power of this many slots for categories and words.
 --ngrams N: Count sequences of up to N words of a text, such as 2, and not only words.
 --tf-idf/--no-tf-idf: Whether words count less that are in many texts, or a second time in one.
---scale-views/--no-scale-views: Whether each view is divided by the mean norm of its rows.
+--scale-views/--no-scale-views: Whether each view is divided by the mean norm of its rows, after
+    columns of very different sizes that no table standardizes: of text files and of arrays.
 --bins N: Bins of each number, where the score may be a curve of it; 0: none. Default: 10 for
     models that learn row by row, if there are at most 100 numbers; compare by folds tries both.
 --per COLUMN: Whose row it is, such as a user: scores deviate from the shared ones by what each

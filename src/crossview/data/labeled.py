@@ -179,9 +179,12 @@ class LabeledSource:
         else:
             self._layout = source.layout
             if source.reading is not None:
-                self.encoder = ViewReader(**source.reading, scale_views=encoder.scale_views)
+                scaled = encoder.scale_views
+                self.encoder = ViewReader(
+                    **source.reading, scale_views=scaled, scale_columns=scaled
+                )
             elif encoder.scale_views:
-                self.encoder = ViewScaler()
+                self.encoder = ViewScaler(scale_columns=True)
         self.classes, self.class_rows = np.empty(0), None
         if not self._numbers:
             self.classes, self.class_rows = self._find_classes(classes)

@@ -42,6 +42,8 @@ class ViewReader(ViewScaler):
         Slots of a view, as a power of two, where it is hashed or folded.
     scale_views : bool, default=True
         Whether each view is divided by the mean norm of its rows.
+    scale_columns : bool, default=False
+        Whether columns of very different sizes are scaled before; see `ViewScaler`.
 
     Notes
     -----
@@ -57,7 +59,7 @@ class ViewReader(ViewScaler):
     >>> with open(path, "w") as file:
     ...     print("+1 1:0.5 3:2", "-1 2:1 3:1", sep="\n", file=file)
     >>> train(path, model="pa:squared").fitted[0]
-    ViewReader(format='svmlight', views={'all': ['1:3']})
+    ViewReader(format='svmlight', scale_columns=True, views={'all': ['1:3']})
     """
 
     format: str

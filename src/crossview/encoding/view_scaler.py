@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from threading import Lock
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from crossview._jit import bind, borrowing
+from crossview._jit import bind, borrowing, inlined_borrowing
 from crossview.batch import RowBuffers, make_rows
 from crossview.encoding.view_transformer import ViewTransformer
 from crossview.errors import InputError, type_of
@@ -20,8 +21,11 @@ from crossview.views import MultiView, OneRow, ViewLayout, canonical_csr
 
 # rows that are measured at a time, so that little memory is needed
 ROWS_AT_ONCE = 10_000
+# how far the size of a column may be from that of its view; most weights of words are nearer
+MOST_APART = 1.5
 
 
+@dataclass(eq=False, repr=False, match_args=False)
 class ViewScaler(ViewTransformer):
     """Scaler of views: each view is divided by the mean Euclidean norm of its rows.
 
@@ -34,6 +38,21 @@ class ViewScaler(ViewTransformer):
     It is one factor per view: rows keep their norms relative to each other, and columns of the
     same view too.  `ViewEncoder`, `compare` and `train` scale views by default.
 
+    An income in a view with an age leaves nothing of it.  With ``scale_columns``, as `train` and
+    `compare` scale views of numbers, column j is brought within a factor of 1.5 of the size of its
+    view first:
+
+        x_tj <- x_tj min(max(r_j, 2 / 3), 3 / 2) / r_j,
+        r_j = sqrt(mean of x_ij^2) / exp(mean of log |x_ik| over the columns k of the view),
+
+    over the entries so far that are not 0.  Columns of 0 and 1 and most weights of words stay as
+    they are.
+
+    Parameters
+    ----------
+    scale_columns : bool, default=False
+        Whether columns of very different sizes are scaled, too.
+
     Attributes
     ----------
     layout_ : ViewLayout
@@ -42,6 +61,11 @@ class ViewScaler(ViewTransformer):
         Mean norm of each view over the rows so far; 1 for a view that was always empty.
     total_norm_, count_ : ndarray of shape (n_views,)
         Sum of the norms of each view, and number of rows so far in which it is not empty.
+    column_sums_ : ndarray of shape (n_columns, 2)
+        Sum of the squares of each column, and number of its entries; no rows if columns are not
+        scaled.
+    view_sums_ : ndarray of shape (n_views, 2)
+        Sum of the logarithms of the entries of each view, without their signs, and their number.
 
     Notes
     -----
@@ -61,6 +85,9 @@ class ViewScaler(ViewTransformer):
     >>> scaler.transform(X)["page"].tolist()
     [[0.375, 0.5], [0.0, 1.375]]
     """
+
+    _: KW_ONLY
+    scale_columns: bool = False
 
     def fit(self, X: MultiView, y: Any = None) -> Self:
         """Learn the mean norm of each view.
@@ -179,6 +206,13 @@ class ViewScaler(ViewTransformer):
         """Forget all rows, and expect these views."""
         self.layout_ = layout
         self.total_norm_, self.count_ = np.zeros(layout.n_views), np.zeros(layout.n_views)
+        self.column_sums_ = np.zeros((layout.n_columns if self.scale_columns else 0, 2))
+        self.view_sums_ = np.zeros((layout.n_views, 2))
+
+    @property
+    def sums(self) -> Sums:
+        """What was learned, for `scale_rows`."""
+        return self.total_norm_, self.count_, self.column_sums_, self.view_sums_
 
     @property
     def mean_norm_(self) -> np.ndarray:
@@ -198,6 +232,23 @@ class ViewScaler(ViewTransformer):
         check_is_fitted(self, "layout_")
         seen = self.count_ > 0
         return np.asarray(np.where(seen, self.count_, 1.0) / np.where(seen, self.total_norm_, 1.0))
+
+    def column_factors(self) -> list[dict[int, float]]:
+        """Return what columns are multiplied by before their view is, to the last bit.
+
+        Returns
+        -------
+        factors : list of dict of int to float
+            Of each view, the columns whose factor is not 1.
+        """
+        check_is_fitted(self, "layout_")
+        ptr, found = self.layout_.ptr, list[dict[int, float]]()
+        for v in range(self.layout_.n_views):
+            own = range(ptr[v], ptr[v + 1]) if self.scale_columns else ()
+            square = view_square(self.view_sums_, v)
+            factors = {j - ptr[v]: column_factor(self.column_sums_, j, square) for j in own}
+            found.append({int(j): float(one) for j, one in factors.items() if one != 1.0})
+        return found
 
     def get_header(self) -> dict[str, Any]:
         """Return the part of the learned state that is not arrays: the views.
@@ -230,7 +281,10 @@ class ViewScaler(ViewTransformer):
             The arrays by name; header and state together restore the scaler.
         """
         check_is_fitted(self, "layout_")
-        return {"total": self.total_norm_, "count": self.count_}
+        state: dict[str, np.ndarray] = {"total": self.total_norm_, "count": self.count_}
+        if self.scale_columns:
+            state |= {"column_sums": self.column_sums_, "view_sums": self.view_sums_}
+        return state
 
     def set_state(self, state: Mapping[str, np.ndarray]) -> None:
         """Restore the state that `get_state` returned.
@@ -241,8 +295,15 @@ class ViewScaler(ViewTransformer):
             The arrays by name.
         """
         per_view = Array("f8", (self.layout_.n_views,), low=0.0)
-        check_state(state, {"total": per_view, "count": per_view}, "ViewScaler")
+        schema = {"total": per_view, "count": per_view}
+        if self.scale_columns:
+            schema["column_sums"] = Array("f8", self.column_sums_.shape, low=0.0)
+            schema["view_sums"] = Array("f8", self.view_sums_.shape)
+        check_state(state, schema, "ViewScaler")
         self.total_norm_, self.count_ = np.array(state["total"]), np.array(state["count"])
+        if self.scale_columns:
+            self.column_sums_ = np.array(state["column_sums"])
+            self.view_sums_ = np.array(state["view_sums"])
 
     def _scale(self, X: MultiView, *, learn: bool, copy: bool = True) -> MultiView:
         if _checked(X).layout != self.layout_:
@@ -252,14 +313,14 @@ class ViewScaler(ViewTransformer):
         rows = make_rows(matrix, X.layout, X.present, checked=False, canonical=True)
         in_place = not copy and sp.issparse(matrix) and matrix.dtype == np.float64
         scaled = matrix.data if in_place else np.empty_like(rows.data)
-        scale_rows(rows, learn, self.total_norm_, self.count_, scaled)
+        scale_rows(rows, learn, self.sums, scaled)
         return _with_values(X, matrix, scaled)
 
     def _scale_one(self, x: Any, *, learn: bool) -> OneRow:
         row = OneRow.of(x, self.layout_)
         kept = self.__dict__.get("_single")
         if kept is None or not kept.holds(self.total_norm_, row):
-            kept = self.__dict__["_single"] = _SingleRows(self.total_norm_, self.count_, row)
+            kept = self.__dict__["_single"] = _SingleRows(self.sums, row)
         return kept.scale(row, learn=learn)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -268,20 +329,24 @@ class ViewScaler(ViewTransformer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "total_norm_" in state:  # joblib maps arrays into memory, where a loop cannot write
-            self.total_norm_, self.count_ = np.array(self.total_norm_), np.array(self.count_)
+        for name in ("total_norm_", "count_", "column_sums_", "view_sums_"):
+            if name in state:  # joblib maps arrays into memory, where a loop cannot write
+                setattr(self, name, np.array(state[name]))
+
+
+# of views: total norms and counts; of columns, if they are scaled; and of the entries of views
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class _SingleRows:
     """The loop for one row at a time, bound to the sums of a scaler and the arrays of a row."""
 
-    def __init__(self, total: np.ndarray, count: np.ndarray, row: OneRow) -> None:
-        self._total, self._lock = total, Lock()
+    def __init__(self, sums: Sums, row: OneRow) -> None:
+        self._total, self._lock = sums[0], Lock()
         self._row = RowBuffers(row.layout, max(64, 2 * len(row.columns)))
         self._scaled = np.empty(self._row.n_entries)
         self._loops = [
-            bind(scale_rows, self._row.rows, learn, total, count, self._scaled)
-            for learn in (False, True)
+            bind(scale_rows, self._row.rows, learn, sums, self._scaled) for learn in (False, True)
         ]
 
     def holds(self, total: np.ndarray, row: OneRow) -> bool:
@@ -320,30 +385,65 @@ def _with_values(X: MultiView, matrix: Any, values: np.ndarray) -> MultiView:
     )
 
 
+@inlined_borrowing
+def view_square(views: np.ndarray, v: int) -> float:
+    """The square of the size of a view: of the geometric mean of its entries."""
+    return np.exp(2.0 * views[v, 0] / views[v, 1]) if views[v, 0] != 0.0 else 1.0
+
+
+@inlined_borrowing
+def column_factor(columns: np.ndarray, j: int, square: float) -> float:
+    """What brings column j to at most h and at least 1 / h of the size of its view.
+
+    ``square`` is that of the view, the size of a column is the root of the mean of its squares,
+    and h is `MOST_APART`.
+    """
+    own, most = columns[j, 0], MOST_APART * MOST_APART * square * columns[j, 1]
+    if own > most:
+        return np.sqrt(most / own)
+    least = square * columns[j, 1] / (MOST_APART * MOST_APART)
+    return np.sqrt(least / own) if 0.0 < own < least else 1.0
+
+
+@inlined_borrowing
+def learn_entry(x: float, columns: np.ndarray, j: int, views: np.ndarray, v: int) -> None:
+    """Add an entry to the sums of its column and view, unless they could not hold it."""
+    square = x * x
+    if 0.0 < square < np.inf:
+        columns[j, 0] += square
+        columns[j, 1] += 1.0
+        views[v, 0] += 0.5 * np.log(square) if square != 1.0 else 0.0
+        views[v, 1] += 1.0
+
+
 @borrowing
-def scale_rows(
-    rows: Rows, learn: bool, total: np.ndarray, count: np.ndarray, scaled: np.ndarray
-) -> None:
+def scale_rows(rows: Rows, learn: bool, sums: Sums, scaled: np.ndarray) -> None:
     """Scale rows, one after the other: x_v <- x_v / m_v.
 
     ``m_v = total[v] / count[v]`` is the mean of ||x_v|| over the rows so far in which view v is
     not empty.  With ``learn`` a row is added to it before it is scaled.  ``scaled`` takes the
-    values.
+    values.  Where columns have sums, they are scaled first.
     """
     x, j, indptr, shared, ptr, _ = rows
+    total, count, columns, views = sums
     for i in range(len(indptr) - 1):
         lo, end = indptr[i], indptr[i + 1]
         offset = lo if shared else ZERO
         for v in range(len(total)):
             hi = view_end(j, lo, end, offset, ptr[v + 1])
-            if learn:
-                sqnorm = 0.0
+            if len(columns) and learn:
                 for p in range(lo, hi):
-                    sqnorm += x[p] * x[p]
-                if 0.0 < sqnorm < np.inf:  # neither empty, nor what a learner refuses
-                    total[v] += np.sqrt(sqnorm)
-                    count[v] += 1.0
+                    learn_entry(x[p], columns, j[p - offset], views, v)
+            sqnorm, square = 0.0, view_square(views, v)
+            for p in range(lo, hi):
+                scaled[p] = x[p]
+                if len(columns):
+                    scaled[p] *= column_factor(columns, j[p - offset], square)
+                sqnorm += scaled[p] * scaled[p]
+            if learn and 0.0 < sqnorm < np.inf:  # neither empty, nor what a learner refuses
+                total[v] += np.sqrt(sqnorm)
+                count[v] += 1.0
             factor = count[v] / total[v] if count[v] > 0.0 else 1.0
             for p in range(lo, hi):
-                scaled[p] = factor * x[p]
+                scaled[p] *= factor
             lo = hi

@@ -105,7 +105,7 @@ def _describe_encoders(
         encoder = encoders[0]
         names = {view: encoder.slot_names(view) for view in model.views}
         return encoder.portable(), names
-    factors = [1.0] * len(model.views)
+    factors, scales = [1.0] * len(model.views), [dict[int, float]() for _ in model.views]
     for encoder in encoders:
         if not isinstance(encoder, ViewScaler):
             raise InputError(
@@ -118,4 +118,6 @@ def _describe_encoders(
                 "on a table, or on views that are ranges with a --hash-bits that holds them"
             )
         factors = [a * b for a, b in zip(factors, encoder.factors().tolist(), strict=True)]
-    return NumberEncoder(model.views, model.widths, factors), {}
+        for known, own in zip(scales, encoder.column_factors(), strict=True):
+            known |= {column: known.get(column, 1.0) * scale for column, scale in own.items()}
+    return NumberEncoder(model.views, model.widths, factors, scales), {}

@@ -114,7 +114,7 @@ class Views {
   }
 
   encode(row, traces) {
-    const {views, widths, factors} = this.encoder, cells = new Map(itemsOf(row));
+    const {views, widths, factors, scales} = this.encoder, cells = new Map(itemsOf(row));
     return views.map((name, v) => {
       const given = cells.get(name) ?? null, found = new Map();
       if (given === null) return null;
@@ -122,7 +122,7 @@ class Views {
       for (const [key, value] of Object.entries(given)) {
         const column = /^\d+$/.test(key) ? Number(key) : -1;
         if (!(column >= 0 && column < widths[v])) throw new Error(`view "${name}" has no column ${key}: they are 0 to ${widths[v] - 1}`);
-        if (value) found.set(column, factors[v] * finite(value, name));
+        if (value) found.set(column, factors[v] * ((scales[v][column] ?? 1) * finite(value, name)));
         traces?.push({view: v, column: key, at: [column]});
       }
       return found;

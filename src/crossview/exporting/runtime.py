@@ -129,14 +129,15 @@ class _Views:
     """Views of numbers, which rows have as they are."""
 
     def __init__(self, encoder):
-        self._views = list(zip(encoder["views"], encoder["widths"], encoder["factors"]))
+        scales = [{int(c): scale for c, scale in own.items()} for own in encoder["scales"]]
+        self._views = list(zip(encoder["views"], encoder["widths"], encoder["factors"], scales))
 
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
         cells = dict(_items(row))
         return [self._view(cells.get(name), name, *about) for name, *about in self._views]
 
-    def _view(self, given, name, width, factor):
+    def _view(self, given, name, width, factor, scales):
         if given is None:
             return None
         if isinstance(given, str) or not hasattr(given, "__iter__"):
@@ -148,7 +149,7 @@ class _Views:
             if not 0 <= column < width:
                 raise ValueError(f"view {name!r} has no column {key}: they are 0 to {width - 1}")
             if value:
-                view[column] = factor * _finite(value, name)
+                view[column] = factor * (scales.get(column, 1.0) * _finite(value, name))
         return view
 
 

@@ -121,13 +121,15 @@ class NumberEncoder:
     """From views of numbers to their columns.
 
     A row maps views to sequences of all numbers, or to mappings of positions (from 0) to numbers.
-    An absent view, or None, is missing.  Each view is multiplied by its factor.
+    An absent view, or None, is missing.  Each view is multiplied by its factor, and before it the
+    columns that have scales by these.
     """
 
     kind: ClassVar[str] = "numbers"
     views: list[str]
     widths: list[int]
     factors: list[float]
+    scales: list[dict[int, float]]
 
 
 Encoder = TableEncoder | NumberEncoder

@@ -127,12 +127,11 @@ class RowFill:
         """Return the values of the row, scaled view by view."""
         scaler = self._scaler
         assert scaler is not None
-        total, count = scaler.total_norm_, scaler.count_
-        if total is not self._total:
-            self._total = total
+        sums = scaler.sums
+        if sums[0] is not self._total:
+            self._total = sums[0]
             self._loops = [
-                bind(scale_rows, self._rows, one, total, count, self._scaled)
-                for one in (False, True)
+                bind(scale_rows, self._rows, one, sums, self._scaled) for one in (False, True)
             ]
         self._end[1] = n
         self._loops[learn]()

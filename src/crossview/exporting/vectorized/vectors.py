@@ -311,12 +311,13 @@ class _Lowering:
         ops, encoder = self.ops, self.plan.encoder
         if isinstance(encoder, NumberEncoder):
             views = []
-            for name, width, factor in zip(
-                encoder.views, encoder.widths, encoder.factors, strict=True
+            for name, width, factor, scales in zip(
+                encoder.views, encoder.widths, encoder.factors, encoder.scales, strict=True
             ):
                 x = ops.view(name, width)
                 there = ops.negation(ops.unary("missing", x))
-                dense = ops.mul(ops.where(there, x, self.zero), ops.constant([factor]))
+                of_columns = [factor * scales.get(j, 1.0) for j in range(width if scales else 1)]
+                dense = ops.mul(ops.where(there, x, self.zero), ops.constant(of_columns))
                 views.append(_View(ops.any(there), dense, width, [], factor))
             return views
         texts = [
