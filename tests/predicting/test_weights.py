@@ -181,3 +181,27 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
     status, out, _ = run(capsys, "predict", "k.st", "t.parquet", "--explain", "1")
     assert status == 0
     assert out[0].endswith('"explain_1_column","explain_1_contribution"')
+
+
+def test_names_of_vowpal_wabbit_are_found_in_rows(tmp_path, capsys):
+    """A model has slots only; the names are in the lines, behind namespaces with and without."""
+    lines = ["1 2.0 tag|user:0.5 age:0.3 city=Köln |page sun", "-1 |user city=Bonn |page rain:2.5"]
+    rows, few = tmp_path / "rows.vw", tmp_path / "few.vw"
+    rows.write_text("\n".join(lines * 20))
+    few.write_text("| city=Bonn\n0 |user city=Bonn age\n")
+    model = train(rows, model="pa:concatenated", output=tmp_path / "m.st").fitted
+    known = {(row["view"], row["value"]) for row in weights(model, names=rows).to_pylist()}
+    user, page = ["age", "city=Köln", "city=Bonn"], ["sun", "rain"]
+    assert known == {("user", one) for one in user} | {("page", one) for one in page}
+    assert {row["value"] for row in weights(tmp_path / "m.st").to_pylist()} == {None}
+    status, out, _ = run(capsys, "inspect", tmp_path / "m.st", "--names", few)
+    assert status == 0
+    shown = " ".join(out)
+    assert "user: city=Bonn" in shown
+    assert "user: age" in shown
+    assert "page: slot" in shown  # which these rows have not
+    few.write_text("1 2.0\n")
+    with pytest.raises(InputError, match="has no feature behind a bar"):
+        weights(model, names=few)
+    with pytest.raises(InputError, match="names= is for models of Vowpal Wabbit files"):
+        weights(fitted("arow:diagonal"), names=rows)

@@ -6,14 +6,19 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from crossview.catalog.names import load_object
 from crossview.catalog.readers import READERS
 from crossview.encoding.encode import Meaning
 from crossview.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError, type_of
+from crossview.readers.find import find_reader
+from crossview.readers.sparse.whole_lines import whole_lines
 from crossview.views import MultiView, OneRow
 from crossview.views.one_row import finite_number
 
@@ -116,11 +121,11 @@ class ViewReader(ViewScaler):
         -------
         list of Meaning
             The number of a column of svmlight, field and index of libffm, and the slot of Vowpal
-            Wabbit, of which the names are not kept.
+            Wabbit, of which the names are not kept: `find_names` finds them.
         """
         parts = self.views[view]
         if self.format == "vw":
-            return [Meaning(f"{view}: slot {i}", None, None, i) for i in columns]
+            return [self._explain_slot(view, i) for i in columns]
         names = []
         for i in columns:
             for part in parts:
@@ -132,6 +137,50 @@ class ViewReader(ViewScaler):
                 i -= n_slots
             names.append(":".join([*field, str(int(low) + i)]))
         return [Meaning(f"{view}: {name}", name, None) for name in names]
+
+    def find_names(self, file: str) -> None:
+        """Find what features are called, as ``--invert_hash`` of Vowpal Wabbit does.
+
+        Models and their files do not keep them.
+
+        Parameters
+        ----------
+        file : path
+            Rows of Vowpal Wabbit, such as those that were learned; also a glob or folder of files.
+
+        Raises
+        ------
+        InputError
+            The encoder reads files of another format, in which columns have numbers; or the file
+            cannot be read, or has no features.
+        """
+        if self.format != "vw":
+            raise InputError(f"columns of {self.format} files have numbers, and no names to find")
+        found: dict[tuple[str, str], None] = {}
+        _, files = find_reader(file, "vw")
+        for text, n in chain.from_iterable(map(whole_lines, files)):
+            for line in bytes(text[:n]).decode().splitlines():
+                for part in line.split("|")[1:]:
+                    words = [word.partition(":")[0] for word in part.split()]
+                    namespace = words.pop(0) if part[:1].strip() else ""
+                    found |= {(namespace, word): None for word in words if word}
+        if not found:
+            raise InputError("has no feature behind a bar", file=files[0])
+        names = list(found)
+        X = self._read_lines([f"|{namespace} {name}" for namespace, name in names])
+        self._names: dict[tuple[str, int], list[tuple[str, str]]] = {}
+        for i, j in zip(*X.matrix.nonzero(), strict=True):
+            v = int(np.searchsorted(X.layout.ptr, j, side="right")) - 1
+            at = X.layout.names[v], int(j - X.layout.ptr[v])
+            self._names.setdefault(at, []).append(names[i])
+
+    def _explain_slot(self, view: str, slot: int) -> Meaning:
+        """Return what is known of a slot of a namespace."""
+        known = self.__dict__.get("_names", {}).get((view, slot))
+        if known is None:
+            return Meaning(f"{view}: slot {slot}", None, None, slot)
+        namespace, name = known[0]
+        return Meaning(f"{view}: {name}", namespace or view, name, slot, len(known) > 1)
 
     def _scale(self, X: MultiView, *, learn: bool, copy: bool = True) -> MultiView:
         if self.scale_views:
@@ -146,17 +195,22 @@ class ViewReader(ViewScaler):
 
     def _read_one(self, x: Any) -> OneRow:
         """Return a row whose entries are named as in the files, as these would be read."""
+        try:
+            X = self._read_lines([_line(self.format, x)])
+        except InputError as error:  # the file is not one of the user
+            raise InputError(error.message) from None
+        return OneRow.of_matrix(X.matrix, self.layout_)
+
+    def _read_lines(self, lines: list[str]) -> MultiView:
+        """Return lines as a file of them would be read."""
         reader = next(one for one in READERS if one.name == self.format)
         with TemporaryDirectory() as folder:
-            path = os.path.join(folder, "row")
+            path = os.path.join(folder, "rows")
             with open(path, "w", encoding="utf-8") as file:
-                file.write(f"{_line(self.format, x)}\n")
+                file.writelines(f"{line}\n" for line in lines)
             source = load_object(reader.path)([path], self.views, self.hash_bits)
-            try:
-                (batch,) = source.batches(1)
-            except InputError as error:  # the file is not one of the user
-                raise InputError(error.message) from None
-        return OneRow.of_matrix(batch.X.matrix, self.layout_)
+            (batch,) = source.batches(len(lines))
+        return batch.X
 
 
 def _line(format: str, x: Any) -> str:

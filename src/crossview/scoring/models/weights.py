@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.encoding.encode import Meaning
-from crossview.errors import InputError, check_kind
+from crossview.errors import InputError, argument, check_kind
 from crossview.estimators.base import ColumnWeights
 from crossview.saving.model_files import load
 from crossview.saving.pipelines import steps
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 OTHERS = Meaning("other columns", None, None)
 
 
-def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Table | int:
+def weights(
+    model: Any,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    names: str | os.PathLike[str] | None = None,
+) -> pa.Table | int:
     """Return or write the weights of a model: one row per view, column, value and class.
 
     Only columns whose weight is not 0 are there.  A slot that rows had by several values has one
@@ -36,6 +41,9 @@ def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Tabl
         A model file, what `train` returned, or a fitted model such as ``train(...).fitted``.
     output : path-like, default=None
         The file to write: ``.csv``, ``.parquet`` or ``.jsonl``.  None: the table is returned.
+    names : path-like, default=None
+        Rows of Vowpal Wabbit, such as those that were learned, in which the names of features are
+        looked up: a model has their slots only.
 
     Returns
     -------
@@ -75,7 +83,7 @@ def weights(model: Any, output: str | os.PathLike[str] | None = None) -> pa.Tabl
     if output is not None:
         file = [os.fspath(model)] if isinstance(model, str | os.PathLike) else []
         check_table(output, file)
-    table = WeightTable(model)
+    table = WeightTable(model, names)
     if output is None:
         return pyarrow().Table.from_batches(list(table), table.schema)
     with writing(output, table.schema) as write:
@@ -147,12 +155,23 @@ def with_view(view: str, name: str) -> str:
     return name if name.startswith(view) else f"{view}: {name}"
 
 
+def find_names(encoder: Any, file: str | os.PathLike[str]) -> None:
+    """Let an encoder find the names of its slots in rows of Vowpal Wabbit."""
+    if not hasattr(encoder, "find_names"):
+        raise InputError(
+            f"{argument('names')} is for models of Vowpal Wabbit files; this one knows its columns"
+        )
+    encoder.find_names(file)
+
+
 class WeightTable:
     """The table of `weights`, batch by batch; ``n_rows`` counts the rows so far."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, names: str | os.PathLike[str] | None = None) -> None:
         fitted = load(model) if isinstance(model, str | os.PathLike) else model
         encoder, learner = steps(getattr(fitted, "fitted", fitted))
+        if names is not None:
+            find_names(encoder, names)
         if not hasattr(learner, "column_weights"):
             raise InputError(f"{type(learner).__name__} has no weights; give a fitted model")
         self._learners = [(None, learner)]
