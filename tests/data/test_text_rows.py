@@ -617,3 +617,19 @@ def test_convert_names_the_view_that_a_row_has_not(tmp_path):
     table = pa.table({"a__x": [1.0, 2.0], "b__x": [1.0, None], "y": [0, 1]})
     with pytest.raises(InputError, match=r"row 1: view 'b' is missing, and a vw file .*WHERE"):
         convert(table, "y", tmp_path / "rows.vw")
+
+
+@pytest.mark.parametrize(
+    ("format", "lines"),
+    [
+        ("vw", "1 |a x |b z\n-1 |a y\n"),
+        ("svmlight", "1 1:1 2:1\n-1 1:2\n"),
+        ("libffm", "1 0:1:1 1:2:1\n-1 0:2:1\n"),
+    ],
+)
+def test_a_row_without_entries_has_all_views_missing(format, lines, tmp_path):
+    path = tmp_path / "rows"
+    path.write_text(lines * 20)
+    fitted = train(open_rows(path, format=format), model="pa:squared").fitted
+    assert fitted.predict_one({}) in (-1, 1)
+    assert fitted.learn_one({}, 1).predict_one({}) in (-1, 1)
