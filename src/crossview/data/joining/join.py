@@ -479,8 +479,7 @@ class JoinedSource:
         self.files: Sequence[str] = [file for one in tables for file in one.stream.files]
         self._rows = rows
         self.ordered = rows is not None and tables[rows].stream.ordered
-        dialects = [one.stream.dialect for one in tables]
-        self.dialect = next((one for one in dialects if one is not None), None)
+        self.dialect = _joint_dialect([one.stream.dialect for one in tables])
         self._tables, self._types = _unify_keys(tables, self.on)
         matches = Matches(self._tables, self._types, rows)
         self.n_rows: int | None = matches.n_rows
@@ -593,6 +592,15 @@ class JoinedSource:
             f"SELECT {keys}, {', '.join(firsts)}, min({place}) AS {place} "
             f"FROM ({' UNION ALL '.join(parts)}) GROUP BY {keys}"
         )
+
+
+def _joint_dialect(dialects: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
+    """The dialect of the first CSV file, without a decimal point that others have not."""
+    known = [one for one in dialects if one is not None]
+    points = {one.get("decimal", ".") for one in known}
+    return (
+        {k: v for k, v in known[0].items() if k != "decimal" or len(points) == 1} if known else None
+    )
 
 
 def _without_dictionary(field: pa.Field) -> pa.Field:
