@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from crossview import (
     Checkpoint,
+    GuessWarning,
     InputError,
     LearnedRowsWarning,
     MultiView,
@@ -598,8 +599,16 @@ def test_a_view_without_a_namespace_in_any_row_is_refused_unless_a_model_knows_i
         train(str(first), views={"u": "uzer", "ad": "ad"}, model="pa:squared")
     views = {"user": "user", "ad": "ad"}
     trained = train(str(first), views=views, model="pa:squared", encoder=ViewEncoder(hash_bits=4))
-    again = train(str(later), init=trained)
+    with pytest.warns(GuessWarning, match=r"view 'ad' is missing in .*later.vw; learned without"):
+        again = train(str(later), init=trained)
     assert again.rows == 160
+    with pytest.warns(UserWarning, match="view 'ad' is missing; scored without it"):
+        predict(trained.fitted, str(later))
+    assert evaluate(trained.fitted, str(later)).missing_views == ["ad"]
+    later.write_text("1 |User a |Ad x\n" * 40)
+    for use in (predict, evaluate, lambda model, rows: train(rows, init=model)):
+        with pytest.raises(InputError, match=r"none of the model's namespaces .*it has User, Ad"):
+            use(trained, str(later))
 
 
 def test_a_model_of_one_view_of_a_file_reads_the_next_file(tmp_path):

@@ -46,7 +46,7 @@ A reader may also have
     The arguments with which other sparse files are read in the same way.
 ``weighted``
     True if rows of a sparse file have a weight other than 1.
-``check_views()``, ``first_pass()`` and ``start_first_pass()``
+``check_views()``, ``missing_views()``, ``first_pass()`` and ``start_first_pass()``
     What a pass over sparse files finds out before the rows are read.
 """
 
@@ -431,6 +431,14 @@ class Source:
         """Raise an error for a view that is empty in every row, where a first pass tells."""
         if hasattr(self._reader, "check_views"):
             self._reader.check_views()
+
+    def missing_views(self) -> list[str]:
+        """Return the views of a model that no row has, where names in the files tell."""
+        if not hasattr(self._reader, "missing_views"):
+            return []
+        with self.unchanged.reading():
+            found: list[str] = self._reader.missing_views()
+        return found
 
     def label_counts(self) -> tuple[dict[Any, int], tuple[str | None, int] | None]:
         """Return the rows of each label, and the place of the first row without one."""
