@@ -41,6 +41,7 @@ from crossview.encoding.view_columns import (
 )
 from crossview.errors import GuessWarning, InputError, closest_names
 from crossview.readers.duck import named_files
+from crossview.readers.encodings import MOST_MAGIC, compression
 from crossview.readers.find import find_format, find_reader, is_query
 from crossview.readers.source import Source, open_rows, open_table
 from crossview.saving.files import is_pipe, naming
@@ -126,9 +127,12 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
         return
     name = "standard input" if source == STANDARD else source
     with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
-        copy = Path(folder) / _name_of_copy(source, columns)
-        with _opened_once(source, name) as stream, copy.open("wb") as file, naming(folder):
-            shutil.copyfileobj(stream, file)
+        with _opened_once(source, name) as stream, naming(folder):
+            start = stream.read(MOST_MAGIC)
+            copy = Path(folder) / _name_of_copy(source, columns, start)
+            with copy.open("wb") as file:
+                file.write(start)
+                shutil.copyfileobj(stream, file)
         try:
             with guesses_as_lines(str(copy), name):
                 yield str(copy)
@@ -138,15 +142,22 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
             raise InputError(error.message, file=name, row=error.row, column=error.column) from None
 
 
-def _name_of_copy(source: str, columns: SourceArguments | None) -> str:
-    """A name that ends as the format does: that of a pipe, or else CSV, or as ``--format`` says."""
+def _name_of_copy(source: str, columns: SourceArguments | None, start: bytes) -> str:
+    """A name that ends as the format does: that of a pipe, or else CSV, or as ``--format`` says.
+
+    So does it where the first bytes say that the rows are compressed.
+    """
     if columns is None:
         return "model"
+    name, packed = (
+        f"rows{_SUFFIXES[columns.reading.get('format', 'csv')]}",
+        compression(start) or "",
+    )
     if source != STANDARD and "format" not in columns.reading:
         with suppress(InputError):
             find_format(source)
-            return os.path.basename(source)
-    return f"rows{_SUFFIXES[columns.reading.get('format', 'csv')]}"
+            name = os.path.basename(source)
+    return name.removesuffix(packed) + packed
 
 
 def _opened_once(source: str, name: str) -> Any:
