@@ -5,7 +5,7 @@ import random
 import pytest
 
 import crossview
-from crossview import GuessWarning, InputError, evaluate, open_table, predict, train
+from crossview import GuessWarning, InputError, describe, evaluate, open_table, predict, train
 from crossview.saving.model_header import read_tables
 
 HEADER = "Nr;ware__Preis;ware__Größe;kunde__Alter;Kauf"
@@ -193,6 +193,18 @@ def test_files_of_both_decimal_points_are_read_again(tmp_path):
     predicted = predict(tmp_path / "m.st", sources, on="id")
     assert predicted.num_rows == evaluate(tmp_path / "m.st", sources, "y", on="id").n_rows == 60
     assert train(sources, on="id", init=tmp_path / "m.st").rows == 120
+
+
+def test_a_file_of_another_decimal_point_is_one_line_for_all_of_its_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{i % 7}.5;{i % 5}.25;{i % 3}.125;{i % 2}" for i in range(60)]
+    path.write_text("\n".join(["a;b;c;y", *rows, ""]))
+    [line] = describe(open_table(path, decimal=","), "y").warnings
+    assert line == (
+        "a, b, c: text, but all look like numbers with a decimal point, and are read with a comma: "
+        "without decimal=',' each file shows its own"
+    )
+    assert describe(open_table(path), "y").warnings == []
 
 
 @pytest.mark.parametrize("dialect", [{"decimal": 5}, {"decimal": ";"}, {"null": [1]}, ["decimal"]])
