@@ -36,7 +36,8 @@ class Order:
     """The order in which the rows of a source are learned; the source is shuffled if need be.
 
     seed: of the order.
-    before: the order of the rows that the model has learned before; None: it is new.
+    before: the order of the rows that the model has learned before, which goes on if nobody asks
+        for another one; None: it is new.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class Order:
         by_query = in_order is None and source.ordered
         self._of_source = LabelOrder(source.classes)
         self._asked = in_order is not None
-        self._dates, self._before = source.dates, before or ""
+        self._dates = source.dates
         self._shuffled = None
         self._group: int | None = None  # of the last row
+        if in_order is None and before is not None:
+            in_order = before.startswith("in ")
         if not (in_order or by_query):
             self._shuffled = source.shuffle(seed, self._see)
         self._own = "in the order of the query" if by_query else "in order"
@@ -94,8 +97,6 @@ class Order:
             )
         if self._dates:
             why.append(f"{self._dates[0]!r} is a date")
-        if self._before.startswith("in "):
-            why.append(f"the model has learned its rows {self._before} so far")
         if not why:
             return []
         choice = argument(in_order=True)
