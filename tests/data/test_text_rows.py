@@ -537,6 +537,8 @@ def test_the_commands(clicks, tmp_path, monkeypatch, capsys):
     assert "--view user=1:6 --view ad=7:" in out
     for argv, message in (
         (["train", svm, "-o", "x.st", "--text", "a"], "--text is about columns"),
+        (["train", svm, "-o", "x.st", "--weight", "a"], "--weight is about columns, and svmlight"),
+        (["compare", svm, "--time", "a", "--groups", "b"], "--groups is about columns, and svmlig"),
         (["train", svm, "-o", "x.st", "--label", "y"], "the file has the labels"),
         (["train", svm, "-o", "x.st", "--bins", "4"], "leave --bins"),
         (["predict", "m.st", svm, "--keep", "id"], "these rows have none"),

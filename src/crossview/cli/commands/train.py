@@ -128,8 +128,8 @@ def run(
         own["members"] = member
     if init is None:
         task = check_models([model or "stacking"], task, scored, own)
-    in_no_view = [time, weight, groups]
-    with opened(source, model=init, in_no_view=in_no_view, weight=weight, learns=True) as rows:
+    aside = {"time": time, "weight": weight, "groups": groups}
+    with opened(source, model=init, in_no_view=aside, learns=True) as rows:
         inputs = [*rows.inputs, *([init] if init else [])]
         page = Report.parse(report, words, inputs, [output, checkpoint, log])
         load_heavy()
