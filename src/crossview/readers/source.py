@@ -549,7 +549,8 @@ def open_table(
     source : path, glob, list of paths, query or data frame
         Parquet (``.parquet``), CSV with a header line (``.csv``, ``.tsv``) or JSON lines
         (``.jsonl``, ``.ndjson``, ``.json``); the last two also as ``.gz`` and ``.zst``.
-        A glob is read in the order of the names; all its files have the same columns.
+        A glob is read in the order of the names, with numbers in them as numbers: day_2 before
+        day_10; all its files have the same columns.
         Text that starts with SELECT, WITH or FROM is a query for DuckDB, in which file
         names are tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  DuckDB also
         reads ``https://`` and ``s3://``, if its extension httpfs is installed.  A table in
