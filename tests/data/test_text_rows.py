@@ -481,6 +481,27 @@ def test_weights_and_missing_labels(tmp_path):
         assert (trained.rows, trained.unlabeled) == (60, 30)
 
 
+def test_weights_are_written_as_importances(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = {f"{view}__x": rng.normal(size=50) for view in "ab"}
+    weight = rng.choice([0.0, 1.0, 2.5], 50)
+    table = pa.table({**rows, "w": weight, "y": rng.choice(["no", "yes"], 50)})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    words = ["convert", str(tmp_path / "t.parquet"), "--label", "y", "--weight", "w", "-o"]
+    assert main([*words, str(tmp_path / "t.vw")]) == 0
+    [batch] = open_rows(tmp_path / "t.vw", hash_bits=2)
+    np.testing.assert_array_equal(batch.weight, weight)
+    assert batch.X.layout.names == ("a", "b")
+    convert(batch.X, batch.y, tmp_path / "again.vw", weight=batch.weight)
+    assert (tmp_path / "again.vw").read_text() == (tmp_path / "t.vw").read_text()
+    assert main([*words, str(tmp_path / "t.svm")]) == 2
+    assert "rows have weights, which only .vw files have" in capsys.readouterr().err
+    with pytest.raises(InputError, match="weight= is for tables, and the file holds views"):
+        convert(tmp_path / "t.vw", None, tmp_path / "u.vw", weight=weight)
+    with pytest.raises(InputError, match="49 weights for 50 rows"):
+        convert(batch.X, batch.y, tmp_path / "u.vw", weight=weight[:-1])
+
+
 def test_labels_beyond_whole_numbers_are_no_classes(tmp_path):
     file = tmp_path / "large.vw"
     file.write_text("1 |a b\n1e40 |a c\n")
