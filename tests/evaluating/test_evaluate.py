@@ -338,9 +338,9 @@ def test_slices_and_windows_without_a_positive_row_have_no_value(metric):
 def test_windows_of_rows_numbers_and_of_default_width(model, table):
     of_rows = evaluate(model, table, window=500, views=False).windows
     assert [(one.start, one.rows) for one in of_rows] == [
-        ("row 1", 500),
-        ("row 501", 500),
-        ("row 1,001", 200),
+        ("row 0", 500),
+        ("row 500", 500),
+        ("row 1,000", 200),
     ]
     assert 5 <= len(evaluate(model, table, time="when", views=False).windows) <= 13
     unix = table.append_column("unix", pa.array([883612800 + 60 * i for i in range(N)]))

@@ -66,7 +66,7 @@ class ByRows:
 
     def start(self, code: int) -> str:
         """Return where a window starts, in words."""
-        return f"row {code * self.width + 1:,}"
+        return f"row {code * self.width:,}"
 
     def check_number(self, n_rows: int) -> None:
         """Raise an error where so many rows make too many windows."""
