@@ -390,6 +390,9 @@ def test_dates_make_ranges_as_numbers_do(kind, model, table, tmp_path):
     assert days[0].value == "2024-01-01 to 2024-01-06"
     assert [one.value[:6] for one in days[1:]] == ["above "] * 9
     assert sum(one.rows for one in days) == N - N // 100
+    far = pa.array(np.datetime64("9990-06-01") + np.arange(N))
+    [found] = evaluate(model, table.append_column("far", far), by="far", views=False).by
+    assert found.slices[-1].value.endswith(" to 9993-09-12")
     few = rows.set_column(rows.column_names.index("day"), "day", pa.array([gaps[0]] * N))
     assert [one.value for one in evaluate(model, few, by="day").by[0].slices] == ["2024-01-01"]
 

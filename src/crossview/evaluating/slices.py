@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -205,8 +204,8 @@ def _end(value: float, step: float) -> str:
     """The end of a range of numbers, or of dates with a step of so many seconds."""
     if not step:
         return f"{value:.6g}"
-    when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=float(np.floor(value)))
-    return when.strftime("%Y-%m-%d" if step == DAY else "%Y-%m-%d %H:%M:%S")
+    when = np.datetime64(int(np.floor(value)), "s")
+    return str(when.astype("M8[D]") if step == DAY else when).replace("T", " ")
 
 
 def _name(value: Any) -> str:

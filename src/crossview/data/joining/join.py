@@ -618,10 +618,10 @@ class JoinedSource:
 def _joint_dialect(dialects: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
     """The dialect of the first CSV file, without a decimal point that others have not."""
     known = [one for one in dialects if one is not None]
+    if not known:
+        return None
     points = {one.get("decimal", ".") for one in known}
-    return (
-        {k: v for k, v in known[0].items() if k != "decimal" or len(points) == 1} if known else None
-    )
+    return {k: v for k, v in known[0].items() if k != "decimal" or len(points) == 1}
 
 
 def _without_dictionary(field: pa.Field) -> pa.Field:
