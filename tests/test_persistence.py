@@ -3,6 +3,7 @@
 import json
 import mmap
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -135,6 +136,28 @@ def test_what_is_no_model_file_is_told_so(kind, message, tmp_path):
         crossview.load(path)
     assert str(path) in str(info.value)
     assert "\n" not in str(info.value)
+
+
+def test_a_stack_with_an_encoder_follows_the_stream(tmp_path):
+    rng, labels = random.Random(0), []
+    for _ in range(3000):
+        stays = labels and rng.random() < 0.9
+        labels.append(labels[-1] if stays else rng.choice(["no", "yes"]))
+    rows = [{"x": rng.gauss(0, 1)} for _ in labels]
+    model = crossview.make_pipeline(
+        crossview.ViewEncoder(), crossview.OnlineStackingClassifier(memory=True, random_state=0)
+    )
+    for row, label in zip(rows, labels, strict=True):
+        model.learn_one(row, label)
+    crossview.save(model, tmp_path / "m.st")
+    loaded = crossview.load(tmp_path / "m.st")
+    apart = loaded.predict_proba_one({"x": 0.0})[labels[-1]]
+    assert loaded.follow_stream() is loaded
+    assert loaded.predict_proba_one({"x": 0.0})[labels[-1]] > max(apart, 0.8)
+    said = loaded.expert_predictions()
+    assert loaded.set_delay(1, said).learn_one({"x": 0.0}, "yes") is loaded
+    other = crossview.make_pipeline(crossview.ViewEncoder(), Perceptron())
+    assert not hasattr(other, "follow_stream")
 
 
 def test_a_bug_of_ours_is_no_damaged_file(tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def about_weights(models: Sequence[str]) -> str:
     return (
         f"weights of rows do not change what is learned by {', '.join(models)}, but for rows of "
         "weight 0, which are left out: an error has no price that they could multiply, as it "
-        "has in scw and arow; metrics, probabilities and thresholds do count them"
+        "has in scw and arow; probabilities do count them, and metrics and thresholds each row once"
     )
 
 

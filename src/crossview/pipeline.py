@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any, Self
 
 from sklearn import pipeline
@@ -20,6 +21,32 @@ def _learner_has(name: str) -> Any:
         return True
 
     return check
+
+
+class _OfLearner:
+    """A method of the last step that takes no rows; one that returns the step returns the pipeline.
+
+    The pipeline has it where the step does.
+    """
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None:
+            return self
+        learner = owner.steps[-1][1]
+        method = getattr(learner, self._name)
+
+        @wraps(method)
+        def call(*args: Any, **options: Any) -> Any:
+            found = method(*args, **options)
+            return owner if found is learner else found
+
+        return call
 
 
 class Pipeline(pipeline.Pipeline):
@@ -180,6 +207,12 @@ class Pipeline(pipeline.Pipeline):
         """
         found: float | dict[Any, float] | None = self.steps[-1][1].score_one(self._encode_one(x))
         return found
+
+    # --- labels that come late -------------------------------------------------------------
+
+    follow_stream = _OfLearner("See `OnlineStackingClassifier.follow_stream`.")
+    set_delay = _OfLearner("See `OnlineStackingClassifier.set_delay`.")
+    expert_predictions = _OfLearner("See `OnlineStackingClassifier.expert_predictions`.")
 
     # --- other programs --------------------------------------------------------------------
 

@@ -253,6 +253,29 @@ def test_weights_that_have_no_effect_are_said(table, capsys):
         assert sum(said.format("cw") in line for line in [*out, *err]) == 1
 
 
+def test_encoder_and_metrics_count_rows_once_and_probabilities_by_weight():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = np.where(x + rng.normal(size=300) > 0, "yes", "no")
+    plain = pa.table({"a__x": x, "b__x": rng.normal(size=300), "y": y})
+    rows = plain.append_column("w", pa.array(rng.choice([0.0, 0.5, 3.0], 300)))
+    weighed = crossview.train(rows, "y", weight="w", model="arow", in_order=True)
+    alike = crossview.train(plain, "y", model="arow", in_order=True)
+    assert weighed.rows == 300
+    for name, one in weighed.encoder.get_state().items():
+        np.testing.assert_array_equal(one, alike.encoder.get_state()[name])
+    rows = rows.filter(pa.array(rows["w"].to_numpy() > 0))
+    how = {"model": "cw", "in_order": True, "scoring": crossview.Scoring(metric="roc_auc")}
+    weighed = crossview.train(rows, "y", weight="w", **how)
+    alike = crossview.train(rows.drop_columns(["w"]), "y", **how)
+    np.testing.assert_array_equal(weighed.learner.coef_, alike.learner.coef_)
+    assert weighed.metric == alike.metric
+    p = [one.fitted.predict_proba(rows) for one in (weighed, alike)]
+    assert np.abs(p[0] - p[1]).max() > 1e-6
+    [line] = [one for one in weighed.warnings if "do not change what is learned" in one]
+    assert "probabilities do count them, and metrics and thresholds each row once" in line
+
+
 def test_times_and_weights_are_described_and_large_weights_warned_of(table, capsys):
     heavy = "n__w: the weights have a mean of 50, which multiplies C and every step of learning; "
     for mean, warned in ((50.0, True), (0.05, True), (5.0, False)):
@@ -284,7 +307,7 @@ def test_bad_weights_are_one_line(table, capsys):
     for value, what in (
         (-1.0, "-1.0 is no weight; give a number from 0 to 1e+12"),
         (np.inf, "inf is no weight"),
-        (None, "the weight is missing"),
+        (None, "the weight is missing; leave the row out, or give a number: a row of weight 0 is"),
     ):
         column = pa.array([1.0] * 7 + [value] + [2.0] * 112)
         pyarrow.parquet.write_table(table.append_column("w", column), "bad.parquet")

@@ -1,9 +1,13 @@
 """Pipes, closed and full streams, exports in another encoding, and models that know the answer."""
 
+import gzip
+import io
+import json
 import os
 import threading
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +16,11 @@ import forks
 from command_line import run
 
 PREDICT = ["predict", "m.safetensors"]
+
+
+def zstd(content):
+    """Compress as zstd does."""
+    return pa.compress(content, "zstd", asbytes=True)
 
 
 class Pipe:
@@ -40,6 +49,28 @@ def test_rows_from_a_pipe_are_read_once(name, here, capsys):
     with Pipe("cut.csv", b"a__x,y\n1,2,3\n"):
         _, _, err = run(capsys, "describe", "cut.csv")
     assert err[0].startswith("crossview: error: cut.csv, row 0: 3 fields")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "how"), [(".csv", ()), (".csv", ["--format", "csv"]), (".jsonl", ())]
+)
+@pytest.mark.parametrize("compress", [gzip.compress, zstd])
+def test_compressed_rows_from_a_pipe_are_unpacked(suffix, how, compress, here, capsys):
+    rows = pq.read_table("bc.parquet")
+    content = io.BytesIO()
+    if suffix == ".csv":
+        pa_csv.write_csv(rows, content)
+    else:
+        content.write("\n".join(map(json.dumps, rows.to_pylist())).encode())
+    packed = compress(content.getvalue())
+    with Pipe(f"rows{suffix}", packed):
+        status, out, err = run(capsys, *PREDICT, f"rows{suffix}", *how)
+    assert (status, err) == (0, [])
+    assert out == run(capsys, *PREDICT, "bc.parquet")[1]
+    for name, label in (("file.vw", []), ("file.csv", ["--label", "y"])):
+        Path(name).write_bytes(packed)
+        _, _, err = run(capsys, "train", name, *label, "-o", "o.st")
+        assert f"error: {name}: is compressed, and its name does not say so: rename it" in err[0]
 
 
 def test_a_model_from_a_pipe_is_read_once(here, capsys):

@@ -5,7 +5,7 @@ import random
 import pytest
 
 import crossview
-from crossview import GuessWarning, InputError, evaluate, open_table, predict, train
+from crossview import GuessWarning, InputError, describe, evaluate, open_table, predict, train
 from crossview.saving.model_header import read_tables
 
 HEADER = "Nr;ware__Preis;ware__Größe;kunde__Alter;Kauf"
@@ -172,8 +172,39 @@ def test_models_of_files_in_other_dialects_merge(first, tmp_path):
 
 
 def test_joined_rows_have_the_dialect_of_the_first_table(first, tmp_path):
-    (tmp_path / "late.csv").write_text("Nr,late\n1,7\n2,8\n")
-    assert crossview.join_tables(first, tmp_path / "late.csv", on="Nr").dialect == DIALECT
+    (tmp_path / "late.csv").write_text("Nr;late\n1;7,5\n2;8,5\n")
+    with pytest.warns(GuessWarning, match="decimal comma"):
+        joined = crossview.join_tables(first, tmp_path / "late.csv", on="Nr")
+    assert joined.dialect == DIALECT
+
+
+@pytest.mark.filterwarnings("ignore:.*rows that the model has learned")
+@pytest.mark.filterwarnings("ignore:.*read with a decimal comma")
+def test_files_of_both_decimal_points_are_read_again(tmp_path):
+    rng = random.Random(0)
+    values = [rng.gauss(0, 1) for _ in range(60)]
+    labels = ["ja" if x > 0 else "nein" for x in values]
+    by_point = [f"{i},{x:.3f}" for i, x in enumerate(values)]
+    by_comma = [f"{i};{x:.3f};{labels[i]}".replace(".", ",") for i, x in enumerate(values)]
+    for name, lines in (("a", ["id;x;y", *by_comma]), ("b", ["id,x", *by_point])):
+        (tmp_path / f"{name}.csv").write_text("\n".join([*lines, ""]))
+    sources = {name: tmp_path / f"{name}.csv" for name in "ab"}
+    train(sources, "y", on="id", output=tmp_path / "m.st", **MODEL)
+    predicted = predict(tmp_path / "m.st", sources, on="id")
+    assert predicted.num_rows == evaluate(tmp_path / "m.st", sources, "y", on="id").n_rows == 60
+    assert train(sources, on="id", init=tmp_path / "m.st").rows == 120
+
+
+def test_a_file_of_another_decimal_point_is_one_line_for_all_of_its_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{i % 7}.5;{i % 5}.25;{i % 3}.125;{i % 2}" for i in range(60)]
+    path.write_text("\n".join(["a;b;c;y", *rows, ""]))
+    [line] = describe(open_table(path, decimal=","), "y").warnings
+    assert line == (
+        "a, b, c: text, but all look like numbers with a decimal point, and are read with a comma: "
+        "without decimal=',' each file shows its own"
+    )
+    assert describe(open_table(path), "y").warnings == []
 
 
 @pytest.mark.parametrize("dialect", [{"decimal": 5}, {"decimal": ";"}, {"null": [1]}, ["decimal"]])

@@ -357,3 +357,19 @@ def test_a_model_of_several_files_keeps_how_they_are_written(tmp_path, monkeypat
     assert run(capsys, *learn, "--model", "pa:concatenated", "-o", "m.st")[0] == 0
     status, out, err = run(capsys, "predict", "m.st", "--source", "a=a.csv", "--on", "id")
     assert (status, len(out)) == (0, 3), err
+
+
+def test_a_table_with_a_column_per_id_is_transposed(tmp_path):
+    ids = [f"s{i}" for i in range(30)]
+    obs = pd.DataFrame({"age": np.arange(30.0), "y": [0, 1] * 15}, pd.Index(ids, name="sample"))
+    genes = pd.DataFrame({name: [1.0, 2.0] for name in ids}, pd.Index(["g0", "g1"], name="gene"))
+    obs.to_csv(tmp_path / "obs.csv")
+    genes.to_csv(tmp_path / "genes.csv")
+    sources = {"obs": tmp_path / "obs.csv", "genes": tmp_path / "genes.csv"}
+    message = (
+        r"genes\.csv: no column 'sample' .* transposed, as its columns are the ids .*\(s0, .*\.T"
+    )
+    with pytest.raises(InputError, match=message):
+        train(sources, "y", on="sample")
+    with pytest.raises(InputError, match=r"no column 'gene' to join by \(there are"):
+        train(sources, "y", on="gene")

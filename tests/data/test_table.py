@@ -201,6 +201,13 @@ def test_types_fit_rows_far_behind_the_first_block(tmp_path):
     assert rows(stream)[-1] == {"a": 1.5, "b": "x"}
 
 
+def test_numbers_in_the_names_of_a_glob_or_folder_count_as_numbers(tmp_path):
+    for k in (10, 2, 1, 20):
+        (tmp_path / f"day_{k}.csv").write_text(f"id\n{k}\n")
+    for source in (tmp_path, f"{tmp_path}/day_*.csv"):
+        assert [row["id"] for row in rows(open_table(source))] == [1, 2, 10, 20]
+
+
 def test_types_fit_all_files_of_a_glob(tmp_path):
     for k, value in enumerate(["", "1", "2.5"]):
         (tmp_path / f"{k}.csv").write_text(f"a,b\n{value},x\n")

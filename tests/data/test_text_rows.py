@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from crossview import (
     Checkpoint,
+    GuessWarning,
     InputError,
     LearnedRowsWarning,
     MultiView,
@@ -480,6 +481,27 @@ def test_weights_and_missing_labels(tmp_path):
         assert (trained.rows, trained.unlabeled) == (60, 30)
 
 
+def test_weights_are_written_as_importances(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = {f"{view}__x": rng.normal(size=50) for view in "ab"}
+    weight = rng.choice([0.0, 1.0, 2.5], 50)
+    table = pa.table({**rows, "w": weight, "y": rng.choice(["no", "yes"], 50)})
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    words = ["convert", str(tmp_path / "t.parquet"), "--label", "y", "--weight", "w", "-o"]
+    assert main([*words, str(tmp_path / "t.vw")]) == 0
+    [batch] = open_rows(tmp_path / "t.vw", hash_bits=2)
+    np.testing.assert_array_equal(batch.weight, weight)
+    assert batch.X.layout.names == ("a", "b")
+    convert(batch.X, batch.y, tmp_path / "again.vw", weight=batch.weight)
+    assert (tmp_path / "again.vw").read_text() == (tmp_path / "t.vw").read_text()
+    assert main([*words, str(tmp_path / "t.svm")]) == 2
+    assert "rows have weights, which only .vw files have" in capsys.readouterr().err
+    with pytest.raises(InputError, match="weight= is for tables, and the file holds views"):
+        convert(tmp_path / "t.vw", None, tmp_path / "u.vw", weight=weight)
+    with pytest.raises(InputError, match="49 weights for 50 rows"):
+        convert(batch.X, batch.y, tmp_path / "u.vw", weight=weight[:-1])
+
+
 def test_labels_beyond_whole_numbers_are_no_classes(tmp_path):
     file = tmp_path / "large.vw"
     file.write_text("1 |a b\n1e40 |a c\n")
@@ -536,6 +558,8 @@ def test_the_commands(clicks, tmp_path, monkeypatch, capsys):
     assert "--view user=1:6 --view ad=7:" in out
     for argv, message in (
         (["train", svm, "-o", "x.st", "--text", "a"], "--text is about columns"),
+        (["train", svm, "-o", "x.st", "--weight", "a"], "--weight is about columns, and svmlight"),
+        (["compare", svm, "--time", "a", "--groups", "b"], "--groups is about columns, and svmlig"),
         (["train", svm, "-o", "x.st", "--label", "y"], "the file has the labels"),
         (["train", svm, "-o", "x.st", "--bins", "4"], "leave --bins"),
         (["predict", "m.st", svm, "--keep", "id"], "these rows have none"),
@@ -598,8 +622,16 @@ def test_a_view_without_a_namespace_in_any_row_is_refused_unless_a_model_knows_i
         train(str(first), views={"u": "uzer", "ad": "ad"}, model="pa:squared")
     views = {"user": "user", "ad": "ad"}
     trained = train(str(first), views=views, model="pa:squared", encoder=ViewEncoder(hash_bits=4))
-    again = train(str(later), init=trained)
+    with pytest.warns(GuessWarning, match=r"view 'ad' is missing in .*later.vw; learned without"):
+        again = train(str(later), init=trained)
     assert again.rows == 160
+    with pytest.warns(UserWarning, match="view 'ad' is missing; scored without it"):
+        predict(trained.fitted, str(later))
+    assert evaluate(trained.fitted, str(later)).missing_views == ["ad"]
+    later.write_text("1 |User a |Ad x\n" * 40)
+    for use in (predict, evaluate, lambda model, rows: train(rows, init=model)):
+        with pytest.raises(InputError, match=r"none of the model's namespaces .*it has User, Ad"):
+            use(trained, str(later))
 
 
 def test_a_model_of_one_view_of_a_file_reads_the_next_file(tmp_path):
@@ -617,3 +649,19 @@ def test_convert_names_the_view_that_a_row_has_not(tmp_path):
     table = pa.table({"a__x": [1.0, 2.0], "b__x": [1.0, None], "y": [0, 1]})
     with pytest.raises(InputError, match=r"row 1: view 'b' is missing, and a vw file .*WHERE"):
         convert(table, "y", tmp_path / "rows.vw")
+
+
+@pytest.mark.parametrize(
+    ("format", "lines"),
+    [
+        ("vw", "1 |a x |b z\n-1 |a y\n"),
+        ("svmlight", "1 1:1 2:1\n-1 1:2\n"),
+        ("libffm", "1 0:1:1 1:2:1\n-1 0:2:1\n"),
+    ],
+)
+def test_a_row_without_entries_has_all_views_missing(format, lines, tmp_path):
+    path = tmp_path / "rows"
+    path.write_text(lines * 20)
+    fitted = train(open_rows(path, format=format), model="pa:squared").fitted
+    assert fitted.predict_one({}) in (-1, 1)
+    assert fitted.learn_one({}, 1).predict_one({}) in (-1, 1)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from scipy.stats import beta
@@ -337,9 +338,9 @@ def test_slices_and_windows_without_a_positive_row_have_no_value(metric):
 def test_windows_of_rows_numbers_and_of_default_width(model, table):
     of_rows = evaluate(model, table, window=500, views=False).windows
     assert [(one.start, one.rows) for one in of_rows] == [
-        ("row 1", 500),
-        ("row 501", 500),
-        ("row 1,001", 200),
+        ("row 0", 500),
+        ("row 500", 500),
+        ("row 1,000", 200),
     ]
     assert 5 <= len(evaluate(model, table, time="when", views=False).windows) <= 13
     unix = table.append_column("unix", pa.array([883612800 + 60 * i for i in range(N)]))
@@ -370,6 +371,30 @@ def test_slices_are_in_the_order_of_their_labeled_rows(model, table):
     ]
     lows = [float(one.value.split()[-3]) for one in found.by[1].slices]
     assert lows == sorted(lows)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_dates_make_ranges_as_numbers_do(kind, model, table, tmp_path):
+    first = np.datetime64("2024-01-01T00:30:00", "s")
+    times = first + np.arange(N).astype("timedelta64[h]")
+    gaps = [None if i % 100 == 7 else one for i, one in enumerate(times.astype("M8[D]").tolist())]
+    rows = table.append_column("time", pa.array(times)).append_column("day", pa.array(gaps))
+    file = tmp_path / f"rows.{kind}"
+    (pa_csv.write_csv if kind == "csv" else pq.write_table)(rows, file)
+    by_time, by_day = evaluate(model, file, by=["time", "day"], views=False).by
+    assert [one.rows for one in by_time.slices] == [N // 10] * 10
+    assert by_time.slices[0].value == "2024-01-01 00:30:00 to 2024-01-06 00:24:00"
+    assert by_time.slices[-1].value.endswith(" to 2024-02-19 23:30:00")
+    *days, missing = by_day.slices
+    assert (missing.value, missing.rows) == ("(missing)", N // 100)
+    assert days[0].value == "2024-01-01 to 2024-01-06"
+    assert [one.value[:6] for one in days[1:]] == ["above "] * 9
+    assert sum(one.rows for one in days) == N - N // 100
+    far = pa.array(np.datetime64("9990-06-01") + np.arange(N))
+    [found] = evaluate(model, table.append_column("far", far), by="far", views=False).by
+    assert found.slices[-1].value.endswith(" to 9993-09-12")
+    few = rows.set_column(rows.column_names.index("day"), "day", pa.array([gaps[0]] * N))
+    assert [one.value for one in evaluate(model, few, by="day").by[0].slices] == ["2024-01-01"]
 
 
 def test_many_values_gaps_and_rare_ones_make_slices(model, table):

@@ -150,6 +150,18 @@ def test_rows_without_a_group_stand_alone(visits):
     assert "2 rows without a group stand alone" in [*named.warnings][-1] == array.warnings[-1]
 
 
+def test_rows_that_are_sorted_by_their_group_are_no_stream(visits):
+    rows = visits.sort_values("b__patient").dropna().reset_index(drop=True)
+    given = {"views": VIEWS, "model": "pa:squared"}
+    alone = train(rows.drop(columns="b__patient"), "answer", **given)
+    assert "in their order the label changes in" in " ".join(alone.warnings)
+    named = train(rows, "answer", groups="b__patient", **given)
+    assert "order" not in " ".join(named.warnings)
+    runs = np.arange(len(rows)) // 16 % 2  # of about four patients
+    sorted_by = train(rows.assign(answer=runs), "answer", groups="b__patient", **given)
+    assert "of 50 groups, and by chance" in " ".join(sorted_by.warnings)
+
+
 def test_the_printed_command_trains_with_the_groups_of_the_folds(
     visits, tmp_path, monkeypatch, capsys
 ):

@@ -62,18 +62,24 @@ def test_rows_without_a_label_are_counted_in_both(table, tmp_path):
     assert more.rows + more.unlabeled == len(table)
 
 
-def test_a_model_of_rows_in_order_is_not_gone_on_from_in_another_one_unsaid(table):
+def test_a_model_of_rows_in_order_goes_on_in_order_unless_another_one_is_asked_for(table):
     rows = table.filter(table["y"].is_valid())
     first = {
         order: train(rows.slice(0, CUT), "y", model="pa:squared", in_order=order, **COLUMNS)
         for order in (True, False)
     }
-    for before, now, said in ((True, None, True), (True, True, False), (True, False, False)):
-        warnings = train(rows.slice(CUT), init=first[before], in_order=now).warnings
-        assert any("the model has learned its rows in order so far" in one for one in warnings) == (
-            said
-        )
-    assert not train(rows.slice(CUT), init=first[False]).warnings
+    found = {
+        (before, now): train(rows.slice(CUT), init=first[before], in_order=now)
+        for before in (True, False)
+        for now in (None, True, False)
+    }
+    assert {given: one.order for given, one in found.items()} == {
+        (before, now): "in order" if now or (now is None and before) else "shuffled"
+        for before, now in found
+    }
+    assert not any(one.warnings for one in found.values())
+    whole = train(rows, "y", model="pa:squared", in_order=True, **COLUMNS)
+    np.testing.assert_array_equal(found[True, None].learner.coef_, whole.learner.coef_)
 
 
 def test_what_train_returned_is_gone_on_from_and_stays_as_it_was(table):

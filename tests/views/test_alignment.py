@@ -116,3 +116,21 @@ def test_the_first_level_of_columns_names_the_views():
     part = pd.concat({"a": A, "b": B.iloc[:20]}, axis=1)  # b is missing in the other rows
     assert np.isnan(MultiViewPAClassifier().fit(part, Y).view_scores(part)[20:, 1]).all()
     assert train(part, Y, model="pa:squared").fitted.predict(part).shape == (40,)
+
+
+def test_a_frame_with_a_column_per_row_of_the_others_is_transposed():
+    ids = [f"s{i}" for i in range(6)]
+    genes = pd.DataFrame(np.arange(18.0).reshape(3, 6), ["g0", "g1", "g2"], ids)
+    obs = pd.DataFrame({"age": np.arange(6.0)}, ids)
+    y = pd.Series([0, 1] * 3, ids)
+    of_view = r"'genes' is transposed: its columns are the rows of 'obs' \('s0', .*; give its \.T"
+    with pytest.raises(InputError, match=of_view):
+        MultiView({"obs": obs, "genes": genes})
+    with pytest.raises(InputError, match=of_view):
+        train({"genes": genes, "obs": obs}, y.to_numpy())
+    with pytest.raises(InputError, match="'genes' is transposed: its columns are the rows of y"):
+        train({"genes": genes}, y)
+    with pytest.raises(InputError, match="X is transposed: its columns are the rows of y"):
+        train(genes, y)
+    related = obs.dot(obs.T)  # whose columns are its own rows
+    assert MultiView({"obs": obs, "related": related}).layout.names == ("obs", "related")

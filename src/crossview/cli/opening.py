@@ -41,6 +41,7 @@ from crossview.encoding.view_columns import (
 )
 from crossview.errors import GuessWarning, InputError, closest_names
 from crossview.readers.duck import named_files
+from crossview.readers.encodings import MOST_MAGIC, compression
 from crossview.readers.find import find_format, find_reader, is_query
 from crossview.readers.source import Source, open_rows, open_table
 from crossview.saving.files import is_pipe, naming
@@ -77,23 +78,23 @@ def opened(
     arguments: SourceArguments,
     *,
     model: str | None = None,
-    in_no_view: Sequence[str | None] = (),
+    in_no_view: Mapping[str, str | None] | None = None,
     named: Sequence[str | None] = (),
     label: str | None = None,
-    weight: str | None = None,
     learns: bool = False,
 ) -> Iterator[Opened]:
     """Yield a source that is open and has its columns; model or rows may be standard input.
 
     model: a model file: the columns are those that it has learned, and CSV is read as it was then.
-    in_no_view, named: columns that are in no view, and that keep their names where tables are
-      joined.
+    in_no_view: columns that are in no view, by the option that names them, such as weight.
+    named: columns that keep their names where tables are joined.
     label: the column of the labels, where the arguments do not say it.
     learns: whether the rows are learned, so that all labels are needed at once.
     """
     if model is not None and model == arguments.source == STANDARD:
         raise InputError("the model and the rows cannot both be read from standard input")
-    aside = [name for name in in_no_view if name is not None]
+    options = in_no_view or {}
+    aside = {name: option for option, name in options.items() if name is not None}
     per = getattr(arguments, "per", None)
     keep = [name for name in (*named, per) if name is not None]
     with model_input(model) as model_file, standard_input(arguments.source, arguments) as file:
@@ -102,7 +103,7 @@ def opened(
         )
         check_columns(table, keep)
         inputs = [name for one in (model_file, file, table) for name in files_of(one)]
-        yield Opened(arguments, table, model_file, inputs, aside, weight)
+        yield Opened(arguments, table, model_file, inputs, list(aside), options.get("weight"))
 
 
 @contextmanager
@@ -126,9 +127,12 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
         return
     name = "standard input" if source == STANDARD else source
     with tempfile.TemporaryDirectory(prefix="crossview-") as folder:
-        copy = Path(folder) / _name_of_copy(source, columns)
-        with _opened_once(source, name) as stream, copy.open("wb") as file, naming(folder):
-            shutil.copyfileobj(stream, file)
+        with _opened_once(source, name) as stream, naming(folder):
+            start = stream.read(MOST_MAGIC)
+            copy = Path(folder) / _name_of_copy(source, columns, start)
+            with copy.open("wb") as file:
+                file.write(start)
+                shutil.copyfileobj(stream, file)
         try:
             with guesses_as_lines(str(copy), name):
                 yield str(copy)
@@ -138,15 +142,22 @@ def standard_input(source: Any, columns: SourceArguments | None = None) -> Itera
             raise InputError(error.message, file=name, row=error.row, column=error.column) from None
 
 
-def _name_of_copy(source: str, columns: SourceArguments | None) -> str:
-    """A name that ends as the format does: that of a pipe, or else CSV, or as ``--format`` says."""
+def _name_of_copy(source: str, columns: SourceArguments | None, start: bytes) -> str:
+    """A name that ends as the format does: that of a pipe, or else CSV, or as ``--format`` says.
+
+    So does it where the first bytes say that the rows are compressed.
+    """
     if columns is None:
         return "model"
+    name, packed = (
+        f"rows{_SUFFIXES[columns.reading.get('format', 'csv')]}",
+        compression(start) or "",
+    )
     if source != STANDARD and "format" not in columns.reading:
         with suppress(InputError):
             find_format(source)
-            return os.path.basename(source)
-    return f"rows{_SUFFIXES[columns.reading.get('format', 'csv')]}"
+            name = os.path.basename(source)
+    return name.removesuffix(packed) + packed
 
 
 def _opened_once(source: str, name: str) -> Any:
@@ -185,7 +196,7 @@ def open_source(
     source: str | None,
     columns: SourceArguments,
     *,
-    ignored: Sequence[str] = (),
+    ignored: Mapping[str, str] | None = None,
     named: Sequence[str] = (),
     label: str | None = None,
     model: Any = None,
@@ -195,21 +206,22 @@ def open_source(
 
     source: a path, a glob or a query; None: tables that are joined.
     columns: how it is read.
-    ignored: columns that are in no view.
+    ignored: columns that are in no view, with the option that names each.
     named: of tables that are joined, columns that keep their names.
     label: the column of the labels, where ``columns`` does not say it.
     model: a model file: the columns are those that it has learned, and CSV is read as it was then.
     learns: whether the rows are learned.
     """
     known: ReadsTables | None = None
+    aside = dict(ignored or {})
     with suppress(InputError):  # loading says what is wrong
         known = None if model is None else read_tables(model) or ReadsTables({}, None)
     if columns.sources:
         label = columns.label or label or (None if model is None else read_label(model))
         with loading_meanwhile():
-            names = [*ignored, *named]
+            names = [*aside, *named]
             table = join(source, columns, label, names, known)
-        _check_table(table, columns, ignored, known)
+        _check_table(table, columns, list(aside), known)
         return table
     assert source is not None
     reader, files = find_reader(source, columns.reading.get("format"))
@@ -217,9 +229,10 @@ def open_source(
         said = [name for name in columns.reading if name != "format"]
         said += [kind for kind, names in columns.kinds.items() if names]
         said += ["ignore"] if columns.ignored else []
-        if said or ignored:
-            what = f"--{said[0]}" if said else repr(ignored[0])
-            raise InputError(f"{what} is about columns, and {reader.name} has views", file=files[0])
+        said += aside.values()
+        if said:
+            what = f"--{said[0]} is about columns, and {reader.name} has views"
+            raise InputError(what, file=files[0])
         how: dict[str, Any] = {"format": reader.name}
         if reader.takes_views:
             how |= {"views": columns.views, "hash_bits": getattr(columns, "hash_bits", 18)}
@@ -230,7 +243,7 @@ def open_source(
         return stream
     with loading_meanwhile():
         table = open_table(source, **columns.reading, dialect=known and known.dialect)
-    _check_table(table, columns, ignored, known)
+    _check_table(table, columns, list(aside), known)
     return source if is_query(source) else table
 
 

@@ -19,15 +19,16 @@ from crossview.catalog.names import check_task
 from crossview.catalog.readers import READERS
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.labeled_source import encoder_with_views, open_labeled
+from crossview.data.row_columns import check_weights
 from crossview.encoding.encode import ViewEncoder
-from crossview.errors import InputError, check_kind
+from crossview.errors import InputError, argument, check_kind
 from crossview.labels import has_label
 from crossview.readers.source import input_files, open_source
 from crossview.saving.files import ROWS, check_writable, replacing
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import Scoring
 from crossview.tables.arrow import pyarrow
-from crossview.views import MultiView, ViewLayout, canonical_csr
+from crossview.views import MultiView, ViewLayout, canonical_csr, check_rows
 
 
 class Converted(NamedTuple):
@@ -61,6 +62,7 @@ def convert(
     encoder: ViewEncoder | None = None,
     task: str | None = None,
     positive: Any = None,
+    weight: Any = None,
 ) -> Converted:
     """Write rows to a file of svmlight, libffm or Vowpal Wabbit, with their views.
 
@@ -96,6 +98,9 @@ def convert(
         a class; a guess between the two is a warning.
     positive : label, default=None
         Of two classes, the one that is written as 1.  None: as for `Scoring`.
+    weight : array-like of shape (n_samples,) or str, default=None
+        Of a MultiView or a table, for ``.vw``: how much each row counts, written as its importance;
+        the name of a column: its values; the column is in no view.
 
     Returns
     -------
@@ -124,7 +129,7 @@ def convert(
     if task is not None:
         Scoring(positive=positive).check_task(check_task(task))
     encoder = encoder_with_views(encoder, views)
-    X, y, views = open_views(X, y, on, views=encoder.views)
+    X, y, views = open_views(X, y, on, views=encoder.views, per_row={"weight": weight})
     encoder.set_params(views=views, scale_views=False)
     path = os.fspath(output)
     format = format_to_write(path, input_files(X))
@@ -136,19 +141,26 @@ def convert(
         if y.shape != (len(X),):
             raise InputError(f"{y.shape} labels for {len(X)} rows")
         layout: ViewLayout = X.layout
-        batches: _Batches = [(X, y, None)]
+        check_rows(X, weight=weight)
+        weights = None if weight is None else check_weights(weight)
+        if weights is not None and len(weights) != len(X):
+            raise InputError(f"{len(weights)} weights for {len(X)} rows")
+        batches: _Batches = [(X, y, weights)]
         classes, counts = np.unique(y[has_label(y)], return_counts=True)
         labels = numbers.of(classes, counts)
     elif not source.has_columns:
         if y is not None:
             raise InputError("the file has the labels; leave the label out")
+        if weight is not None:
+            raise InputError(f"{argument('weight')} is for tables, and the file holds views")
         layout = source.layout
         if numbers.of_numbers:
             found, _ = source.label_counts()
             labels = numbers.of(np.array(list(found)), list(found.values()))
         batches = ((batch.X, batch.y, batch.weight) for batch in source)
     else:
-        rows = open_labeled(source, y, encoder=encoder, task=task, unlabeled=True)
+        given = {"task": task, "unlabeled": True, "weight": weight}
+        rows = open_labeled(source, y, encoder=encoder, **given)
         rows.settle_bins(streamed=False)
         encoder = clone(rows.encoder)
         for _ in rows.encoded(encoder, learn=True):

@@ -547,17 +547,17 @@ class LabeledSource:
         return rows
 
     def shuffle(
-        self, seed: int, see: Callable[[np.ndarray], None] | None = None
+        self, seed: int, see: Callable[[LabeledBatch], None] | None = None
     ) -> Shuffled[LabeledBatch]:
         """Let `encoded` yield the rows in random order, each time in another one.
 
-        ``see`` gets the labels before, in the order of the source: of those that fit in memory.
+        ``see`` gets the rows before, in the order of the source: those that fit in memory.
         """
 
         def read(rng: np.random.Generator | None) -> Iterator[LabeledBatch]:
             for batch in self.read(rng):
                 if see is not None and rng is None:
-                    see(batch.y)
+                    see(batch)
                 yield batch
 
         self._shuffled = Shuffled(

@@ -15,6 +15,7 @@ from crossview.encoding.table_columns import RECOGNIZED, check_label
 from crossview.encoding.view_columns import view_for, without_ignored
 from crossview.encoding.view_reader import ViewReader
 from crossview.errors import InputError, argument, check_kind, type_of
+from crossview.readers.encodings import warn_of_guess
 from crossview.readers.source import Source, open_source, take_rows
 from crossview.tables.arrow import release_unused
 from crossview.tables.columns import listed, match_names, matching, one_array
@@ -73,6 +74,9 @@ def open_labeled(
             )
         if of_model is None:
             rows.check_views()
+        else:
+            for view in rows.missing_views():
+                warn_of_guess(f"view {view!r} is missing in {rows.file}; learned without it")
         for_rows = ("task", "unlabeled", "classes", "weight")
         known = {key: options[key] for key in for_rows if key in options}
         return LabeledSource(rows, y, encoder, groups=groups, **known)

@@ -452,7 +452,10 @@ def _check_weights(numbers: np.ndarray, column: str | None = None) -> None:
         value = numbers[row := int(bad.argmax())]
         what = f"{value} is no weight; give a number from 0 to {MAX_WEIGHT:g}"
         if np.isnan(value):
-            what = "the weight is missing; give a number, 0 to leave the row out"
+            what = (
+                "the weight is missing; leave the row out, or give a number: a row of weight 0 is "
+                "not learned, and counts for the encoder, the metric and the threshold"
+            )
         raise InputError(what, row=row, column=column)
 
 

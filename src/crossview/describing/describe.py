@@ -379,6 +379,7 @@ def describe_columns(
     one_pass = _Pass(table, label, view_of, declared, Target(task == "regression"), formats)
     one_pass.open_formats = {name: one for name, one in dates.items() if one.other is not None}
     one_pass.is_guess, one_pass.format = is_guess, (head_of or table).format
+    one_pass.by_comma = ((head_of or table).dialect or {}).get("decimal") == ","
     one_pass.of_rows = "" if not more else f" of the first {ROWS_OF_HEAD:,} rows"
     n_rows = one_pass.read(row_columns.watch(table), labels)
     about += row_columns.warnings()
@@ -449,8 +450,8 @@ class _Pass(TableSummary):
         self.groups: set[str] = set()
         # whether the labels alone say that they are classes, or numbers
         self.is_guess = False
-        # of the source, and of which rows the values are
-        self.format, self.of_rows = "", ""
+        # of the source, of which rows the values are, and whether it has a decimal comma
+        self.format, self.of_rows, self.by_comma = "", "", False
 
     def read(self, batches: Iterable[Batch], labels: np.ndarray | None) -> int:
         """Take all rows; return how many there are."""
@@ -739,6 +740,11 @@ class _Pass(TableSummary):
                 )
             values = [value for value, _ in others]
             fixes.append(argument(null=values if len(values) > 1 else values[0]))
+        if not fixes and like.number and self.by_comma:
+            return (
+                f"{words} with a decimal point, and are read with a comma: without "
+                f"{argument(decimal=',')} each file shows its own"
+            )
         named = is_identifier(summary.name) or is_group_name(summary.name)
         if not fixes and (named or summary.name in self.groups):
             return None

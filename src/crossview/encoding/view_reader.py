@@ -217,7 +217,7 @@ def _line(format: str, x: Any) -> str:
     """Return a row as a line of a file: the entries of all groups, or after their namespaces."""
     if not isinstance(x, Mapping):
         raise InputError(f"a row is a mapping of names to numbers, and not {type_of(x)}")
-    words = ["0" if format != "vw" else ""]
+    words = ["0" if format != "vw" else "|"]
     for group, own in x.items():
         if own is None:
             continue

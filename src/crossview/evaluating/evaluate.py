@@ -75,7 +75,7 @@ def evaluate(
         belong together.  None: frames have the same rows, in one order or by their pandas index.
     by : str or sequence of str, default=()
         Columns of ``X``: the metric for each of their 20 most frequent values, or for ten ranges
-        of numbers.  One more pass over these columns finds them.
+        of numbers or dates.  One more pass over these columns finds them.
     time : str, default=None
         A column of times or numbers: loss, metric and drift over time.  Numbers between 1e8 and
         1e11 are Unix time in seconds (beyond, in milliseconds).

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
+from crossview.evaluating.windows import DAY, seconds_of
 from crossview.readers.source import Source
 from crossview.tables.arrow import codes_of, is_number, numbers_of
 
@@ -78,7 +79,7 @@ class ByValue:
     """The slices of one column.
 
     values: the slice of each value; all others are one slice, and so are missing ones.
-    edges: of ranges: the upper end of each but the last.
+    edges: of ranges: the upper end of each but the last, of dates in seconds since 1970.
     """
 
     def __init__(
@@ -108,17 +109,18 @@ class ByValue:
 class ColumnValues:
     """The values of a column, from which its slices follow; those of two parts add up.
 
-    sample: of a column of numbers.
+    sample: of a column of numbers or dates.
     """
 
     def __init__(self, column: str, kind: Any) -> None:
-        self.column, self.is_number = column, is_number(kind)
+        self.column, self.is_date = column, is_date(kind)
+        self.is_number = is_number(kind) or self.is_date
         self.sample = NumberSample()
         self._counts: Counter[Any] = Counter()
 
     @property
     def in_ranges(self) -> bool:
-        """True where the column is divided into ranges of numbers."""
+        """True where the column is divided into ranges of numbers or dates."""
         return self.is_number and len(self._counts) > MOST_SLICES
 
     def add(self, values: Any) -> None:
@@ -154,12 +156,16 @@ class ColumnValues:
         return total
 
     def slices(self) -> ByValue:
-        """Return the slices: the 20 most frequent values, or ten ranges of numbers."""
+        """Return the slices: the 20 most frequent values, or ten ranges of numbers or dates."""
         if self.in_ranges:
             sample = self.sample
             inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
+            step = 0.0
+            if self.is_date:  # a range ends with a whole day, or with a second
+                step = 1.0 if np.any(sample.values % DAY) else DAY
+                inner = np.floor(inner / step) * step
             edges = np.unique(inner[inner < sample.high])
-            ends = [f"{end:.6g}" for end in (sample.low, *edges, sample.high)]
+            ends = [_end(end, step) for end in (sample.low, *edges, sample.high)]
             first = f"{ends[0]} to {ends[1]}" if ends[0] != ends[1] else ends[0]
             names = [
                 first,
@@ -176,8 +182,8 @@ class ColumnValues:
 def find_slices(table: Source, column: str) -> ByValue:
     """Return the slices of a column, by one pass over it.
 
-    The 20 most frequent values are slices; numbers with more values are divided into ten ranges of
-    about as many rows each.
+    The 20 most frequent values are slices; numbers and dates with more values are divided into ten
+    ranges of about as many rows each.
     """
     if column not in table.column_names:  # such as one without a name
         raise InputError(f"no column {column!r}")
@@ -187,6 +193,21 @@ def find_slices(table: Source, column: str) -> ByValue:
     return found.slices()
 
 
+def is_date(kind: Any) -> bool:
+    """Return whether these are dates or timestamps."""
+    from pyarrow import types
+
+    return bool(types.is_date(kind) or types.is_timestamp(kind))
+
+
+def _end(value: float, step: float) -> str:
+    """The end of a range of numbers, or of dates with a step of so many seconds."""
+    if not step:
+        return f"{value:.6g}"
+    when = np.datetime64(int(np.floor(value)), "s")
+    return str(when.astype("M8[D]") if step == DAY else when).replace("T", " ")
+
+
 def _name(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
@@ -194,9 +215,11 @@ def _name(value: Any) -> str:
 
 
 def _numbers(values: Any) -> np.ndarray:
-    """Float64, NaN where the value is missing."""
+    """Float64, of dates seconds since 1970; NaN where the value is missing."""
     import pyarrow as pa
 
+    if is_date(values.type):
+        return seconds_of(values)
     values = values.cast(pa.float64(), safe=False)  # rounds whole numbers beyond 2^53
     return np.asarray(numbers_of(values), dtype=np.float64)
 

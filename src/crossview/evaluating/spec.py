@@ -13,7 +13,7 @@ from crossview.catalog.names import SYMMETRIC
 from crossview.data.row_columns import Located, check_group_column
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, closest_names
-from crossview.evaluating.slices import ByValue
+from crossview.evaluating.slices import ByValue, is_date
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
 from crossview.labels import as_labels
 from crossview.readers.source import Source, open_table
@@ -183,6 +183,10 @@ def open_rows_to_evaluate(
     spec.label = label
     keep = dict.fromkeys(name for name in [label, *columns] if name is not None and name != time)
     typed = [time] if time else []
+    for name in dict.fromkeys(by):
+        if name in keep and name != label and is_date(table.schema.field(name).type):
+            del keep[name]
+            typed.append(name)
     return fitted.open(table, list(keep), typed=typed, missing_columns=missing_columns)
 
 

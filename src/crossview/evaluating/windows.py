@@ -66,7 +66,7 @@ class ByRows:
 
     def start(self, code: int) -> str:
         """Return where a window starts, in words."""
-        return f"row {code * self.width + 1:,}"
+        return f"row {code * self.width:,}"
 
     def check_number(self, n_rows: int) -> None:
         """Raise an error where so many rows make too many windows."""
@@ -206,7 +206,6 @@ def _units_per_second(kind: Any, low: float, high: float) -> float:
 def _times(values: Any, column: str, format: str) -> np.ndarray:
     """Times as seconds since 1970, numbers as they are; NaN where there is none."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     from pyarrow import types
 
     kind = values.type
@@ -214,13 +213,7 @@ def _times(values: Any, column: str, format: str) -> np.ndarray:
         times = as_times(column, values, format)
         return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 1e6)
     if types.is_timestamp(kind) or types.is_date(kind):
-        if types.is_date(kind):
-            values = values.cast(pa.timestamp("s"))
-        else:
-            values = pc.cast(values, pa.timestamp("us", tz=kind.tz), safe=False)
-        unit = {"s": 1.0, "us": 1e6}[values.type.unit]
-        whole = values.cast(pa.int64()).cast(pa.float64(), safe=False)
-        return numbers_of(whole) / unit
+        return seconds_of(values)
     if not is_number(kind):
         raise InputError(
             f"holds {kind}, and times are timestamps, dates or numbers; convert it in a query, for "
@@ -228,3 +221,17 @@ def _times(values: Any, column: str, format: str) -> np.ndarray:
             column=column,
         )
     return numbers_of(values.cast(pa.float64(), safe=False))
+
+
+def seconds_of(values: Any) -> np.ndarray:
+    """Dates or timestamps as seconds since 1970; NaN where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.timestamp("s"))
+    else:
+        values = pc.cast(values, pa.timestamp("us", tz=values.type.tz), safe=False)
+    unit = {"s": 1.0, "us": 1e6}[values.type.unit]
+    whole = values.cast(pa.int64()).cast(pa.float64(), safe=False)
+    return numbers_of(whole) / unit

@@ -81,6 +81,8 @@ def find_encoding(file: str, given: str | None = None, expected: str | None = No
         if name is not None and wide and name[:6] != str(mark)[:6]:
             raise InputError(f"is {mark}; leave {argument(encoding=given)} out", file=file)
         bad = None if wide else _first_bad_byte(file)
+        if bad is not None:
+            _check_unpacked(file)
         if name == UTF_8 and bad is not None:
             raise InputError(f"is not UTF-8: {bad}; give another {argument('encoding')}", file=file)
         if name is not None:
@@ -93,6 +95,21 @@ def find_encoding(file: str, given: str | None = None, expected: str | None = No
         return UTF_8 if bad is None else _guess(file, bad, expected)
 
 
+def compression(start: bytes) -> str | None:
+    """Return how the name of a file that begins with these bytes ends if it is compressed."""
+    return next((suffix for magic, suffix in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def _check_unpacked(file: str) -> None:
+    """Raise an error for a compressed file whose name does not say so."""
+    with pyarrow().input_stream(file) as stream:
+        suffix = compression(bytes(stream.read(MOST_MAGIC)))
+    if suffix is not None:
+        raise InputError(
+            f"is compressed, and its name does not say so: rename it to end in {suffix}", file=file
+        )
+
+
 def check_utf8(file: str, format: str) -> str:
     """Return "utf-8", or "utf-8-sig" with a byte order mark; an error if a file is not UTF-8.
 
@@ -101,6 +118,8 @@ def check_utf8(file: str, format: str) -> str:
     with one_line(file):
         mark = _mark(file)
         bad = mark if mark not in (None, UTF_8) else _first_bad_byte(file)
+        if bad is not None:
+            _check_unpacked(file)
     if bad is not None:
         raise InputError(
             f"is not UTF-8 ({bad}), and {format} files are; convert it, such as by "
@@ -110,6 +129,9 @@ def check_utf8(file: str, format: str) -> str:
     return UTF_8 if mark is None else "utf-8-sig"
 
 
+# the first bytes of compressed files, and how their names end
+_MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
+MOST_MAGIC = max(map(len, _MAGIC))
 _copies: dict[tuple[Any, ...], str] = {}
 
 

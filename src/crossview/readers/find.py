@@ -107,7 +107,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def _expand(path: str) -> list[str]:
-    """The files that a path or glob names, sorted by name."""
+    """The files that a path or glob names, in the order of their names."""
     if not path:
         raise InputError("the name of the source is empty; is a variable of the shell not set?")
     if os.path.isdir(path):
@@ -123,20 +123,27 @@ def _expand(path: str) -> list[str]:
         close = difflib.get_close_matches(name, there, n=1)
         hint = f"; did you mean {os.path.join(folder, close[0])!r}?" if close else ""
         raise InputError(f"no such file{hint}", file=path)
-    files = sorted(p for p in glob.glob(path, recursive=True) if os.path.isfile(p))
+    files = sorted((p for p in glob.glob(path, recursive=True) if os.path.isfile(p)), key=_by_name)
     if not files:
         raise InputError("no file matches this pattern", file=path)
     return files
 
 
+def _by_name(file: str) -> tuple[Any, ...]:
+    """Return by what files are sorted: their names, in which whole numbers count: 2 before 10."""
+    parts = re.split(r"([0-9]+)", file)
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)], file
+
+
 def _in_folder(folder: str) -> list[str]:
-    """The files in a folder and those in it, sorted by name, but for hidden ones and markers."""
-    files = sorted(
+    """The files in a folder and those in it, by name, but for hidden ones and markers."""
+    found = (
         name
         for name in glob.glob("**", root_dir=folder, recursive=True)
         if not name.startswith("_") and f"{os.sep}_" not in name
         if os.path.isfile(os.path.join(folder, name))
     )
+    files = sorted(found, key=_by_name)
     if not files:
         raise InputError("is a folder without files", file=folder)
     if "=" in os.path.dirname(files[0]):

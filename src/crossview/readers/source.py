@@ -46,7 +46,7 @@ A reader may also have
     The arguments with which other sparse files are read in the same way.
 ``weighted``
     True if rows of a sparse file have a weight other than 1.
-``check_views()``, ``first_pass()`` and ``start_first_pass()``
+``check_views()``, ``missing_views()``, ``first_pass()`` and ``start_first_pass()``
     What a pass over sparse files finds out before the rows are read.
 """
 
@@ -432,6 +432,14 @@ class Source:
         if hasattr(self._reader, "check_views"):
             self._reader.check_views()
 
+    def missing_views(self) -> list[str]:
+        """Return the views of a model that no row has, where names in the files tell."""
+        if not hasattr(self._reader, "missing_views"):
+            return []
+        with self.unchanged.reading():
+            found: list[str] = self._reader.missing_views()
+        return found
+
     def label_counts(self) -> tuple[dict[Any, int], tuple[str | None, int] | None]:
         """Return the rows of each label, and the place of the first row without one."""
         if hasattr(self._reader, "first_pass"):
@@ -541,7 +549,8 @@ def open_table(
     source : path, glob, list of paths, query or data frame
         Parquet (``.parquet``), CSV with a header line (``.csv``, ``.tsv``) or JSON lines
         (``.jsonl``, ``.ndjson``, ``.json``); the last two also as ``.gz`` and ``.zst``.
-        A glob is read in the order of the names; all its files have the same columns.
+        A glob is read in the order of the names, with numbers in them as numbers: day_2 before
+        day_10; all its files have the same columns.
         Text that starts with SELECT, WITH or FROM is a query for DuckDB, in which file
         names are tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  DuckDB also
         reads ``https://`` and ``s3://``, if its extension httpfs is installed.  A table in

@@ -36,7 +36,8 @@ class Order:
     """The order in which the rows of a source are learned; the source is shuffled if need be.
 
     seed: of the order.
-    before: the order of the rows that the model has learned before; None: it is new.
+    before: the order of the rows that the model has learned before, which goes on if nobody asks
+        for another one; None: it is new.
     """
 
     def __init__(
@@ -45,10 +46,13 @@ class Order:
         by_query = in_order is None and source.ordered
         self._of_source = LabelOrder(source.classes)
         self._asked = in_order is not None
-        self._dates, self._before = source.dates, before or ""
+        self._dates = source.dates
         self._shuffled = None
+        self._group: int | None = None  # of the last row
+        if in_order is None and before is not None:
+            in_order = before.startswith("in ")
         if not (in_order or by_query):
-            self._shuffled = source.shuffle(seed, self._of_source.update)
+            self._shuffled = source.shuffle(seed, self._see)
         self._own = "in the order of the query" if by_query else "in order"
 
     def __str__(self) -> str:
@@ -66,6 +70,14 @@ class Order:
         if self._shuffled is not None and state is not None:
             self._shuffled.set_order(state)
 
+    def _see(self, batch: LabeledBatch) -> None:
+        """Count labels in the order of the source: one of each run of rows of the same group."""
+        y, groups = batch.y, batch.groups
+        if groups is not None and len(groups):
+            before = groups[0] - 1 if self._group is None else self._group
+            y, self._group = y[np.diff(groups, prepend=before) != 0], groups[-1]
+        self._of_source.update(y)
+
     @property
     def in_memory(self) -> bool:
         """True where the rows were shuffled in memory."""
@@ -80,12 +92,11 @@ class Order:
         if labels.in_runs:
             why.append(
                 f"in their order the label changes in {labels.n_changes:,} of "
-                f"{labels.counts.sum():,} rows, and by chance in {labels.expected[0]:,.0f}"
+                f"{labels.counts.sum():,} {'rows' if self._group is None else 'groups'}, and by "
+                f"chance in {labels.expected[0]:,.0f}"
             )
         if self._dates:
             why.append(f"{self._dates[0]!r} is a date")
-        if self._before.startswith("in "):
-            why.append(f"the model has learned its rows {self._before} so far")
         if not why:
             return []
         choice = argument(in_order=True)

@@ -103,7 +103,7 @@ def train(
     in_order : bool, default=None
         Whether online learners learn the rows in the order of the source, as a stream that will
         go on: the progressive scores are then those of later rows.  None: only if X is a query with
-        ORDER BY.
+        ORDER BY, or the model of ``init`` has learned its rows in order.
     time : str, default=None
         A column of timestamps, dates or numbers: the rows are learned in its order, those of the
         same time in the order of the source.  The column is in no view.  The rows are sorted in
@@ -129,10 +129,10 @@ def train(
         All labels that may occur.  None: an additional pass reads the label column first.
     init : path-like or Trained, default=None
         The model to go on from: a file that `train` wrote, or what it returned.  It has learned the
-        rows before these, and its counts go on; with ``in_order=True`` both times, the model is, to
-        the last bit, the one of a single run over all rows in this order.  Model, settings, views,
-        encoding, classes, metric and threshold are its own.  Categories and words may be new,
-        labels not.  None: a new model.
+        rows before these, and its counts go on; if it has learned them with ``in_order=True``, the
+        model is, to the last bit, the one of a single run over all rows in this order.  Model,
+        settings, views, encoding, classes, metric and threshold are its own.  Categories and words
+        may be new, labels not.  None: a new model.
     checkpoint : path-like or Checkpoint, default=None
         A file that keeps the run while it lasts, every minute; as a `Checkpoint` it also says how
         often, and whether the run goes on from it.  None: none.

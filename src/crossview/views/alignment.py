@@ -35,10 +35,13 @@ def align_rows(views: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
 
     Returns views: the same rows in one order; index: their index.
     Raises InputError: two views have the same number of rows and other labels, or not all in
-      another order.
+      another order; or the columns of one are the rows of another one.
     """
     first, index = "", None
     aligned = dict(views)
+    for name, block in views.items():
+        for other, rows in views.items():
+            _check_not_transposed(repr(str(name)), block, repr(str(other)), row_index(rows))
     for name, block in views.items():
         own = row_index(block)
         if index is None:
@@ -63,8 +66,13 @@ def check_rows(X: Any, **others: Any) -> None:
     index = row_index(X)
     if index is None:
         return
+    blocks = (
+        [(repr(str(view)), block) for view, block in X.items()] if is_mapping(X) else [("X", X)]
+    )
     for name, values in others.items():
         own = row_index(values)
+        for view, block in blocks:
+            _check_not_transposed(view, block, name, own)
         if own is None or len(own) != len(index) or own.equals(index):
             continue
         if _same_labels(index, own):
@@ -76,6 +84,21 @@ def check_rows(X: Any, **others: Any) -> None:
             f"{name} has another index than X: {_differences(index, 'X', own, name)}; give {name} "
             f"the index of X, or {name}.to_numpy() if its order is that of X"
         )
+
+
+def _check_not_transposed(name: str, block: Any, other: str, rows: Any) -> None:
+    """Raise an error for a frame whose columns, and not its rows, are the rows of another one.
+
+    rows: the index of the other one, if it has any.
+    """
+    index, columns = row_index(block), getattr(block, "columns", None)
+    if index is None or columns is None or rows is None or not 2 <= len(rows) <= len(columns):
+        return
+    if rows.inferred_type != "string" or rows.isin(index).any() or not rows.isin(columns).all():
+        return
+    raise InputError(
+        f"{name} is transposed: its columns are the rows of {other} ({_some(rows)}); give its .T"
+    )
 
 
 def split_by_view(frame: Any) -> dict[str, Any] | None:

@@ -152,17 +152,17 @@ def run(
         earlier, command, columns = _read_comparison(path)
         _check_options(path, words, adds=bool(add))
         given = command["options"] | {name: options[name] for name in ("budget", "n_jobs")}
-        aside = [given.get(name) for name in ("groups", "time", "weight")]
+        aside = {name: given.get(name) for name in ("groups", "time", "weight")}
         if add:
-            with opened(columns, in_no_view=aside, weight=given["weight"], learns=True) as rows:
+            with opened(columns, in_no_view=aside, learns=True) as rows:
                 to = json or path
                 return _run(rows, command, given, list(add), earlier, to, report, dask, path)
-        known = [name for name in aside if name is not None]
+        known = [name for name in aside.values() if name is not None]
         rows = Opened(columns, path, None, [path], known, given["weight"])
         return _run(rows, command, given, None, earlier, json, report, dask)
     task = check_models(model or [], task, scoring.make())
-    aside = [groups, time, weight]
-    with opened(source, in_no_view=aside, weight=weight, learns=True) as rows:
+    aside = {"groups": groups, "time": time, "weight": weight}
+    with opened(source, in_no_view=aside, learns=True) as rows:
         if add:
             raise InputError(
                 "--add extends a stored comparison; name its file, such as result.json"

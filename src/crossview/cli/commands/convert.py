@@ -17,6 +17,7 @@ OPTIONS = """
 --output, -o FILE: Ends in .svm, .ffm or .vw, also with .gz or .zst.
 --positive CLASS: Of two classes, the one that is written as 1; the other is -1. Default: as of
     a new model.
+--weight COLUMN: A column of weights, which a .vw file has as importances. It is in no view.
 """
 
 
@@ -26,6 +27,7 @@ def run(
     output: str,
     task: str | None = None,
     positive: str | None = None,
+    weight: str | None = None,
 ) -> None:
     """Write rows as svmlight, libffm or Vowpal Wabbit text, with their views.
 
@@ -35,13 +37,13 @@ def run(
     """
     from crossview.cli.opening import opened, task_of, warn
 
-    with opened(source) as rows:
+    with opened(source, in_no_view={"weight": weight}) as rows:
         load_heavy()
         from crossview.converting.convert import convert
 
         task = task_of(task, rows)
         warn(rows, task)
-        options: dict[str, Any] = {"task": task, "positive": positive}
+        options: dict[str, Any] = {"task": task, "positive": positive, "weight": weight}
         answer = convert(rows.table, source.label, output, **source.arguments(), **options)
     views = f"its views: {shlex.join(view_options(answer))}"
     print("\n".join([*lines_about(answer, output), views]), file=sys.stderr)

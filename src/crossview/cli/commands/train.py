@@ -42,7 +42,7 @@ settings --set NAME=VALUE: A parameter of the model, such as C=0.1 or n_factors=
     need all rows in memory.
 --in-order/--shuffle, --no-shuffle: Learn the rows in the order of SOURCE, as a stream, or
     shuffled: exactly up to 512 MB, more by blocks. Default: shuffled, but a query with ORDER BY
-    in its order.
+    in its order, and with --init as the model has learned before.
 --groups COLUMN: Rows with the same value here, such as a user, are never both learned and held
     out, where rows are held out to stop trees, or for probabilities and thresholds. The column is
     in no view.
@@ -128,8 +128,8 @@ def run(
         own["members"] = member
     if init is None:
         task = check_models([model or "stacking"], task, scored, own)
-    in_no_view = [time, weight, groups]
-    with opened(source, model=init, in_no_view=in_no_view, weight=weight, learns=True) as rows:
+    aside = {"time": time, "weight": weight, "groups": groups}
+    with opened(source, model=init, in_no_view=aside, learns=True) as rows:
         inputs = [*rows.inputs, *([init] if init else [])]
         page = Report.parse(report, words, inputs, [output, checkpoint, log])
         load_heavy()

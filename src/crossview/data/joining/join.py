@@ -30,6 +30,8 @@ ROWS_OF_A_TABLE = 10**15
 # the column that keeps the place of a row in its table
 PLACE = "place of the row"
 MOST_EXAMPLES = 3
+# ids that are compared with names of columns
+MOST_COMPARED = 1000
 
 
 class Join(NamedTuple):
@@ -172,10 +174,29 @@ def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Sour
     for name in keys:
         for view, stream in streams:
             if name not in stream.column_names:
-                close = closest_names(name, stream.column_names)
+                close = _transposed(name, stream, streams)
+                close = close or closest_names(name, stream.column_names)
                 where = f" in view {view!r}" if stream.file is None and view is not None else ""
                 raise InputError(f"no column {name!r} to join by{where}{close}", file=stream.file)
     return keys
+
+
+def _transposed(key: str, table: Source, streams: Sequence[tuple[str | None, Source]]) -> str:
+    """Return, in words, that columns of a table are called as the ids of another one, if so."""
+    for _, other in streams:
+        if key not in other.column_names:
+            continue
+        batch = next(iter(other.select([key])), None)
+        ids = [] if batch is None else batch.X.column(0).slice(0, MOST_COMPARED).to_pylist()
+        columns = set(table.column_names)
+        found = [name for name in dict.fromkeys(map(str, ids)) if name in columns]
+        if len(found) > 1 and 2 * len(found) > len(ids):
+            return (
+                ": the table is transposed, as its columns are the ids of the others "
+                f"({some_names(found, 4)}); give it a row for each {key}, in pandas by "
+                f"read_csv(FILE, index_col=0).T.rename_axis({key!r}).to_csv(FILE)"
+            )
+    return ""
 
 
 def _name_columns(
@@ -479,8 +500,7 @@ class JoinedSource:
         self.files: Sequence[str] = [file for one in tables for file in one.stream.files]
         self._rows = rows
         self.ordered = rows is not None and tables[rows].stream.ordered
-        dialects = [one.stream.dialect for one in tables]
-        self.dialect = next((one for one in dialects if one is not None), None)
+        self.dialect = _joint_dialect([one.stream.dialect for one in tables])
         self._tables, self._types = _unify_keys(tables, self.on)
         matches = Matches(self._tables, self._types, rows)
         self.n_rows: int | None = matches.n_rows
@@ -593,6 +613,15 @@ class JoinedSource:
             f"SELECT {keys}, {', '.join(firsts)}, min({place}) AS {place} "
             f"FROM ({' UNION ALL '.join(parts)}) GROUP BY {keys}"
         )
+
+
+def _joint_dialect(dialects: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
+    """The dialect of the first CSV file, without a decimal point that others have not."""
+    known = [one for one in dialects if one is not None]
+    if not known:
+        return None
+    points = {one.get("decimal", ".") for one in known}
+    return {k: v for k, v in known[0].items() if k != "decimal" or len(points) == 1}
 
 
 def _without_dictionary(field: pa.Field) -> pa.Field:

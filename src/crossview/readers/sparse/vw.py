@@ -7,11 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, closest_names
+from crossview.errors import InputError, closest_names, some_names
 from crossview.kernels.text import parsing as grammar
 from crossview.kernels.text.parsing import TextRows
 from crossview.kernels.text.vw import NO_SLOT, Namespaces, VwRows, parse_vw
-from crossview.readers.sparse.text_rows import EXPLAINED, Parser, TextRowSource
+from crossview.readers.sparse.text_rows import (
+    EXPLAINED,
+    ROWS_OF_FIRST_PASS,
+    Parser,
+    TextRowSource,
+    read_parts,
+)
 
 # the view of features behind a bar without a name
 DEFAULT = "default"
@@ -113,6 +119,24 @@ class VwSource(TextRowSource):
                     f"{closest_names(names[0], known)}",
                     file=self.files[0],
                 )
+
+    def missing_views(self) -> list[str]:
+        """The given views none of whose namespaces is in the files; an error if that is all."""
+        given, scanner = self._given or {}, _Namespaces({}, 1, False)
+        missing = list(given)
+        for file in self.files:
+            for _ in read_parts(file, ROWS_OF_FIRST_PASS, scanner, self._part_bytes):
+                missing = [view for view in missing if not set(given[view]) & set(scanner.names)]
+                if not missing:
+                    return []
+        if scanner.names and len(missing) == len(given):
+            names = [name for view in missing for name in given[view]]
+            raise InputError(
+                f"has none of the model's namespaces ({some_names(names)}); it has "
+                f"{some_names(scanner.names)}",
+                file=self.files[0],
+            )
+        return missing
 
     def _scanner(self) -> Parser:
         self._scanned = _Namespaces({}, 1, False)

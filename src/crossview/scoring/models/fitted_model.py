@@ -137,6 +137,7 @@ class FittedModel:
         if tags and source.format != "vw":
             raise InputError(f"{argument(keep=TAG)}: only rows of Vowpal Wabbit files have tags")
         rows = ModelRows(source, encoder, keep)
+        rows.missing_views = source.missing_views()
         rows.scalers = self.scalers
         return rows
 
@@ -170,7 +171,7 @@ class ModelRows:
     """Rows of a source as the views of a model; iterate over them for batches.
 
     source: what the rows are read from: the columns of the model and those to keep, or views.
-    missing_views: views of which a table has no column.
+    missing_views: views of which a table has no column, or a file no namespace.
     null_columns: columns of other views that it has not, where that is allowed.
     keep: names of the columns to keep.
     scalers: steps between the encoder and the learner.
