@@ -261,6 +261,10 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
             {"view:a": BEST, MAJORITY: NEAR},
             f"no model is clearly better than one class for all rows: {NO_NEWS}",
         ),
+        (  # ahead of it in three of five folds
+            {"view:a": [0.65, 0.3, 0.75, 0.45, 0.7], MAJORITY: [0.5] * 5},
+            f"no model is clearly better than one class for all rows: {NO_NEWS}",
+        ),
         ({"view:a": BEST}, f"view:a: {VALUE}"),
     ],
 )
@@ -268,6 +272,12 @@ def test_the_verdict(scores, sentence):
     answer = made_answer(scores)
     assert sentence in answer.verdict
     assert len(answer.verdict) == 1 + any(name in (FOREST, MAJORITY, LINEAR) for name in scores)
+
+
+@pytest.mark.parametrize(("of_constant", "is_told"), [(0.5, False), (0.895, True)])
+def test_one_fold_does_not_say_how_clear_a_lead_is(of_constant, is_told):
+    answer = made_answer({"view:a": [0.9], MAJORITY: [of_constant]})
+    assert any("no model is clearly better" in line for line in answer.verdict) == is_told
 
 
 @pytest.mark.parametrize(("away", "is_told"), [(0.0, True), (0.2, False)])

@@ -168,10 +168,15 @@ def is_clear(c: Ranking, row: ComparisonRow) -> bool:
 
 
 def as_good_constant(c: Ranking) -> str | None:
-    """Return what looks at no column and is not behind the best row by more than chance."""
+    """Return what looks at no column and is not clearly worse than the best row.
+
+    Of one fold, which says nothing of that, it is what is not behind by more than the rope.
+    """
     for row in c.rows:
-        behind = row.difference is not None and row.difference.location < -c.rope
-        if row.model in CONSTANT and not behind:
+        if row.model not in CONSTANT:
+            continue
+        away = row.difference
+        if away is None or away.location >= -c.rope or away.areas(c.rope).worse < CLEAR:
             return CONSTANT[row.model]
     n = len(c.classes)
     interval = c.interval(c.best) if len(c.best.scores) > 2 else None  # of two it is all values
