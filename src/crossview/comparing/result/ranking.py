@@ -344,9 +344,9 @@ class Ranking(SaysMetric):
 
         It counts that other rows have the classes in other shares, which folds do not show.
 
-        Returns interval: None for fewer than two folds.
+        Returns interval: None for fewer than two folds, and of a metric that chance makes larger.
         """
-        if len(row.scores) < 2:
+        if len(row.scores) < 2 or not metric_of(self.metric).has_interval:
             return None
         least = least_scale(self.metric, self.class_rows, self.folds * self.test_share)
         found = correlated_t_posterior(row.scores, self.test_share, least)
