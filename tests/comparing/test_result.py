@@ -142,6 +142,21 @@ def test_the_ensemble_is_not_first_where_a_model_leads_it_in_all_metrics(auc, fi
     assert made_answer(rows, in_order=True).recommended.model == first
 
 
+@pytest.mark.parametrize(("metric", "says"), [("cost:fp=1,fn=12", False), ("log_loss", True)])
+def test_where_errors_have_costs_accuracy_is_no_second_opinion(metric, says):
+    two = {"trees": ([0.30, 0.47, 0.39], 0.80, 0.7), "ensemble": ([0.45, 0.44, 0.46], 0.85, 0.7)}
+    rows = []
+    for name, (scores, accuracy, area) in two.items():
+        others = {"accuracy": [accuracy] * 3, "roc_auc": [area] * 3}
+        members = MEMBERS if name == "ensemble" else []
+        known = {"accuracy": accuracy, "roc_auc": area, "members": members}
+        rows.append(made_row(name, scores, others=others, **known))
+    answer = made_answer(rows, metric=metric)
+    assert ("it is behind in accuracy" in str(answer.verdict)) == says
+    # of three folds weights and cut say little, and the ensemble is behind in all that counts
+    assert answer.recommended.model == ("ensemble" if says else "trees")
+
+
 @pytest.mark.parametrize(
     ("scores", "sentences"),
     [

@@ -15,7 +15,7 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
-from crossview.scoring.metrics import error_of_shares, is_bounded, within_bounds
+from crossview.scoring.metrics import error_of_shares, is_bounded, signed_score, within_bounds
 from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
@@ -177,6 +177,20 @@ class ComparisonRow:
         if n < len(self.scores):
             row.confusion = None  # it was added up over more folds
         return row
+
+
+def behind_in(row: ComparisonRow, other: ComparisonRow, metric: str) -> list[str]:
+    """Return in which other metrics a row is behind another one.
+
+    Where errors have costs accuracy, which counts all alike, is none of them.
+    """
+    costs = metric_of(metric).name == "cost"
+    return [
+        name
+        for name in row.others
+        if not (costs and name == "accuracy")
+        and signed_score(name, getattr(row, name)) < signed_score(name, getattr(other, name))
+    ]
 
 
 def name_of_use(model: str, user: str) -> str:

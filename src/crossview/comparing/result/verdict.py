@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crossview.comparing.result.ranking import ComparisonRow, Ranking
+from crossview.comparing.result.ranking import ComparisonRow, Ranking, behind_in
 from crossview.errors import argument
 from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import in_digits
@@ -124,11 +124,7 @@ def _about_higher(c: Ranking) -> list[str]:
     higher = c.rows[1] if c.best.members and len(c.rows) > 1 else None
     if higher is None or higher.difference is None or higher.difference.location <= c.rope:
         return []
-    behind = [
-        name
-        for name in higher.others
-        if signed_score(name, getattr(higher, name)) < signed_score(name, getattr(c.best, name))
-    ]
+    behind = behind_in(higher, c.best, c.metric)
     lower = f", and it is behind in {', '.join(behind)}" if behind else ""
     better = higher.difference.areas(c.rope).better
     return [
