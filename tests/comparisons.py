@@ -105,7 +105,8 @@ def make_numbers_frame(n=300):
 def made_row(model, scores, task="classification", **more):
     """A row with these scores of the folds; the rows held out say the same."""
     entry = None if model.startswith("baseline:") else find_learner(model, task, ["a", "b"])
-    means = {"value": float(np.mean(scores)), "std": float(np.std(scores, ddof=1))}
+    spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else np.nan
+    means = {"value": float(np.mean(scores)), "std": spread}
     return ComparisonRow(
         **{
             "model": model,

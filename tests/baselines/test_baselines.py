@@ -119,6 +119,14 @@ def test_columns_are_scaled_alike_in_arrays_and_sparse_matrices():
     assert not found[0][missing, 20:27].any()
 
 
+def test_a_column_with_entries_everywhere_has_its_own_scale_whatever_its_mean():
+    X = np.array([[-1.0, -5.0], [1.0, 5.0], [-1.0, 5.0], [1.0, -5.0]])
+    for kind in (np.asarray, sp.csr_array):
+        Z = ViewMatrix(scale=True).fit_transform(MultiView({"a": kind(X)}))
+        Z = Z.toarray() if sp.issparse(Z) else Z
+        np.testing.assert_allclose(Z, np.sign(X), rtol=1e-12)
+
+
 def test_a_sparse_column_in_other_units_keeps_its_own_scale():
     X = sp.random_array((200, 30), density=0.1, rng=np.random.default_rng(0)).tocsc()
     X.data[X.indptr[7] : X.indptr[8]] *= 1e4

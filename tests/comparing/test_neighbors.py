@@ -398,12 +398,54 @@ def test_an_identifier_of_several_rows_is_named_where_no_test_decides(monkeypatc
     assert find(table.rename(columns={"user_id": "shop"}), "bought", VIEWS).lines() == []
 
 
+def make_alike(seed=0, permuted=False):
+    """Five rows of each of 40 patients, who have one label and look like themselves."""
+    rng = np.random.default_rng(seed)
+    of, n = np.repeat(np.arange(40), 5), 200
+    y = rng.permutation(np.arange(40) % 2)[of]
+    columns = {f"p{i}": rng.normal(size=40)[of] + 0.1 * rng.normal(size=n) for i in range(4)}
+    columns["ward"] = [f"w{i}" for i in rng.integers(0, 25, n)]
+    columns["dose"] = rng.integers(0, 30, n)
+    columns["colour"] = 1000 + rng.permutation(40)[of]
+    y = rng.permutation(y) if permuted else y
+    return pd.DataFrame(columns | {"y": np.where(y, "case", "control")})
+
+
+@pytest.mark.parametrize("kind", [int, str, "category"])
+def test_values_with_one_label_each_are_named_whatever_their_column_is_called(kind):
+    table = make_alike().astype({"colour": kind})
+    (line,) = find(table, "y").lines()
+    assert line.startswith("colour: 40 of 40 values with several rows have one label each, ")
+    assert line.endswith("if new rows have other values of it, give groups='colour'")
+    assert line in describe(table, "y").warnings
+    of = table["colour"].astype(int)
+    numbers = table.assign(y=np.random.default_rng(0).normal(size=2000)[of])
+    (line,) = find(numbers, "y", task="regression").lines()
+    assert line.startswith("colour: 40 of 40 values")
+    # more rows, of which only columns in no view are tested
+    more = pd.concat([make_alike(), make_alike(1).assign(colour=of + 100)]).sample(
+        frac=1.0, random_state=0
+    )
+    (line,) = find(more.astype({"colour": kind}), "y").lines()
+    assert line.startswith("colour: 80 of 80 values")
+
+
+def test_values_have_one_label_each_by_chance_or_as_the_label_follows_them():
+    for seed in range(20):
+        assert find(make_alike(seed, permuted=True), "y").lines() == []
+    z = np.random.default_rng(0).normal(size=200)
+    table = pd.DataFrame({"psa": (50 + 8 * z).round().astype(int), "y": np.where(z > 0, "a", "b")})
+    assert find(table.assign(other=z), "y").lines() == []
+
+
 @pytest.mark.filterwarnings(f"ignore::{LeakWarning.__module__}.LeakWarning")
 def test_names_of_groups():
     names = ["nr", "Patid", "subj", "case", "family", "Litter", "caseid", "subject_nr", "a__pid"]
+    names += ["Patienten-Nr.", "Patientennummer", "Pat.-Nr.", "Nr.", "pat_no", "USUBJID", "Proband"]
+    names += ["Fallnummer", "患者编号", "mouse", "Tiernummer", "fall_nr"]
     assert all(map(is_group_name, [*names, "user_name", "patientNr", "x__child.id"]))
     others = ["age", "year", "no", "number", "grid", "paid", "showcase", "price", "state", "city"]
-    others += ["zip", "postcode", "sponsor_code", "key"]
+    others += ["zip", "postcode", "sponsor_code", "key", "tier", "fall", "piano", "casino"]
     assert not any(map(is_group_name, others))
 
 

@@ -92,6 +92,13 @@ def test_the_interval_of_a_row_is_that_of_its_mean():
     assert low + high == pytest.approx(82.0)
 
 
+def test_a_metric_that_chance_makes_larger_has_no_interval():
+    scores = {"view:a": [0.05, 0.06, 0.07], "arow": [0.2, 0.21, 0.2]}
+    answer = made_answer(scores, metric="expected_calibration_error")
+    assert answer.interval(answer.best) is None
+    assert answer.verdict[0].startswith("best: view:a, expected_calibration_error 0.0600; ahead of")
+
+
 MEMBERS = [Member("view:a", 0.6, {"C": 0.1}, 3), Member("trees", 0.25, {})]
 
 
@@ -133,6 +140,21 @@ def test_the_ensemble_is_not_first_where_a_model_leads_it_in_all_metrics(auc, fi
     assert made_answer(rows).recommended.model == "ensemble"
     # in order its weights and its cut are those of another time, however many there are
     assert made_answer(rows, in_order=True).recommended.model == first
+
+
+@pytest.mark.parametrize(("metric", "says"), [("cost:fp=1,fn=12", False), ("log_loss", True)])
+def test_where_errors_have_costs_accuracy_is_no_second_opinion(metric, says):
+    two = {"trees": ([0.30, 0.47, 0.39], 0.80, 0.7), "ensemble": ([0.45, 0.44, 0.46], 0.85, 0.7)}
+    rows = []
+    for name, (scores, accuracy, area) in two.items():
+        others = {"accuracy": [accuracy] * 3, "roc_auc": [area] * 3}
+        members = MEMBERS if name == "ensemble" else []
+        known = {"accuracy": accuracy, "roc_auc": area, "members": members}
+        rows.append(made_row(name, scores, others=others, **known))
+    answer = made_answer(rows, metric=metric)
+    assert ("it is behind in accuracy" in str(answer.verdict)) == says
+    # of three folds weights and cut say little, and the ensemble is behind in all that counts
+    assert answer.recommended.model == ("ensemble" if says else "trees")
 
 
 @pytest.mark.parametrize(
@@ -261,6 +283,10 @@ CHANCE = "is worse by more than 0.01 (Holm-adjusted p < 0.001)"
             {"view:a": BEST, MAJORITY: NEAR},
             f"no model is clearly better than one class for all rows: {NO_NEWS}",
         ),
+        (  # ahead of it in three of five folds
+            {"view:a": [0.65, 0.3, 0.75, 0.45, 0.7], MAJORITY: [0.5] * 5},
+            f"no model is clearly better than one class for all rows: {NO_NEWS}",
+        ),
         ({"view:a": BEST}, f"view:a: {VALUE}"),
     ],
 )
@@ -268,6 +294,12 @@ def test_the_verdict(scores, sentence):
     answer = made_answer(scores)
     assert sentence in answer.verdict
     assert len(answer.verdict) == 1 + any(name in (FOREST, MAJORITY, LINEAR) for name in scores)
+
+
+@pytest.mark.parametrize(("of_constant", "is_told"), [(0.5, False), (0.895, True)])
+def test_one_fold_does_not_say_how_clear_a_lead_is(of_constant, is_told):
+    answer = made_answer({"view:a": [0.9], MAJORITY: [of_constant]})
+    assert any("no model is clearly better" in line for line in answer.verdict) == is_told
 
 
 @pytest.mark.parametrize(("away", "is_told"), [(0.0, True), (0.2, False)])

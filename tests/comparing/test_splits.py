@@ -67,6 +67,50 @@ def test_a_group_is_never_learned_and_scored():
     assert answer.rows[0].scores != thorough(X, y, **given).rows[0].scores
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize(("n_groups", "cv"), [(2, 2), (2, 5), (3, 5), (4, 4), (4, 3), (5, 2)])
+def test_few_groups_such_as_hospitals_are_left_out_in_turn(task, n_groups, cv):
+    _, y = make_noisy(120) if task == "classification" else make_numbers(120)
+    groups = np.arange(120) % n_groups
+    kind = Classification(np.unique(y)) if task == "classification" else Regression("rmse")
+    folds = split_rows(Run([], kind, 0, None, {}), y, Protocol(cv).by_groups(groups))
+    assert len(folds) == min(cv, n_groups)
+    for fold in folds:
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+        assert len(fold.inner) == min(3, len(set(groups[fold.train]))) or len(fold.inner) == 3
+        for rest, held_out in fold.inner:
+            own = groups[fold.train]
+            assert len(set(own)) == 1 or not set(own[rest]) & set(own[held_out])
+
+
+def test_fewer_groups_than_folds_are_said():
+    X, y = make_noisy(90)
+    given = {"grid": ONE, "models": ["view:strong"], "scoring": Scoring(threshold=None)}
+    answer = thorough(X, y, groups=np.arange(90) % 3, **given)
+    assert answer.folds == 3
+    assert "3 folds instead of 5, one for each group" in answer.warnings
+    assert not any("folds" in line for line in thorough(X, y, groups=np.arange(90) % 9).warnings)
+    with pytest.raises(InputError, match=r"all rows are of one group, .*; leave groups= out"):
+        thorough(X, y, groups=np.zeros(90), **given)
+
+
+def test_groups_of_one_class_each_are_scored_where_the_metric_is_defined():
+    X, y = make_noisy(120)
+    groups = np.arange(120) % 4
+    groups[y == "yes"] = np.maximum(groups[y == "yes"], 1)  # no row of it in the first
+    given = {"grid": ONE, "models": ["view:strong", "logistic-regression"], "groups": groups}
+    assert thorough(X, y, scoring="log_loss", **given).folds == 4
+    with pytest.raises(InputError, match=r"a test fold has class 'no' only, .* roc_auc is not def"):
+        thorough(X, y, scoring="roc_auc", **given)
+    # of two groups with a class each no inner model has both
+    groups = np.where(y == "yes", 1, 0)
+    groups[::3] = 2
+    answer = thorough(X, y, scoring="log_loss", **given | {"groups": groups})
+    assert np.isfinite([row.value for row in answer.rows]).all()
+    with pytest.raises(InputError, match=r"class .* is missing in the training rows of a fold, as"):
+        thorough(X, y, cv=2, **given | {"groups": y == "yes"})
+
+
 @pytest.mark.parametrize("protocol", ["groups", "in_order"])
 def test_a_class_may_be_missing_where_parameters_are_chosen(protocol):
     rng = np.random.default_rng(0)

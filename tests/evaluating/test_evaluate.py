@@ -72,7 +72,10 @@ def test_metrics_are_those_of_all_rows_in_any_batches(model, table):
     assert next(iter(found.metrics)) == "f1"
     for name, (value, low, high) in found.metrics.items():
         assert value == pytest.approx(measure(name, codes, scores, **given)), name
-        assert low <= value <= high, name
+        if name == "expected_calibration_error":  # which chance makes larger
+            assert np.isnan([low, high]).all()
+        else:
+            assert low <= value <= high, name
     assert found.n_rows == N == sum(map(sum, found.confusion))
     off = found.metrics["expected_calibration_error"].value
     assert ReliabilityDisplay.of(found).error == pytest.approx(off)
@@ -84,6 +87,14 @@ def test_metrics_are_those_of_all_rows_in_any_batches(model, table):
         assert once["metrics"].pop(name)["value"] == again["metrics"].pop(name)["value"]
     assert again == once
     json.dumps(once)
+
+
+def test_the_calibration_error_is_evaluated_without_an_interval(model, table):
+    found = evaluate(model, table, scoring="expected_calibration_error", views=True)
+    assert "no interval: chance makes it larger" in found.summary
+    assert np.isnan(found.metrics["expected_calibration_error"].low)
+    assert all(np.isfinite(one.difference.value) for one in found.views)
+    assert np.isfinite(found.metrics["log_loss"].low)
 
 
 def test_a_fitted_model_does_not_know_its_label_and_says_what_does(model, table):

@@ -33,6 +33,7 @@ from crossview import (
     compare,
     train,
 )
+from crossview.comparing.result.ranking import Ablation
 from crossview.reporting.displays.ranking import (
     PrecisionRecall,
     Ranked,
@@ -48,6 +49,7 @@ from crossview.scoring.diagnostics import (
     mean_difference,
 )
 from crossview.scoring.metrics import measure
+from crossview.scoring.significance import Posterior
 
 mpl.use("agg")
 
@@ -164,8 +166,32 @@ def test_what_views_are_worth(ax):
         ["b", "a"], [0.3, 0.1], [[-0.1, 0.9], [0.05, 0.2]], label="loss of f1 x"
     )
     assert wide.title == sure.title  # the larger loss may be chance
-    unsure = ViewContributionDisplay(["a"], [0.1], [[-0.05, 0.2]], label="loss of f1 x")
-    assert "No single view is clearly missed" in unsure.title
+
+
+def test_that_no_view_is_missed_is_said_only_where_it_is_shown():
+    def title(*intervals, metric="f1"):
+        values, label = [sum(one) / 2 for one in intervals], f"loss of {metric} without the view"
+        names = ["a", "b"][: len(intervals)]
+        return ViewContributionDisplay(names, values, intervals, label=label, rope=0.01).title
+
+    open_ = "These rows do not tell whether a view is missed"
+    assert title([-0.05, 0.15], [-0.15, 0.37]) == (
+        f"{open_}: f1 may be worse by up to 0.37 without b"
+    )
+    assert title([-0.005, 0.008], [-0.01, 0.3]).startswith(open_)
+    assert title([-0.005, np.nan], [-0.01, 0.3]) == open_
+    same = "No single view is missed: f1 stays about the same without the view"
+    assert title([-0.005, 0.008], [-0.01, 0.01]) == same
+    assert title([-0.3, 0.008]) == "No single view is missed: f1 is not worse without the view"
+
+
+def test_the_title_of_an_ablation_knows_the_rope_of_its_comparison():
+    lost = Posterior(-0.002, 0.001, 4)
+    answer = made_answer({"view:a": [0.9, 0.91, 0.92]}, rope=0.01)
+    answer.ablation = [Ablation("a", 0.9, lost, 0.9, lost)]
+    assert "stays about the same without" in ViewContributionDisplay.of(answer).title
+    answer.rope = 0.001
+    assert "do not tell" in ViewContributionDisplay.of(answer).title
 
 
 @pytest.mark.parametrize(

@@ -176,10 +176,11 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         n_rows = _not_0(there[self.view_of_column_])
         nonzero = x != 0.0
         n_nonzero = total(nonzero)
-        mean = np.where(2 * n_nonzero >= n_rows, total(x) / n_rows, 0.0)
+        is_dense = 2 * n_nonzero >= n_rows
+        mean = np.where(is_dense, total(x) / n_rows, 0.0)
         squares = total(nonzero * (x - mean[column]) ** 2) + (n_rows - n_nonzero) * mean**2
-        scale = np.sqrt(squares / np.where(mean == 0.0, _not_0(n_nonzero), n_rows))
-        sparse = np.flatnonzero((mean == 0.0) & (n_nonzero > 0))
+        scale = np.sqrt(squares / np.where(is_dense, n_rows, _not_0(n_nonzero)))
+        sparse = np.flatnonzero(~is_dense & (n_nonzero > 0))
         if len(sparse):
             shared = np.median(scale[sparse])
             alike = (scale[sparse] < UNLIKE * shared) & (scale[sparse] * UNLIKE > shared)

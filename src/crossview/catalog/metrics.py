@@ -65,6 +65,15 @@ class Metric:
         """Return whether it is a mean over rows of a loss or cost, or the root of a mean square."""
         return self.kind in ("probability", "error") or self.name == "cost"
 
+    @property
+    def has_interval(self) -> bool:
+        """Return whether an interval around it holds the truth.
+
+        Not that of a mean of absolute values: chance alone makes the calibration error larger, the
+        more so the fewer the rows.
+        """
+        return self.kind != "calibration"
+
     def function(self) -> Any:
         """Return its function."""
         return load_object(self.path)

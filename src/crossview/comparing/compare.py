@@ -128,7 +128,7 @@ def compare(
         Where ``X`` is a mapping of views to sources: the column, such as an id, by which their rows
         belong together.  None: frames have the same rows, in one order or by their pandas index.
     cv : int, default=5
-        Number of folds.
+        Number of folds; no more than ``groups``.
     repeats : int, default=1
         How often the folds are drawn anew.  More takes longer and makes smaller differences
         visible.

@@ -77,5 +77,5 @@ def _check(run: Run, found: GuessedSplit) -> None:
     labeled, _ = run.by_label(y)
     if found.groups is not None:
         groups = np.concatenate([batch.groups for batch in rows if batch.groups is not None])
-        protocol = replace(protocol, groups=groups[labeled])
+        protocol = protocol.by_groups(groups[labeled])
     split_rows(run, y[labeled], protocol)

@@ -62,8 +62,8 @@ MANY_NUMBERS = 0.8
 NEARLY_ALL = 0.95
 # rows from which on a share says something
 FEW_ROWS = 20
-# compare tests no fewer for an order or groups
-ROWS_OF_FOLDS = 300
+# in fewer no column without the name of an identifier may be groups of rows
+ROWS_OF_FOLDS = 26
 NOT_FINITE, TOO_LARGE = "NaN or infinity", "numbers that are too large"
 # a relation that is none, and one of so many standard deviations is not by chance
 RELATED, BY_CHANCE = 0.1, 4.0

@@ -120,7 +120,7 @@ class OneMetric:
         whole, without, rows = self.blocks.values(metric)
         value = self.value() if value is None else value
         low, high = jackknife_posterior(value, whole, without, rows).interval()
-        if math.isnan(value):
+        if math.isnan(value) or not metric_of(metric).has_interval:
             return Estimate(value, math.nan, math.nan)
         if metric_of(metric).kind in ("decision", "order") and is_bounded(metric):
             # blocks that are all the same say nothing of how far off they may be
@@ -157,7 +157,7 @@ class AllMetrics:
         # metrics of the predicted classes follow from the same counts, those of the order too
         self._blocks: dict[str, OneMetric] = {}
         for name in names:
-            if _shares(name) not in self._blocks and self._has_interval(name):
+            if _shares(name) not in self._blocks and self._is_in_blocks(name):
                 self._blocks[_shares(name)] = OneMetric(
                     task, self.typical, name, only_interval=True
                 )
@@ -195,13 +195,15 @@ class AllMetrics:
         return float(self.tally.value(name))
 
     def _estimate(self, name: str, value: float) -> Estimate:
-        if not self._has_interval(name):
+        if not self._is_in_blocks(name):
             return Estimate(value, math.nan, math.nan)
         return self._blocks[_shares(name)].estimate(value, name)
 
-    def _has_interval(self, name: str) -> bool:
+    def _is_in_blocks(self, name: str) -> bool:
+        if name == self.task.metric:  # of which there are differences, too
+            return True
         few = len(self.task.classes) <= MOST_CLASSES_IN_ORDER
-        return few or name == self.task.metric or metric_of(name).kind != "order"
+        return metric_of(name).has_interval and (few or metric_of(name).kind != "order")
 
     def confusion(self) -> list[list[int]] | None:
         """Return the rows per true class and predicted class."""

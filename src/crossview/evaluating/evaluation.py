@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from crossview.catalog.metrics import parse_metric
+from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.errors import argument
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
@@ -137,7 +137,8 @@ class Evaluation(SaysMetric, PlotMixin):
         Number of rows without a label.
     metrics : dict of str to Estimate
         All metrics of the task.  With more than 20 classes, ranking metrics have no interval,
-        unless it is the one that decides.
+        unless it is the one that decides.  The calibration error has none, as chance makes it
+        larger.
     trained : float or None
         The metric in the first pass of training, of each row before it was learned, where the model
         file says it: lower than that of the trained model, so the summary does not compare them.
@@ -262,11 +263,12 @@ class Evaluation(SaysMetric, PlotMixin):
     def summary(self) -> str:
         """The main metric and its interval, in a sentence."""
         value, low, high = self.metrics[self.metric]
-        interval = (
-            "too little for an interval"
-            if math.isnan(low)
-            else f"95 % interval {self.short(low)} to {self.short(high)}{self.by_groups}"
-        )
+        if not metric_of(self.metric).has_interval:
+            interval = "no interval: chance makes it larger"
+        elif math.isnan(low):
+            interval = "too little for an interval"
+        else:
+            interval = f"95 % interval {self.short(low)} to {self.short(high)}{self.by_groups}"
         value_words = f"{self.metric_words} {self.short(value)} ({interval})"
         return f"{self.n_rows:,} rows with a label: {value_words}"
 

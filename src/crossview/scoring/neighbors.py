@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import roc_auc_score
@@ -55,6 +56,8 @@ TELLS = 0.6
 # a test is repeated; the results of two repetitions correlate as those of folds with this share
 REPEATS, SHARE, SCORED = 5, 0.2, 0.1
 LEVEL = 0.1
+# of the values with several rows so many may have two labels, and chance makes it with a lower p
+SEVERAL_LABELS, LEVEL_OF_LABELS = 0.05, 0.001
 # a test with a larger p leaves open whether groups matter, up to this one
 OPEN = 0.25
 # columns of groups: values, rows of a value in the mean, and rows of one value at most
@@ -143,8 +146,8 @@ class SplitFinding:
     date: a column of dates in the views.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
-    repeated: columns with the name of an identifier of which most values have several rows, and
-      that no test has decided on: why, in words.
+    repeated: columns with the name of an identifier of which most values have several rows, or
+      whose values have one label each, and that no test has decided on: why, in words.
     rows: of which rows it was found out, if not of all.
     """
 
@@ -275,6 +278,7 @@ def _find_split(
                 f"{len(known):,} rows have {codes.max() + 1:,} values, and whether rows of one are "
                 f"alike is not tested below {FEWEST_ROWS} rows"
             )
+        finding.repeated = _of_one_label(source, rows, problem) | finding.repeated
         return finding
     finding.copies, finding.date = _copies(rows), next(iter(source.dates), None)
     n_columns = sum(map(len, source.columns.values())) or rows.X.layout.n_columns
@@ -332,7 +336,63 @@ def _find_split(
             of_others = compare_neighbors(part, later_rows(len(sample), rng, codes[sample]), rope)
             if of_others is not None and not of_others.matters:
                 finding.tests[0] = replace(ordered, matters=False)
+    of_one_label = _of_one_label(source, rows, problem)
+    finding.repeated |= {one: words for one, words in of_one_label.items() if one not in columns}
     return finding
+
+
+def _of_one_label(source: LabeledSource, rows: LabeledBatch, problem: Problem) -> dict[str, str]:
+    """Return columns of text or whole numbers whose values have one label each, and in how many.
+
+    So do patients with several visits, whatever their column is called.  A number that the label
+    follows, such as a measurement, is none of them: its next value tends to have the same label.
+    """
+    if not source.has_columns:
+        return {}
+    from pyarrow import types
+
+    y, dates = np.unique(problem.encode(rows.y), return_inverse=True)[1], source.dates
+    fits = [
+        one.name
+        for one in rows.X.schema
+        if one.name not in dates and (types.is_integer(_kind(one.type)) or _is_text(one.type))
+    ]
+    found: dict[str, str] = {}
+    for name, codes in group_columns(rows.X, fits, most=len(fits)).items():
+        several, impure, p = _labels_of_values(codes, y)
+        if impure > SEVERAL_LABELS * several or p >= LEVEL_OF_LABELS:
+            continue
+        if types.is_integer(rows.X.schema.field(name).type):
+            first = np.unique(codes, return_index=True)[1]
+            values = numbers_of(rows.X.column(name))[first]
+            if abs(_order_of_labels(rows.y[first[np.argsort(values)]], problem)[1]) > 2.0:
+                continue
+        found[name] = (
+            f"{several - impure:,} of {several:,} values with several rows have one label each, "
+            f"which is no chance ({p_in_words(p)})"
+        )
+    return dict(list(found.items())[:MOST_COLUMNS])
+
+
+def _labels_of_values(codes: np.ndarray, y: np.ndarray) -> tuple[int, int, float]:
+    """Return how many values have several rows, how many of these several labels, and the p.
+
+    The p is that of so few by chance: by the mean of their probabilities (Hoeffding 1956).
+    """
+    n, sizes, of_label = len(y), np.bincount(codes), np.bincount(y)
+    several = sizes > 1
+    kinds = np.unique(codes * len(of_label) + y)
+    impure = int(np.count_nonzero(np.bincount(kinds // len(of_label))[several] > 1))
+    size, at = np.unique(sizes[several], return_inverse=True)
+
+    def log_choose(total: Any, k: Any) -> Any:
+        return special.gammaln(total + 1) - special.gammaln(k + 1) - special.gammaln(total - k + 1)
+
+    with np.errstate(invalid="ignore"):
+        ways = log_choose(np.maximum(of_label, size[:, None]), size[:, None])
+    same = np.where(of_label >= size[:, None], np.exp(ways - log_choose(n, size)[:, None]), 0.0)
+    chance = float(np.clip(1.0 - same.sum(axis=1), 0.0, 1.0)[at].mean()) if len(size) else 0.0
+    return int(several.sum()), impure, float(special.bdtr(impure, int(several.sum()), chance))
 
 
 def _repeated(table: Any, names: list[str]) -> dict[str, np.ndarray]:
@@ -562,8 +622,7 @@ def _possible_groups(source: LabeledSource) -> list[str]:
     from pyarrow import types
 
     def fits(kind: Any) -> bool:
-        kind = kind.value_type if types.is_dictionary(kind) else kind
-        return is_text(kind) or bool(types.is_integer(kind) or types.is_floating(kind))
+        return _is_text(kind) or bool(types.is_integer(kind) or types.is_floating(kind))
 
     return [
         field.name
@@ -572,6 +631,15 @@ def _possible_groups(source: LabeledSource) -> list[str]:
         and (field.name not in used or is_group_name(field.name))
         and fits(field.type)
     ]
+
+
+def _kind(kind: Any) -> Any:
+    """Return the type of the values of a column, also of categories."""
+    return getattr(kind, "value_type", kind)
+
+
+def _is_text(kind: Any) -> bool:
+    return is_text(_kind(kind))
 
 
 def _coded(column: Any) -> tuple[np.ndarray, Any]:
@@ -598,14 +666,15 @@ def _groups(column: Any) -> np.ndarray | None:
     return np.unique(found, return_inverse=True)[1]
 
 
-def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
+def group_columns(table: Any, names: list[str], most: int = MOST_COLUMNS) -> dict[str, np.ndarray]:
     """Return the columns that may be groups of rows, with the number of the group of each row.
 
     A column has at least 20 values, 1.3 rows of each in the mean, and none of more than a fifth of
     the rows; a row without a value stands alone, and numbers are whole.  Of several those with the
-    name of an identifier come first, then those in which no value has many rows; three at most.
+    name of an identifier come first, then those in which no value has many rows.
 
     names: columns of text or numbers.
+    most: how many.
     Returns groups: by name.
     """
     found, n = {}, table.num_rows
@@ -618,7 +687,7 @@ def group_columns(table: Any, names: list[str]) -> dict[str, np.ndarray]:
         if many and counts.max() <= LARGEST_VALUE * n:
             found[name] = codes
     best = sorted(found, key=lambda name: (not is_group_name(name), found[name].max()))
-    return {name: found[name] for name in best[:MOST_COLUMNS]}
+    return {name: found[name] for name in best[:most]}
 
 
 # --- what is learned -----------------------------------------------------------------------

@@ -72,6 +72,11 @@ class _Splits:
         """Return shuffled folds, of classes each in proportion; by groups as nearly as they can."""
         return self._splitter(grouped)(k, shuffle=True, random_state=seed)
 
+    def _inner_folds(self, most: int, seed: int, n_groups: int) -> Any:
+        """Return three folds or fewer; one group has any rows on both sides."""
+        grouped = n_groups > 1
+        return self.folds(min(3, most, n_groups if grouped else most), seed, grouped=grouped)
+
     def one_split(self, seed: int) -> Any:
         """Return one split of 80 to 20."""
         return self._splitter(2)(1, test_size=0.2, random_state=seed)
@@ -360,10 +365,10 @@ class Classification(_Splits):
                 "by label, or compare by folds"
             )
 
-    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
-        """Return three folds, or as many as the rarest class has rows."""
-        k = min(3, int(np.unique(y, return_counts=True)[1].min()))
-        return self.folds(k, seed, grouped=grouped)
+    def inner_folds(self, y: np.ndarray, seed: int, n_groups: int = 0) -> Any:
+        """Return three folds, or as many as the rarest class has rows, or as there are groups."""
+        rarest = max(2, int(np.unique(y, return_counts=True)[1].min()))
+        return self._inner_folds(rarest, seed, n_groups)
 
 
 class Regression(_Splits):
@@ -456,9 +461,9 @@ class Regression(_Splits):
     def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
         """Any numbers can choose parameters."""
 
-    def inner_folds(self, y: np.ndarray, seed: int, *, grouped: bool = False) -> Any:
-        """Return three folds, or as many as there are rows."""
-        return self.folds(min(3, len(y)), seed, grouped=grouped)
+    def inner_folds(self, y: np.ndarray, seed: int, n_groups: int = 0) -> Any:
+        """Return three folds, or as many as there are rows, or groups."""
+        return self._inner_folds(len(y), seed, n_groups)
 
 
 Problem = Classification | Regression

@@ -51,7 +51,7 @@ OPTIONS = f"""
 --dask ADDRESS: Run the tasks on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786;
     local:N starts N processes here. The rows are in memory here, and travel with the tasks. It
     does not change the scores.
---cv: Number of folds.
+--cv: Number of folds; no more than groups.
 --repeats: How often the folds are drawn anew, to see smaller differences.
 --groups COLUMN: Rows with the same value here, such as a user, are never both learned and scored.
     The column is in no view.

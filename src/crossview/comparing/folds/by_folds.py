@@ -115,8 +115,10 @@ def compare_folds(
     if options.extend is not None:
         data.splits = data.splits[: options.extend.folds]
     left_out = run.problem.left_out
-    rare = [rare_line(left_out, protocol.cv)] if left_out else []
+    rare = [rare_line(left_out, split.protocol.cv)] if left_out else []
     alone = [] if protocol.groups is None else notes_of_alone(protocol.groups)
+    if protocol.cv < split.protocol.cv:
+        alone.append(f"{protocol.cv} folds instead of {split.protocol.cv}, one for each group")
     comparison = FoldComparison(run, data, first, resources)
     comparison.blends = options.blends and options.extend is None
     del first  # the comparison keeps it as long as it needs it
@@ -212,7 +214,7 @@ def _load(
     labeled, unlabeled = run.by_label(y)
     groups = rows.groups
     if groups is not None:
-        protocol = dataclasses.replace(protocol, groups=groups[labeled])
+        protocol = protocol.by_groups(groups[labeled])
     if len(labeled) < len(y):
         y = known_labels(y[labeled])
     parts = (X, y, labeled, unlabeled, source.encoder, source.layout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,16 @@ class Protocol:
         if self.in_order and self.groups is not None:
             raise InputError("folds are by groups or in the order of time; leave one of them out")
 
+    def by_groups(self, groups: np.ndarray) -> Protocol:
+        """Return the protocol with the groups of the rows, of which each fold has one at least."""
+        n = len(np.unique(groups))
+        if n < 2:
+            raise InputError(
+                f"all rows are of one group, and folds by groups take two; leave "
+                f"{argument('groups')} out"
+            )
+        return replace(self, cv=min(self.cv, n), groups=groups)
+
 
 @dataclass(frozen=True)
 class FoldRows:
@@ -92,12 +102,10 @@ def split_rows(run: Run, y: np.ndarray, protocol: Protocol, unlabeled: int = 0) 
     """
     protocol.check()
     run.problem.check_folds(y, protocol.cv, unlabeled)
-    if protocol.groups is not None:
-        _check_groups(protocol.groups, protocol.cv)
     folds = []
     for repeat in range(protocol.repeats):
         for train, test in _outer(run, y, protocol, run.seed + repeat):
-            _check_classes(run, y[train], y, in_order=protocol.in_order)
+            _check_classes(run, y, train, test, protocol)
             groups = None if protocol.groups is None else protocol.groups[train]
             folds.append(FoldRows(train, test, _inner(run, y[train], groups, protocol.in_order)))
     smallest = min(len(part) for fold in folds for part in (fold.test, *(b for _, b in fold.inner)))
@@ -113,42 +121,55 @@ def _outer(run: Run, y: np.ndarray, protocol: Protocol, seed: int) -> list[Split
 
 
 def _inner(run: Run, y: np.ndarray, groups: np.ndarray | None, in_order: bool) -> list[Split]:
-    """The splits of a training part that choose parameters."""
+    """The splits of a training part that choose parameters; of one group those of any rows."""
     n = len(y)
+    n_groups = 0 if groups is None else len(np.unique(groups))
+    groups = groups if n_groups > 1 else None
     if in_order:
         first = n - max(1, round(n * SHARE_AT_THE_END))
         return [(np.arange(first), np.arange(first, n))]
     if n > MOST_ROWS_FOR_INNER_FOLDS and groups is None:
         splitter = run.problem.one_split(run.seed)
     else:
-        splitter = run.problem.inner_folds(y, run.seed, grouped=groups is not None)
+        splitter = run.problem.inner_folds(y, run.seed, n_groups)
     splits = list(splitter.split(np.zeros(n), y, groups))
     if isinstance(run.problem, Classification) and groups is not None:
+        splits = [one for one in splits if _is_learned_and_scored(run, y, *one)]
+        if not splits:
+            return _inner(run, y, None, in_order)
         # a model of all classes says more
         splits = [one for one in splits if not len(np.setdiff1d(y, y[one[0]]))] or splits
     return splits[:1] if n > MOST_ROWS_FOR_INNER_FOLDS else splits
 
 
-def _check_groups(groups: np.ndarray, cv: int) -> None:
-    n = len(np.unique(groups))
-    if n < 2 * cv:
-        raise InputError(f"{n} groups are too few for {cv} folds; take fewer folds")
+def _is_learned_and_scored(run: Run, y: np.ndarray, rest: np.ndarray, held_out: np.ndarray) -> bool:
+    """Return whether both parts have two classes, where they need them."""
+    parts = (rest, held_out) if run.problem.ranks else (rest,)
+    return all(len(np.unique(y[part])) > 1 for part in parts)
 
 
-def _check_classes(run: Run, y_train: np.ndarray, y: np.ndarray, *, in_order: bool) -> None:
-    """Refuse a training part that lacks a class, as parts by time or groups may."""
+def _check_classes(
+    run: Run, y: np.ndarray, train: np.ndarray, test: np.ndarray, protocol: Protocol
+) -> None:
+    """Refuse parts that lack classes, as parts by time or groups may."""
     if not isinstance(run.problem, Classification):
         return
-    lacking = np.setdiff1d(y, y_train)
+    lacking = np.setdiff1d(y, y[train])
     if len(lacking):
-        fewer = (
-            f"compare models that meet it when it comes: {argument(progressive=True)}"
-            if in_order
-            else "take fewer folds"
+        how = (
+            f"; compare models that meet it when it comes: {argument(progressive=True)}, or"
+            if protocol.in_order
+            else ", as the groups that are held out have all of its rows;"
         )
         raise InputError(
-            f"class {lacking.tolist()[0]!r} is missing in the training rows of a fold; {fewer}, or "
-            "leave the class out"
+            f"class {lacking.tolist()[0]!r} is missing in the training rows of a fold{how} leave "
+            "the class out"
+        )
+    if run.problem.ranks and (y[test] == y[test[0]]).all():
+        fewer = "take fewer folds, or " * (protocol.cv > 2)
+        raise InputError(
+            f"a test fold has class {y[test].tolist()[0]!r} only, for which {run.metric} is not "
+            f"defined; {fewer}give another metric, such as {argument(scoring='log_loss')}"
         )
 
 

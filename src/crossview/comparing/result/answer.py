@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from crossview.comparing.result.comparison import Comparison
-from crossview.comparing.result.ranking import ComparisonRow, PersonalGain
+from crossview.comparing.result.ranking import ComparisonRow, PersonalGain, behind_in
 from crossview.comparing.result.verdict import CONSTANT
 from crossview.comparing.run import Run
 from crossview.labels import about_weights
@@ -139,10 +139,7 @@ def _leads(one: ComparisonRow, row: ComparisonRow, metric: str, rope: float) -> 
     """Return whether a row is ahead by more than the rope, and not behind in any other metric."""
     if not signed_score(metric, one.value) > signed_score(metric, row.value) + rope:
         return False
-    return all(
-        signed_score(name, getattr(one, name)) >= signed_score(name, getattr(row, name))
-        for name in row.others
-    )
+    return not behind_in(one, row, metric)
 
 
 def _width(metric: str, rope: float, best: float) -> float:

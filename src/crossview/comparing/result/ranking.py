@@ -15,7 +15,7 @@ from crossview.catalog.learner import Learner
 from crossview.catalog.learners import find_learner
 from crossview.catalog.metrics import metric_of
 from crossview.errors import InputError
-from crossview.scoring.metrics import error_of_shares, is_bounded, within_bounds
+from crossview.scoring.metrics import error_of_shares, is_bounded, signed_score, within_bounds
 from crossview.scoring.results import SaysMetric
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
@@ -177,6 +177,20 @@ class ComparisonRow:
         if n < len(self.scores):
             row.confusion = None  # it was added up over more folds
         return row
+
+
+def behind_in(row: ComparisonRow, other: ComparisonRow, metric: str) -> list[str]:
+    """Return in which other metrics a row is behind another one.
+
+    Where errors have costs accuracy, which counts all alike, is none of them.
+    """
+    costs = metric_of(metric).name == "cost"
+    return [
+        name
+        for name in row.others
+        if not (costs and name == "accuracy")
+        and signed_score(name, getattr(row, name)) < signed_score(name, getattr(other, name))
+    ]
 
 
 def name_of_use(model: str, user: str) -> str:
@@ -344,9 +358,9 @@ class Ranking(SaysMetric):
 
         It counts that other rows have the classes in other shares, which folds do not show.
 
-        Returns interval: None for fewer than two folds.
+        Returns interval: None for fewer than two folds, and of a metric that chance makes larger.
         """
-        if len(row.scores) < 2:
+        if len(row.scores) < 2 or not metric_of(self.metric).has_interval:
             return None
         least = least_scale(self.metric, self.class_rows, self.folds * self.test_share)
         found = correlated_t_posterior(row.scores, self.test_share, least)

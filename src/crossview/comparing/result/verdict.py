@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crossview.comparing.result.ranking import ComparisonRow, Ranking
+from crossview.comparing.result.ranking import ComparisonRow, Ranking, behind_in
 from crossview.errors import argument
 from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import in_digits
@@ -124,11 +124,7 @@ def _about_higher(c: Ranking) -> list[str]:
     higher = c.rows[1] if c.best.members and len(c.rows) > 1 else None
     if higher is None or higher.difference is None or higher.difference.location <= c.rope:
         return []
-    behind = [
-        name
-        for name in higher.others
-        if signed_score(name, getattr(higher, name)) < signed_score(name, getattr(c.best, name))
-    ]
+    behind = behind_in(higher, c.best, c.metric)
     lower = f", and it is behind in {', '.join(behind)}" if behind else ""
     better = higher.difference.areas(c.rope).better
     return [
@@ -168,10 +164,15 @@ def is_clear(c: Ranking, row: ComparisonRow) -> bool:
 
 
 def as_good_constant(c: Ranking) -> str | None:
-    """Return what looks at no column and is not behind the best row by more than chance."""
+    """Return what looks at no column and is not clearly worse than the best row.
+
+    Of one fold, which says nothing of that, it is what is not behind by more than the rope.
+    """
     for row in c.rows:
-        behind = row.difference is not None and row.difference.location < -c.rope
-        if row.model in CONSTANT and not behind:
+        if row.model not in CONSTANT:
+            continue
+        away = row.difference
+        if away is None or away.location >= -c.rope or away.areas(c.rope).worse < CLEAR:
             return CONSTANT[row.model]
     n = len(c.classes)
     interval = c.interval(c.best) if len(c.best.scores) > 2 else None  # of two it is all values

@@ -26,12 +26,13 @@ ROWS_PER_CLASS = 5
 _IDENTIFIER = re.compile(r"((^|[_\W])(?i:id|key|code|zip|zipcode|postcode)|[a-z](Id|ID|Key|Code))$")
 _ID = re.compile(r"((^|[_\W])(?i:id)|[a-z](Id|ID))$")
 _SOMEBODY = re.compile(
-    r"(?i)(^|[_\W])(user|patient|subject|person|participant|customer|client|member|student|author"
-    r"|speaker|session|account|household|individual|respondent|pupil|employee|worker|child|player"
+    r"(?i)(^|[_\W])(user|patient(en)?|proband(en)?|mouse|subject|person|participant"
+    r"|customer|client|member|student|author|speaker|session|account|household|individual|respondent|pupil|employee|worker|child|player"
     r"|panelist|resident|donor|voter|animal|family|couple|litter|case|subj|nr"
-    r"|pid|sid|uid|hid|mrn|ssn"
-    r"|(case|child|fam|hh|indiv|pat|pers|pt|resp|stud|subj|cust|acct|emp|mem)[_.]?(id|nr|num|number)"
-    r")([_.]?(name|nr|num|number|key|code))?$"
+    r"|pid|sid|uid|hid|mrn|ssn|(u|us)?subjid|(患者|病人|受试者)(编号|番号|号)?"
+    r"|(case|child|fam|hh|indiv|pat|pers|pt|resp|stud|subj|cust|acct|emp|mem|fall|tier)"
+    r"[-_. ]{0,2}(id|nr|no|num|number|nummer)"
+    r")([-_. ]?(name|nr|no|num|number|nummer|key|code))?\.?$"
 )
 
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"

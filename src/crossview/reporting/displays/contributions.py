@@ -37,6 +37,9 @@ class ViewContributionDisplay(Display):
         The ends of the interval of each value.
     label : str, default="share of the score"
         What the values are.
+    rope : float, default=0.0
+        Losses up to this are none: if all intervals lie within it, the title says that no view is
+        missed.
     title : str or None, default=None
         What there is to see.  None: made from the values.
 
@@ -62,9 +65,10 @@ class ViewContributionDisplay(Display):
         intervals: Any = None,
         *,
         label: str = "share of the score",
+        rope: float = 0.0,
         title: str | None = None,
     ) -> None:
-        self.views, self.label = list(views), label
+        self.views, self.label, self.rope = list(views), label, rope
         self.values = np.asarray(values, dtype=np.float64)
         self.intervals = None if intervals is None else np.asarray(intervals, dtype=np.float64)
         self.is_share = label.startswith("share")
@@ -93,6 +97,7 @@ class ViewContributionDisplay(Display):
                     for one in result.ablation
                 ],
                 f"loss of {result.metric} without the view",
+                result.rope,
             )
         if isinstance(result, Evaluation) and result.views:
             sign = -1.0 if metric_of(result.metric).higher_is_better else 1.0
@@ -112,7 +117,12 @@ class ViewContributionDisplay(Display):
 
     @classmethod
     def _lost(
-        cls, views: list[str], values: list[float], intervals: list[Any], label: str
+        cls,
+        views: list[str],
+        values: list[float],
+        intervals: list[Any],
+        label: str,
+        rope: float = 0.0,
     ) -> ViewContributionDisplay:
         order = np.argsort([-value for value in values], kind="stable")
         return cls(
@@ -120,6 +130,7 @@ class ViewContributionDisplay(Display):
             [values[i] for i in order],
             [intervals[i] for i in order],
             label=label,
+            rope=rope,
         )
 
     @classmethod
@@ -185,9 +196,24 @@ def _finding(shown: ViewContributionDisplay) -> str:
         values = np.where(shown.intervals[:, 0] > 0.0, values, -np.inf)
     k = int(np.argmax(values))
     if np.isneginf(values[k]):
-        return f"No single view is clearly missed: {metric} stays about the same {where}"
+        return _finding_of_none(shown, metric, where)
     lost = in_digits(values[k], 3)
     return f"{shown.views[k]} is clearly missed: {metric} is worse by {lost} {where}"
+
+
+def _finding_of_none(shown: ViewContributionDisplay, metric: str, where: str) -> str:
+    """Say of views of which none is clearly missed whether that is shown, or left open."""
+    assert shown.intervals is not None
+    low, high = shown.intervals.T
+    if (high <= shown.rope).all():
+        about = "stays about the same" if (low >= -shown.rope).all() else "is not worse"
+        return f"No single view is missed: {metric} {about} {where}"
+    unknown = "These rows do not tell whether a view is missed"
+    if np.isnan(high).any():
+        return unknown
+    k = int(high.argmax())
+    without = where.replace("the view", short_name(shown.views[k]))
+    return f"{unknown}: {metric} may be worse by up to {in_digits(high[k], 2)} {without}"
 
 
 def _finding_of_shares(shown: ViewContributionDisplay) -> str:
