@@ -1,5 +1,7 @@
 """Training that goes on from a model: as one run over the rows of both."""
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -10,8 +12,10 @@ from crossview import (
     InputError,
     MultiView,
     Scoring,
+    UnusedColumnsWarning,
     ViewEncoder,
     load,
+    predict,
     save,
     train,
 )
@@ -222,3 +226,71 @@ def test_what_is_made_up_is_a_damaged_file(table, tmp_path):
         with pytest.raises(InputError, match=r"damaged|the counts") as caught:
             train(rows.slice(60), init=path)
         assert "\n" not in str(caught.value)
+
+
+def sparse_lines(n, columns, entry, seed):
+    rng = np.random.default_rng(seed)
+    weight = np.sin(np.arange(200.0))
+    for _ in range(n):
+        own = np.sort(rng.choice(columns, 6, replace=False))
+        values = rng.normal(size=6).round(3)
+        yield " ".join(
+            [str(int(weight[own] @ values > 0)), *map(entry, own.tolist(), values.tolist())]
+        )
+
+
+ENTRIES = {"svm": lambda j, x: f"{j}:{x}", "ffm": lambda j, x: f"{j % 2}:{j}:{x}"}
+
+
+@pytest.mark.parametrize("model", ["stacking", "arow:diagonal", "newton"])
+@pytest.mark.parametrize("ending", list(ENTRIES))
+def test_columns_of_later_sparse_files_are_learned(ending, model, tmp_path):
+    entry, files = ENTRIES[ending], {}
+    first = list(sparse_lines(400, np.arange(20, 60), entry, 0))
+    # below the lowest index, too, where a field begins there
+    low = 10 if ending == "ffm" and model == "newton" else 20
+    more = list(sparse_lines(400, np.arange(low, 120), entry, 1))
+    for name, lines in {"first": first, "more": more, "both": [*first, *more]}.items():
+        files[name] = str(tmp_path / f"{name}.{ending}")
+        with open(files[name], "w") as file:
+            print(*lines, sep="\n", file=file)
+    half, two = str(tmp_path / "half.st"), str(tmp_path / "two.st")
+    one = train(files["both"], model=model, in_order=True)
+    train(files["first"], model=model, in_order=True, output=half)
+    train(files["more"], init=half, in_order=True, output=two)
+    scores = []
+    for trained in (one, two):
+        predict(trained, files["more"], str(tmp_path / "answer.csv"))
+        table = pa.csv.read_csv(str(tmp_path / "answer.csv"))
+        scores.append(table["score"].to_numpy())
+    np.testing.assert_array_equal(*scores)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the views are not as in training
+        warnings.simplefilter("error", UnusedColumnsWarning)
+        with pytest.raises(UnusedColumnsWarning, match="which the model has not learned"):
+            predict(half, files["more"], str(tmp_path / "answer.csv"))
+
+
+def test_columns_beyond_the_ranges_of_a_view_stay_out(tmp_path):
+    file, more = str(tmp_path / "rows.svm"), str(tmp_path / "more.svm")
+    for path, highest in ((file, 60), (more, 100)):
+        with open(path, "w") as opened:
+            lines = sparse_lines(300, np.arange(20, highest), ENTRIES["svm"], 0)
+            print(*lines, sep="\n", file=opened)
+    trained = train(file, views={"some": "20:50"}, model="newton")
+    again = train(more, init=trained)
+    assert again.learner.layout_ == trained.learner.layout_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnusedColumnsWarning)
+        predict(again, more, str(tmp_path / "answer.csv"))
+
+
+def test_a_field_that_comes_later_is_said(tmp_path):
+    file, more = str(tmp_path / "rows.ffm"), str(tmp_path / "more.ffm")
+    for path, n_fields in ((file, 2), (more, 3)):
+        with open(path, "w") as opened:
+            entry = lambda j, x, n=n_fields: f"{j % n}:{j}:{x}"  # noqa: E731
+            print(*sparse_lines(300, np.arange(20, 60), entry, 0), sep="\n", file=opened)
+    trained = train(file, model="newton")
+    with pytest.warns(UnusedColumnsWarning, match="field 2"):
+        train(more, init=trained)

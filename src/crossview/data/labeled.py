@@ -179,7 +179,8 @@ class LabeledSource:
         else:
             self._layout = source.layout
             if source.reading is not None:
-                self.encoder = ViewReader(**source.reading, scale_views=encoder.scale_views)
+                how = {**source.reading, "is_open": source.is_open}
+                self.encoder = ViewReader(**how, scale_views=encoder.scale_views)
             elif encoder.scale_views:
                 self.encoder = ViewScaler()
         self.classes, self.class_rows = np.empty(0), None

@@ -152,7 +152,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         if rows.has_columns:
             raise InputError("the model has no encoder, so it cannot read tables; give it views")
         if isinstance(encoder, ViewReader) and not rows.in_memory:
-            rows = rows.read_as(encoder.reading)
+            rows = rows.read_as(encoder.reading, beyond="add" if encoder.is_open else "ignore")
         same_scale = ViewEncoder(scale_views=getattr(encoder, "scale_views", encoder is not None))
         return open_labeled(rows, y, encoder=same_scale, of_model=encoder, **options)
     if not rows.has_columns:

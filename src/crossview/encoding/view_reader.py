@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from crossview.catalog.names import load_object
 from crossview.catalog.readers import READERS
 from crossview.encoding.encode import Meaning
 from crossview.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError, type_of
-from crossview.views import MultiView, OneRow
+from crossview.views import MultiView, OneRow, ViewLayout
 from crossview.views.one_row import finite_number
 
 # what the parts of a view look like where no pass over a file is needed
@@ -42,6 +44,9 @@ class ViewReader(ViewScaler):
         Slots of a view, as a power of two, where it is hashed or folded.
     scale_views : bool, default=True
         Whether each view is divided by the mean norm of its rows.
+    is_open : bool, default=False
+        Whether the views reached as far as the columns of the first files, so that other files add
+        columns when training goes on, and those that it has not learned are warned of.
 
     Notes
     -----
@@ -57,13 +62,14 @@ class ViewReader(ViewScaler):
     >>> with open(path, "w") as file:
     ...     print("+1 1:0.5 3:2", "-1 2:1 3:1", sep="\n", file=file)
     >>> train(path, model="pa:squared").fitted[0]
-    ViewReader(format='svmlight', views={'all': ['1:3']})
+    ViewReader(format='svmlight', views={'all': ['1:3']}, is_open=True)
     """
 
     format: str
     views: Mapping[str, Sequence[str]]
     hash_bits: int = 18
     scale_views: bool = True
+    is_open: bool = False
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -83,6 +89,7 @@ class ViewReader(ViewScaler):
             and type(self.hash_bits) is int
             and 1 <= self.hash_bits <= 30
             and isinstance(self.scale_views, bool)
+            and isinstance(self.is_open, bool)
         ):
             raise InputError(
                 "a ViewReader has a format, and what each view holds, such as {'page': ['1:1840']}"
@@ -99,6 +106,35 @@ class ViewReader(ViewScaler):
         super().set_header(header)
         if self.layout_.names != tuple(self.views):
             raise InputError(f"a ViewReader of {list(self.views)} has the views {self.layout_}")
+
+    def widen(self, views: Mapping[str, Sequence[str]]) -> np.ndarray:
+        """Take views with wider ranges of columns; return where the columns so far are in them.
+
+        Parameters
+        ----------
+        views : mapping of str to list of str
+            The same views, with the same parts, of which each holds that so far.
+
+        Returns
+        -------
+        moved : ndarray of shape (n_columns,)
+            The new position of each column.
+        """
+        moved, offset = [], 0
+        for view, parts in views.items():
+            for part, before in zip(parts, self.views[view], strict=True):
+                (low, n), (old_low, old_n) = self._slots(part), self._slots(before)
+                moved.append(offset + (np.arange(old_n) + old_low - low) % n)
+                offset += n
+        widths = [sum(self._slots(part)[1] for part in parts) for parts in views.values()]
+        self.views, self.layout_ = views, ViewLayout(list(views), widths)
+        return np.concatenate(moved)
+
+    def _slots(self, part: str) -> tuple[int, int]:
+        """Return the first column of a part, and the number of its slots."""
+        *field, low, high = part.split(":")
+        n = int(high) - int(low) + 1
+        return int(low), min(n, 1 << self.hash_bits) if field else n
 
     def explain_columns(self, view: str, columns: Sequence[int]) -> list[Meaning]:
         """Return what columns of a view are called in the files.
@@ -122,13 +158,11 @@ class ViewReader(ViewScaler):
         names = []
         for i in columns:
             for part in parts:
-                *field, low, high = part.split(":")
-                n = int(high) - int(low) + 1
-                n_slots = n if not field else min(n, 1 << self.hash_bits)
+                low, n_slots = self._slots(part)
                 if i < n_slots:
                     break
                 i -= n_slots
-            names.append(":".join([*field, str(int(low) + i)]))
+            names.append(":".join([*part.split(":")[:-2], str(low + i)]))
         return [Meaning(f"{view}: {name}", name, None) for name in names]
 
     def _scale(self, X: MultiView, *, learn: bool, copy: bool = True) -> MultiView:

@@ -422,6 +422,11 @@ class Source:
         """True if rows of views have a weight other than 1."""
         return getattr(self._reader, "weighted", False)
 
+    @property
+    def is_open(self) -> bool:
+        """True if views reach as far as the columns of the files, so that later ones add some."""
+        return getattr(self._reader, "is_open", False)
+
     def start(self) -> None:
         """Begin in a thread what has to be read before the rows, labels and columns."""
         if hasattr(self._reader, "start_first_pass"):
@@ -450,12 +455,15 @@ class Source:
             labels.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
         return labels, unlabeled
 
-    def read_as(self, reading: Mapping[str, Any], *, tags: bool = False) -> Source:
+    def read_as(
+        self, reading: Mapping[str, Any], *, tags: bool = False, beyond: str = "ignore"
+    ) -> Source:
         """Return the rows of the same files with the views of others.
 
-        ``reading`` is the attribute of the other source; ``tags`` as for `open_rows`.
+        ``reading`` is the attribute of the other source; ``tags`` as for `open_rows`; columns
+        ``beyond`` those views are passed over, with a warning for "warn", or added for "add".
         """
-        how = {**reading, "tags": tags}
+        how = {**reading, "tags": tags, "beyond": beyond}
         if self.format != how.pop("format"):
             raise InputError(
                 f"is {self.format}, and the model reads {reading['format']}; convert it with "

@@ -133,7 +133,8 @@ class FittedModel:
                 file=self.file,
             )
         if isinstance(encoder, ViewReader) and not source.in_memory:
-            source = source.read_as(encoder.reading, tags=tags)
+            beyond = "warn" if encoder.is_open else "ignore"
+            source = source.read_as(encoder.reading, tags=tags, beyond=beyond)
         if tags and source.format != "vw":
             raise InputError(f"{argument(keep=TAG)}: only rows of Vowpal Wabbit files have tags")
         rows = ModelRows(source, encoder, keep)
