@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from crossview import (
@@ -294,3 +295,26 @@ def test_a_field_that_comes_later_is_said(tmp_path):
     trained = train(file, model="newton")
     with pytest.warns(UnusedColumnsWarning, match="field 2"):
         train(more, init=trained)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [(["False", "True"], [False, True]), (["0.0", "1.0"], [0, 1]), (["no", "yes"], [False, True])],
+)
+def test_labels_may_be_written_in_another_way(words, values, reverse, tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 400))
+    code = (a + 0.3 * b > 0.0).astype(int)
+    files = []
+    for name, labels in (("rows.csv", words), ("rows.parquet", values)):
+        files.append(str(tmp_path / name))
+        table = pa.table({"a": a, "b": b, "y": [labels[one] for one in code]})
+        write = pa.csv.write_csv if name.endswith("csv") else pa.parquet.write_table
+        write(table, files[-1])
+    first, more = files[::-1] if reverse else files
+    one = train(first, "y", model="arow", in_order=True)
+    two = train(more, init=one, in_order=True)
+    assert two.learner.classes_.tolist() == one.learner.classes_.tolist()
+    same = train(first, init=one, in_order=True)
+    np.testing.assert_array_equal(two.learner.coef_, same.learner.coef_)

@@ -171,7 +171,9 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         bins=encoder.n_bins_ or None,
         **encoder.declared_columns(whole=True),
     )
-    return LabeledSource(rows.as_kinds(words, numbers), y, same, recognize=(), **options)
+    return LabeledSource(
+        rows.as_kinds(words, numbers), y, same, recognize=(), of_model=True, **options
+    )
 
 
 def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:

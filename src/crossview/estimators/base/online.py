@@ -23,6 +23,7 @@ from crossview.estimators.base.single_rows import (
     learn_between_restarts,
 )
 from crossview.estimators.targets import (
+    as_classes,
     check_label,
     class_codes,
     class_weights,
@@ -198,6 +199,9 @@ class OnlineClassifier(ViewClassifier):
             known = self.classes_.tolist() if hasattr(self, "classes_") else []
             if len(labels):
                 check_label(labels[:1].tolist()[0], self.classes_ if known else None)
+                if known:
+                    y = y.astype(object)
+                    y[labeled] = labels = as_classes(labels, self.classes_)
             found, at = np.unique(labels, return_index=True)
             new = [label not in known for label in found.tolist()]
             starts = np.sort(labeled[at[new]]).tolist()
@@ -279,6 +283,8 @@ class OnlineClassifier(ViewClassifier):
             return  # an unlabeled row has no effect before the first label
         rows = self._read_one(x, learn=True)
         if y is not None:
+            if hasattr(self, "classes_"):
+                y = as_classes(np.asarray([y]), self.classes_).tolist()[0]
             self._add_class(y)
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
         scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
