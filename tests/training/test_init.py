@@ -1,5 +1,6 @@
 """Training that goes on from a model: as one run over the rows of both."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -139,8 +140,8 @@ def test_what_does_not_fit_is_one_line(table, tmp_path):
     ):
         with pytest.raises(InputError, match=f"leave {name}= out; the model of init="):
             train(rows, init=first, **{objects.get(name, name): value})
-    with pytest.raises(InputError, match="no column is called 't__words'"):
-        train(rows.drop_columns(["t__words"]), init=first)
+    with pytest.raises(InputError, match="no column is called 'n__z'"):
+        train(rows.drop_columns(["n__z"]), init=first)
     other = pa.array(["yes", "perhaps", *["no"] * (len(rows) - 2)])
     with pytest.raises(InputError, match="row 1, column 'y': label 'perhaps' is not among"):
         train(rows.set_column(rows.column_names.index("y"), "y", other), init=first)
@@ -318,3 +319,42 @@ def test_labels_may_be_written_in_another_way(words, values, reverse, tmp_path):
     assert two.learner.classes_.tolist() == one.learner.classes_.tolist()
     same = train(first, init=one, in_order=True)
     np.testing.assert_array_equal(two.learner.coef_, same.learner.coef_)
+
+
+def views_of_two(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    y = np.where(a + 0.3 * rng.normal(size=n) > 0.0, "up", "down")
+    return pa.table({"u__a": a, "v__b": rng.choice(list("pqr"), n), "y": y})
+
+
+def test_a_view_that_is_gone_is_missing_in_each_way_of_learning(tmp_path):
+    table = views_of_two()
+    rest, file = table.drop_columns(["v__b"]), str(tmp_path / "rest.csv")
+    pa.csv.write_csv(rest, file)
+    first = train(table, "y", model="arow", in_order=True)
+    nulls = table.set_column(1, "v__b", pa.array([None] * len(table), pa.string()))
+    expected = train(nulls, init=first, in_order=True)
+    for rows in (rest, file):
+        with pytest.warns(UserWarning, match="view 'v' is missing"):
+            found = train(rows, init=first, in_order=True)
+        np.testing.assert_array_equal(found.learner.coef_, expected.learner.coef_)
+    X, y = rest.drop_columns(["y"]), np.array(rest["y"].to_pylist())
+    by_table, by_row = (copy.deepcopy(first.fitted) for _ in range(2))
+    with pytest.warns(UserWarning, match="view 'v' is missing"):
+        by_table.partial_fit(X, y)
+    for row, label in zip(X.to_pylist(), y.tolist(), strict=True):
+        by_row.learn_one(row, label)
+    np.testing.assert_array_equal(by_table[-1].coef_, by_row[-1].coef_)
+
+
+def test_a_new_column_is_said_in_each_way_of_learning():
+    table = views_of_two()
+    more = table.append_column("u__new", table["u__a"])
+    first = train(table, "y", model="arow")
+    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+        train(more, init=first)
+    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+        copy.deepcopy(first.fitted).partial_fit(
+            more.drop_columns(["y"]), np.array(more["y"].to_pylist())
+        )

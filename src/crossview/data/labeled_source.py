@@ -163,7 +163,10 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         )
     if isinstance(y, str):
         check_label(rows, y, encoder.view_columns())
-    known = set(rows.column_names)
+    known, views = set(rows.column_names), encoder.view_columns()
+    absent = encoder.absent_views(rows.column_names)
+    if absent:
+        rows = rows.with_nulls([*dict.fromkeys(c for view in absent for c in views[view])])
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same = clone(encoder).set_params(
         views=encoder.specified_views(),

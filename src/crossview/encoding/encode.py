@@ -311,7 +311,7 @@ class ViewEncoder(ViewTransformer):
 
     def check_rows(self, X: Any) -> None:
         """Raise `InputError` where rows cannot be encoded; the first ones determine the columns."""
-        table = self._table(X)
+        table = self._table(self._with_absent(X))
         self._rows.plan.decode(table)
 
     # of a stream whose first rows were too few; an annotation would make it a parameter
@@ -397,7 +397,7 @@ class ViewEncoder(ViewTransformer):
         return X if self._personal is None else self._rows.plan.table(X)
 
     def _encode(self, X: Any, *, learn: bool) -> MultiView:
-        table = self._table(X)
+        table = self._table(self._with_absent(X) if learn else X)
         if learn:
             self._watch(table)
         encoded = self._rows.encode(table, learn=learn)
@@ -450,10 +450,30 @@ class ViewEncoder(ViewTransformer):
         if self.scale_views or self.per is not None:  # norms and names are of encoded rows
             self.partial_fit_transform(X)
         else:
-            table = self._table(X)
+            table = self._table(self._with_absent(X))
             self._watch(table)
             self._rows.learn(table)
         return self
+
+    def _with_absent(self, X: Any) -> Any:
+        """Return rows to learn in which views of which they have no column are missing.
+
+        Of these, and of columns that the encoder has not, a warning says so once.
+        """
+        if not hasattr(self, "layout_"):
+            return X
+        X = side_by_side(X) if is_mapping(X) else X
+        names = column_names(X)
+        self.warn_of_unknown(names)
+        absent = self.absent_views(names)
+        if not absent:
+            return X
+        views, known = self.view_columns(), set(names)
+        used = dict.fromkeys(chain.from_iterable(views.values()))
+        table = to_arrow(X, [name for name in used if name in known])
+        for name in dict.fromkeys(chain.from_iterable(views[view] for view in absent)):
+            table = table.append_column(name, pyarrow().nulls(table.num_rows))
+        return table
 
     def _watch(self, table: Any) -> None:
         """Warn of categories that look like text, where the first rows were too few to tell."""
@@ -646,6 +666,38 @@ class ViewEncoder(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         return self._single_rows().unknown_names(x)
+
+    def absent_views(self, names: Iterable[str]) -> list[str]:
+        """Return the views of which rows to learn have no column, and warn of each once.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns of the rows.
+
+        Returns
+        -------
+        views : list of str
+            Not all of them: rows with no column of the model are an error.
+        """
+        views, known = self.view_columns(), set(names)
+        absent = [view for view, own in views.items() if known.isdisjoint(own)]
+        if len(absent) == len(views):
+            return []
+        self._rows.tell_absent(absent)
+        return absent
+
+    def warn_of_unknown(self, names: Iterable[str]) -> None:
+        """Warn once of columns of later rows that the fitted tables had not.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns.
+        """
+        check_is_fitted(self, "layout_")
+        known = set(self.feature_names_in_)
+        self._rows.tell([name for name in names if name not in known])
 
     def know_names(self, names: Iterable[str]) -> None:
         """Take names of the fitted tables that are in no view.

@@ -238,6 +238,9 @@ def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: i
     )
     if entry.view is not None:
         source = source.select_view(entry.view)
+    if isinstance(encoder, ViewEncoder):
+        others = source.other_columns
+        encoder.warn_of_unknown(one for one in source.table.column_names if one not in others)
     own = source.encoder
     if (
         isinstance(encoder, ViewReader)
