@@ -62,7 +62,7 @@ class ViewReader(ViewScaler):
     >>> with open(path, "w") as file:
     ...     print("+1 1:0.5 3:2", "-1 2:1 3:1", sep="\n", file=file)
     >>> train(path, model="pa:squared").fitted[0]
-    ViewReader(format='svmlight', views={'all': ['1:3']}, is_open=True)
+    ViewReader(format='svmlight', is_open=True, views={'all': ['1:3']})
     """
 
     format: str
