@@ -45,7 +45,7 @@ MAY_IMPORT = {
         *("tables", "server_log"),
     },
     "encoding": {
-        *("errors", "catalog", "saving", "views", "portable"),
+        *("errors", "labels", "catalog", "saving", "views", "portable"),
         *("_jit", "kernels", "batch", "tables", "readers"),
     },
     "data": {

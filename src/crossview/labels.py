@@ -30,6 +30,9 @@ POSITIVE_BESIDE = {
     "p": ("n",),
     "t": ("f",),
 }
+# words for true and false, which readers of CSV mix up with these
+WORDS_OF_TRUTH = dict.fromkeys("yt", "true") | dict.fromkeys("nf", "false")
+WORDS_OF_TRUTH |= {"yes": "true", "no": "false"}
 # a class is the rarer one if fewer of the rows than this are of it
 MOST_OF_RARER = 0.4
 
@@ -131,6 +134,34 @@ def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     if len(classes) == 2:  # a comparison takes a tenth of the time
         return np.asarray(labels > classes[0]).astype(np.intp)
     return np.searchsorted(classes, labels)
+
+
+class SpelledLabels:
+    """Labels as codes of known classes, however they are written.
+
+    A label of another type is compared as text: 1 in one file may be "1" in another.  So are yes
+    and true, which readers of CSV mix up.
+    """
+
+    def __init__(self, classes: Sequence[Any]) -> None:
+        texts = {str(label): code for code, label in enumerate(classes)}
+        self._codes = texts | {label: code for code, label in enumerate(classes)}
+        truths = {_truth(label): code for code, label in enumerate(classes)}
+        self._truths = truths if truths.keys() == {False, True} else {}
+
+    def code(self, label: Any) -> int:
+        """The code of a label, -1 if it is none of the classes."""
+        for key in (label, str(label)):
+            if key in self._codes:
+                return self._codes[key]
+        return self._truths.get(_truth(label), -1)
+
+
+def _truth(label: Any) -> bool | None:
+    """Return the Boolean that a label is or spells, as yes or no do; otherwise None."""
+    words = WORDS_OF_TRUTH | {"true": "true", "false": "false"}
+    word = words.get(str(label).casefold())
+    return None if word is None else word == "true"
 
 
 def whole_labels(labels: np.ndarray) -> np.ndarray:

@@ -145,17 +145,37 @@ def test_a_new_class_keeps_what_is_known_of_the_others():
     scores, y, weight = rows(500, 3)
     state = calibration.start(3)
     calibration.calibrate(scores, y, weight, state)
-    more = calibration.insert_class(state, 3, 1)
+    more = calibration.insert_class(state, 3, 1, 500, -2.0)
     assert len(more) == len(calibration.start(4))
-    assert_array_equal(np.delete(more[:5], 2), state[:4])
+    before = calibration.probabilities(scores, state)
+    p = calibration.probabilities(np.insert(scores, 1, -2.0, axis=1), more)
+    assert_allclose(np.delete(p, 1, axis=1), before * (1.0 - p[:, 1:2]))
     # a single class is the positive one until a second comes after it
     one = calibration.start(1)
     calibration.calibrate(scores[:9, :1], np.ones(9, dtype=np.int64), weight[:9], one)
-    two = calibration.insert_class(one, 1, 1)
+    two = calibration.insert_class(one, 1, 1, 9, 0.0)
     assert_allclose(
         calibration.probabilities(-scores[:9, :1], two),
         calibration.probabilities(scores[:9, :1], one)[:, ::-1],
     )
+
+
+@pytest.mark.parametrize("score", [0.0, -3.0])
+def test_a_third_class_leaves_the_odds_of_two_and_has_the_share_of_one_row(score):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 2000)
+    s = (2.0 * y - 1.0 + rng.normal(size=2000))[:, None]
+    state = calibration.start(1)
+    calibration.calibrate(s, y, np.ones(2000), state)
+    before = calibration.probabilities(s, state)
+    wider = calibration.insert_class(state, 2, 0, 2000, score)
+    three = np.hstack([np.full_like(s, score), -s / 2.0, s / 2.0])
+    p = calibration.probabilities(three, wider)
+    assert_allclose(p[:, 2] / p[:, 1], before[:, 1] / before[:, 0])
+    assert 0.2 / 2000 < p[:, 0].mean() < 2.0 / 2000
+    # and is learned like any other
+    calibration.calibrate(three[:500], np.zeros(500, dtype=np.int64), np.ones(500), wider)
+    assert calibration.probabilities(three, wider)[:, 0].mean() > 0.5
 
 
 @pytest.mark.parametrize("K", [2, 3])

@@ -127,3 +127,26 @@ def test_a_learner_says_whether_it_weighs_rows(linear_stream_learner, table):
     weighted = learn(clone(linear_stream_learner), X, y, sample_weight=1.0 + np.arange(len(y)) % 3)
     differ = not np.array_equal(scores_of(plain, X), scores_of(weighted, X))
     assert differ == linear_stream_learner.weighs_rows
+
+
+def test_a_label_of_another_kind_is_the_class_that_it_spells():
+    X, y = make_rows()
+    is_ant = y == "ant"
+    model = AROWClassifier().partial_fit(X, is_ant.astype(str), classes=["False", "True"])
+    same = AROWClassifier().partial_fit(X, is_ant.astype(str), classes=["False", "True"])
+    model.partial_fit(X[:5], is_ant[:5]).learn_one(X[5], bool(is_ant[5]))
+    model.partial_fit(X[6:9], is_ant[6:9], new_classes=True)
+    same.partial_fit(X[:9], is_ant[:9].astype(str))
+    assert model.classes_.tolist() == ["False", "True"]
+    assert_same_state(model, same)
+    with pytest.raises(InputError, match="of another kind than the classes so far"):
+        model.learn_one(X[0], 7)
+
+
+@pytest.mark.parametrize("y", [[], pd.Series([], dtype=str), np.array([], dtype=float)])
+def test_no_rows_are_said_whatever_the_labels_are(y):
+    X, labels = make_rows()
+    model = AROWClassifier().partial_fit(X, labels, classes=np.unique(labels))
+    with pytest.raises(ValueError, match=r"0 rows|0 sample"):
+        model.partial_fit(X[:0], y)
+    model.check_targets(y)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import crossview
-from crossview import InputError, ViewEncoder
+from crossview import GuessWarning, InputError, ViewEncoder
 from crossview.data.labeled_source import code_texts, encode_parts, open_labeled
 
 RNG = np.random.default_rng(0)
@@ -67,7 +67,7 @@ def test_what_is_declared_is_not_guessed():
     assert not is_text(values, text=())
     assert is_text([f"k{i}" for i in range(N)], text=["v__x"])
     table = pa.table({"v__x": values})
-    stream = ViewEncoder(hash_bits=4).partial_fit(table)  # the first batch may be short
+    stream = ViewEncoder(hash_bits=4).partial_fit(table.slice(0, 19))  # too few to tell
     assert stream.kinds()["v__x"] == "categorical"
 
 
@@ -249,3 +249,35 @@ def test_a_table_of_one_text_is_learned_saved_and_scored(tmp_path):
     assert evaluated.value > 0.9
     compared = crossview.compare(table, "y", models=["view:chars", "view:shape"], cv=2)
     assert tuple(compared.views) == ("words", "chars", "shape")
+
+
+def test_the_first_table_of_a_stream_says_what_is_text_and_dates():
+    n = 60
+    dates = [f"2025-{1 + i % 12:02d}-{1 + i % 28:02d}" for i in range(n)]
+    table = pa.table({"note": sentences(n), "color": ["red", "blue"] * (n // 2), "at": dates})
+    stream = ViewEncoder().partial_fit(table.slice(0, 40)).partial_fit(table.slice(40))
+    whole = ViewEncoder(bins=10).fit(table)
+    assert stream.layout_ == whole.layout_
+    assert stream.declared_columns(whole=True) == whole.declared_columns(whole=True)
+    # what day and month are is not known of these, and a later row may say it
+    unsure = pa.table({"at": [f"{1 + i % 12:02d}/03/2025" for i in range(40)]})
+    assert not ViewEncoder().partial_fit(unsure).declared_columns(whole=True)["date"]
+
+
+@pytest.mark.parametrize("rows", [1, 10])
+def test_sentences_that_a_stream_learns_as_categories_are_said(rows):
+    table = pa.table({"m__note": sentences(100), "m__color": ["red", "blue"] * 50})
+
+    def learn(encoder):
+        for at in range(0, 100, rows):
+            if rows == 1:
+                note, color = (table[name][at].as_py() for name in table.column_names)
+                encoder.partial_fit_transform_one({"m": {"note": note, "color": color}})
+            else:
+                encoder.partial_fit(table.slice(at, rows))
+
+    with pytest.warns(GuessWarning, match="'m__note' is learned as a category") as said:
+        learn(ViewEncoder())
+    assert len(said) == 1
+    learn(ViewEncoder(categorical=["m__note"]))
+    learn(ViewEncoder(text=()))

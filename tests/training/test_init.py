@@ -1,8 +1,12 @@
 """Training that goes on from a model: as one run over the rows of both."""
 
+import copy
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from crossview import (
@@ -10,8 +14,10 @@ from crossview import (
     InputError,
     MultiView,
     Scoring,
+    UnusedColumnsWarning,
     ViewEncoder,
     load,
+    predict,
     save,
     train,
 )
@@ -140,8 +146,8 @@ def test_what_does_not_fit_is_one_line(table, tmp_path):
     ):
         with pytest.raises(InputError, match=f"leave {name}= out; the model of init="):
             train(rows, init=first, **{objects.get(name, name): value})
-    with pytest.raises(InputError, match="no column is called 't__words'"):
-        train(rows.drop_columns(["t__words"]), init=first)
+    with pytest.raises(InputError, match="no column is called 'n__z'"):
+        train(rows.drop_columns(["n__z"]), init=first)
     other = pa.array(["yes", "perhaps", *["no"] * (len(rows) - 2)])
     with pytest.raises(InputError, match="row 1, column 'y': label 'perhaps' is not among"):
         train(rows.set_column(rows.column_names.index("y"), "y", other), init=first)
@@ -228,3 +234,133 @@ def test_what_is_made_up_is_a_damaged_file(table, tmp_path):
         with pytest.raises(InputError, match=r"damaged|the counts") as caught:
             train(rows.slice(60), init=path)
         assert "\n" not in str(caught.value)
+
+
+def sparse_lines(n, columns, entry, seed):
+    rng = np.random.default_rng(seed)
+    weight = np.sin(np.arange(200.0))
+    for _ in range(n):
+        own = np.sort(rng.choice(columns, 6, replace=False))
+        values = rng.normal(size=6).round(3)
+        yield " ".join(
+            [str(int(weight[own] @ values > 0)), *map(entry, own.tolist(), values.tolist())]
+        )
+
+
+ENTRIES = {"svm": lambda j, x: f"{j}:{x}", "ffm": lambda j, x: f"{j % 2}:{j}:{x}"}
+
+
+@pytest.mark.parametrize("model", ["stacking", "arow:diagonal", "newton"])
+@pytest.mark.parametrize("ending", list(ENTRIES))
+def test_columns_of_later_sparse_files_are_learned(ending, model, tmp_path):
+    entry, files = ENTRIES[ending], {}
+    first = list(sparse_lines(400, np.arange(20, 60), entry, 0))
+    # below the lowest index, too, where a field begins there
+    low = 10 if ending == "ffm" and model == "newton" else 20
+    more = list(sparse_lines(400, np.arange(low, 120), entry, 1))
+    for name, lines in {"first": first, "more": more, "both": [*first, *more]}.items():
+        files[name] = str(tmp_path / f"{name}.{ending}")
+        with open(files[name], "w") as file:
+            print(*lines, sep="\n", file=file)
+    half, two = str(tmp_path / "half.st"), str(tmp_path / "two.st")
+    one = train(files["both"], model=model, in_order=True)
+    train(files["first"], model=model, in_order=True, output=half)
+    train(files["more"], init=half, in_order=True, output=two)
+    scores = []
+    for trained in (one, two):
+        predict(trained, files["more"], str(tmp_path / "answer.csv"))
+        table = pa.csv.read_csv(str(tmp_path / "answer.csv"))
+        scores.append(table["score"].to_numpy())
+    np.testing.assert_array_equal(*scores)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the views are not as in training
+        warnings.simplefilter("error", UnusedColumnsWarning)
+        with pytest.raises(UnusedColumnsWarning, match="which the model has not learned"):
+            predict(half, files["more"], str(tmp_path / "answer.csv"))
+
+
+def test_columns_beyond_the_ranges_of_a_view_stay_out(tmp_path):
+    file, more = str(tmp_path / "rows.svm"), str(tmp_path / "more.svm")
+    for path, highest in ((file, 60), (more, 100)):
+        with open(path, "w") as opened:
+            lines = sparse_lines(300, np.arange(20, highest), ENTRIES["svm"], 0)
+            print(*lines, sep="\n", file=opened)
+    trained = train(file, views={"some": "20:50"}, model="newton")
+    again = train(more, init=trained)
+    assert again.learner.layout_ == trained.learner.layout_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnusedColumnsWarning)
+        predict(again, more, str(tmp_path / "answer.csv"))
+
+
+def test_a_field_that_comes_later_is_said(tmp_path):
+    file, more = str(tmp_path / "rows.ffm"), str(tmp_path / "more.ffm")
+    for path, n_fields in ((file, 2), (more, 3)):
+        with open(path, "w") as opened:
+            entry = lambda j, x, n=n_fields: f"{j % n}:{j}:{x}"  # noqa: E731
+            print(*sparse_lines(300, np.arange(20, 60), entry, 0), sep="\n", file=opened)
+    trained = train(file, model="newton")
+    with pytest.warns(UnusedColumnsWarning, match="field 2"):
+        train(more, init=trained)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [(["False", "True"], [False, True]), (["0.0", "1.0"], [0, 1]), (["no", "yes"], [False, True])],
+)
+def test_labels_may_be_written_in_another_way(words, values, reverse, tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 400))
+    code = (a + 0.3 * b > 0.0).astype(int)
+    files = []
+    for name, labels in (("rows.csv", words), ("rows.parquet", values)):
+        files.append(str(tmp_path / name))
+        table = pa.table({"a": a, "b": b, "y": [labels[one] for one in code]})
+        write = pa.csv.write_csv if name.endswith("csv") else pa.parquet.write_table
+        write(table, files[-1])
+    first, more = files[::-1] if reverse else files
+    one = train(first, "y", model="arow", in_order=True)
+    two = train(more, init=one, in_order=True)
+    assert two.learner.classes_.tolist() == one.learner.classes_.tolist()
+    same = train(first, init=one, in_order=True)
+    np.testing.assert_array_equal(two.learner.coef_, same.learner.coef_)
+
+
+def views_of_two(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    y = np.where(a + 0.3 * rng.normal(size=n) > 0.0, "up", "down")
+    return pa.table({"u__a": a, "v__b": rng.choice(list("pqr"), n), "y": y})
+
+
+def test_a_view_that_is_gone_is_missing_in_each_way_of_learning(tmp_path):
+    table = views_of_two()
+    rest, file = table.drop_columns(["v__b"]), str(tmp_path / "rest.csv")
+    pa.csv.write_csv(rest, file)
+    first = train(table, "y", model="arow", in_order=True)
+    nulls = table.set_column(1, "v__b", pa.array([None] * len(table), pa.string()))
+    expected = train(nulls, init=first, in_order=True)
+    for rows in (rest, file):
+        with pytest.warns(UserWarning, match="view 'v' is missing"):
+            found = train(rows, init=first, in_order=True)
+        np.testing.assert_array_equal(found.learner.coef_, expected.learner.coef_)
+    X, y = rest.drop_columns(["y"]), np.array(rest["y"].to_pylist())
+    by_table, by_row = (copy.deepcopy(first.fitted) for _ in range(2))
+    with pytest.warns(UserWarning, match="view 'v' is missing"):
+        by_table.partial_fit(X, y)
+    for row, label in zip(X.to_pylist(), y.tolist(), strict=True):
+        by_row.learn_one(row, label)
+    np.testing.assert_array_equal(by_table[-1].coef_, by_row[-1].coef_)
+
+
+def test_a_new_column_is_said_in_each_way_of_learning():
+    table = views_of_two()
+    more = table.append_column("u__new", table["u__a"])
+    first = train(table, "y", model="arow")
+    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+        train(more, init=first)
+    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+        copy.deepcopy(first.fitted).partial_fit(
+            more.drop_columns(["y"]), np.array(more["y"].to_pylist())
+        )

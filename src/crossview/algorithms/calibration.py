@@ -20,7 +20,8 @@ most.  So a higher score is never less probable, also where scores are worse tha
 A block is one row at the beginning and 64 rows after the first 4,000, of which three of four are
 then left out, because a step per row would take half as long as learning the row.  For several
 classes the part of H that belongs to the offsets is diag(p), an upper bound of diag(p) - p p', so
-that a row costs O(n_classes).
+that a row costs O(n_classes).  No step of several
+classes is longer than 2: where a rare class becomes frequent within a block, h is next to nothing.
 
 The scores of the first rows come from a model that has learned little.  So the sums forget: for a
 row λ = min(n / (n + 2), M / (M + g²)).  After n rows one that is u rows old has the weight
@@ -41,6 +42,8 @@ EVIDENCE = 100.0
 ROWS_OF_BLOCK = 64
 # of a, so that probabilities and scores have the same order
 LEAST_SLOPE = 1e-3
+# of a block, for several classes: of a class that was rare its curvature is next to nothing
+MOST_STEP = 2.0
 # log odds beyond which exp overflows
 MOST = 700.0
 
@@ -176,10 +179,12 @@ def end_block(state, K):
         ratio = state[ab + c] / (1.0 + state[bb + c])
         top -= ratio * state[G + 1 + c]
         bottom -= ratio * state[ab + c]
-    step = min(top / bottom, state[0] - LEAST_SLOPE)
+    most = MOST_STEP if K > 1 else np.inf
+    step = min(max(top / bottom, -most), state[0] - LEAST_SLOPE)
     state[0] -= step
     for c in range(K):
-        state[1 + c] -= (state[G + 1 + c] - state[ab + c] * step) / (1.0 + state[bb + c])
+        move = (state[G + 1 + c] - state[ab + c] * step) / (1.0 + state[bb + c])
+        state[1 + c] -= min(max(move, -most), most)
         state[G + 1 + c] = 0.0
     if state[ROWS] >= ROWS_OF_BLOCK:
         state[SKIP] = 3.0 * ROWS_OF_BLOCK
@@ -324,28 +329,43 @@ def fit(
     return state
 
 
-def insert_class(state: np.ndarray, n_old: int, position: int) -> np.ndarray:
-    """Return the calibration with one more class; that of a third class begins anew."""
-    if n_old == 2:
-        return start(3)
+def insert_class(
+    state: np.ndarray, n_old: int, position: int, n_rows: int, score: float
+) -> np.ndarray:
+    """Return the calibration with one more class, that has ``score`` in all rows so far.
+
+    The odds of the other classes stay, and where their scores are 0 that of the new one is 1 / n
+    after n rows.  Scores s of two classes become -s/2 and s/2.  A block that has begun is
+    left out.
+    """
     K = 1 if n_old == 1 else n_old
-    parts = np.split(state.copy(), np.cumsum([1 + K, 3 + 2 * K, 3 + 2 * K, 1 + K]))
-    theta, sums, block, G, last = parts
     if n_old == 1:  # the only class so far was the positive one
+        parts = np.split(state.copy(), np.cumsum([2, 5, 5, 2]))
         sign = -1.0 if position == 1 else 1.0
-        for part in (theta, sums, block, G):
+        for part in parts[:-1]:
             part[1] *= sign
         return np.concatenate(parts)
-    at, gap = 1 + position, [1 + position, 1 + K + position]
-    rare = -np.log1p(last[N])  # one row among those so far
-    return np.concatenate(
-        [
-            np.insert(theta, at, rare),
-            *(np.insert(part, gap, 0.0) for part in (sums, block)),
-            np.insert(G, at, 0.0),
-            last,
-        ]
-    )
+    own = 1 if n_old == 2 else K
+    a, b, aa, ab, bb = np.split(state[: 2 + 3 * own], np.cumsum([1, own, 1, own]))
+    squares, count = state[2 + 3 * own : 4 + 3 * own]
+    if n_old == 2:
+        pair = np.array([-1.0, 1.0])
+        a, b, aa, ab, bb = a / 2.0, pair * b / 2.0, 4.0 * aa, 2.0 * pair * ab, np.tile(2.0 * bb, 2)
+        squares /= 4.0
+    unit = a / scale_of(squares, count)
+    wider = (K * squares + count * score**2 * K / (K + 1)) / (K + 1)
+    stretch = np.sqrt(wider / squares) if squares > 0.0 else 1.0
+    rare = np.log(np.exp(b - b.max()).sum()) + b.max() - np.log(max(n_rows, K)) - unit * score
+    new = start(K + 1)
+    theta, sums = new[: 2 + K], new[2 + K : 7 + 3 * K]
+    theta[:] = np.concatenate([a * stretch, np.insert(b, position, rare)])
+    scale = scale_of(wider, count)
+    # the sum of p = 1 / n over n rows is 1
+    ab, bb = np.insert(ab / stretch, position, score / scale), np.insert(bb, position, 1.0)
+    aa = aa / stretch**2 + (score / scale) ** 2
+    sums[:] = np.concatenate([aa, ab, bb, [wider, count]])
+    new[SCALE:] = [scale, *state[N:]]
+    return new
 
 
 def _inputs(scores: np.ndarray, state: np.ndarray) -> np.ndarray:

@@ -122,7 +122,8 @@ class LabeledSource:
     their own.  So are ``groups``, which say what rows belong together.  In CSV files labels that
     are not numbers are text as written: yes and no, True and False.  ``unlabeled`` rows, whose
     label is None, are an error unless they are allowed (of numbers, not in files of views).  The
-    ``classes`` may be given as labels or as text; else one pass over the labels finds them.
+    ``classes`` may be given as labels or as text; else one pass over the labels finds them.  Those
+    ``of_model`` stay as they are, and labels are written as for `SpelledLabels`.
     Views that are there are scaled if ``encoder.scale_views`` says so.  For columns alone there are
     ``ignored``, columns that are in no view, whatever the globs say; ``time``, a column in whose
     order the rows are read; and ``recognize``, kinds that the values of strings may say, as for
@@ -154,9 +155,11 @@ class LabeledSource:
         classes: Sequence[Any] | None = None,
         weight: Any = None,
         groups: Any = None,
+        of_model: bool = False,
         **of_columns: Any,
     ) -> None:
         self.table = self.stream = source
+        self._of_model = of_model
         self.has_columns, self.in_memory = source.has_columns, source.in_memory
         self.ordered, self.weighted = source.ordered, source.weighted
         y = as_labels(y)
@@ -179,10 +182,8 @@ class LabeledSource:
         else:
             self._layout = source.layout
             if source.reading is not None:
-                scaled = encoder.scale_views
-                self.encoder = ViewReader(
-                    **source.reading, scale_views=scaled, scale_columns=scaled
-                )
+                how, scaled = {**source.reading, "is_open": source.is_open}, encoder.scale_views
+                self.encoder = ViewReader(**how, scale_views=scaled, scale_columns=scaled)
             elif encoder.scale_views:
                 self.encoder = ViewScaler(scale_columns=True)
         self.classes, self.class_rows = np.empty(0), None
@@ -287,6 +288,8 @@ class LabeledSource:
         if self._label is not None:
             kind = check_label_type(self.stream.schema.field(self._label).type, self._label)
         if given is not None:
+            if kind is not None and self._of_model:
+                return np.asarray(given), None
             if kind is not None:
                 return check_classes(as_type(given, kind, self._label), self._label), None
             # the first labels determine their type

@@ -156,7 +156,7 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         if rows.has_columns:
             raise InputError("the model has no encoder, so it cannot read tables; give it views")
         if isinstance(encoder, ViewReader) and not rows.in_memory:
-            rows = rows.read_as(encoder.reading)
+            rows = rows.read_as(encoder.reading, beyond="add" if encoder.is_open else "ignore")
         same_scale = ViewEncoder(scale_views=getattr(encoder, "scale_views", encoder is not None))
         return open_labeled(rows, y, encoder=same_scale, of_model=encoder, **options)
     if not rows.has_columns:
@@ -167,7 +167,10 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         )
     if isinstance(y, str):
         check_label(rows, y, encoder.view_columns())
-    known = set(rows.column_names)
+    known, views = set(rows.column_names), encoder.view_columns()
+    absent = encoder.absent_views(rows.column_names)
+    if absent:
+        rows = rows.with_nulls([*dict.fromkeys(c for view in absent for c in views[view])])
     words, numbers = ([name for name in names if name in known] for names in encoder.read_as())
     same = clone(encoder).set_params(
         views=encoder.specified_views(),
@@ -175,7 +178,9 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
         bins=encoder.n_bins_ or None,
         **encoder.declared_columns(whole=True),
     )
-    return LabeledSource(rows.as_kinds(words, numbers), y, same, recognize=(), **options)
+    return LabeledSource(
+        rows.as_kinds(words, numbers), y, same, recognize=(), of_model=True, **options
+    )
 
 
 def hide_views(X: MultiView, views: Iterable[str]) -> MultiView:

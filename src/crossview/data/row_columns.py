@@ -12,7 +12,7 @@ import numpy as np
 
 from crossview.catalog.learners import LEARNERS
 from crossview.errors import GuessWarning, InputError, argument, some_names
-from crossview.labels import MAX_WEIGHT, has_label, known_labels
+from crossview.labels import MAX_WEIGHT, SpelledLabels, has_label, known_labels
 from crossview.readers.source import Batch, Source
 from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of
 from crossview.tables.dates import as_times, check_format, is_text
@@ -271,7 +271,7 @@ def labels_of(column: Any, label: str, classes: np.ndarray, unlabeled: bool) -> 
     kind = check_label_type(column.type, label)
     if column.type != kind:
         column = column.cast(kind)
-    codes = pc.index_in(column, labels_as(classes.tolist(), kind), skip_nulls=True)
+    codes = _codes_of_labels(column, kind, classes.tolist())
     unknown = codes.is_null()
     if unlabeled:
         empty = pc.is_null(column, nan_is_null=True)
@@ -290,6 +290,22 @@ def labels_of(column: Any, label: str, classes: np.ndarray, unlabeled: bool) -> 
         labels[numbers_of(empty)] = None
         return labels
     return np.asarray(classes[numbers_of(codes)])
+
+
+def _codes_of_labels(column: Any, kind: Any, classes: list[Any]) -> Any:
+    """Return which of the classes each label of an Arrow column is; null where it is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.index_in(column, labels_as(classes, kind), skip_nulls=True)
+    except (pa.ArrowException, TypeError):  # those of a model, of rows in another form
+        spelled = SpelledLabels(classes)
+    coded = column.dictionary_encode()
+    coded = coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded
+    codes = [spelled.code(label) for label in coded.dictionary.to_pylist()]
+    known = pa.array([None if code < 0 else code for code in codes], pa.int32())
+    return known.take(coded.indices)
 
 
 def targets_of(column: Any, label: str, unlabeled: bool = False) -> np.ndarray:

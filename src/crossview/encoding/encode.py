@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from numbers import Real
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -49,7 +49,7 @@ from crossview.tables.arrow import column_names, pyarrow, to_arrow
 from crossview.tables.columns import BOOLEAN, USER, Column, listed, match_names
 from crossview.tables.dates import check_format, split_format
 from crossview.tables.frames import side_by_side
-from crossview.tables.text import FORMS
+from crossview.tables.text import FEWEST_VALUES, FORMS, TextWatch
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
 
 # bins of each number, where nobody says how many, and the most numbers that have them
@@ -92,8 +92,10 @@ class ViewEncoder(ViewTransformer):
         view are ignored.
     text : sequence of str, default=None
         Columns (names or globs) of free text: lower-case words (of two letters or more) and
-        n-grams, scaled so that each text has Euclidean norm 1.  None: `fit` recognizes strings
-        that are sentences, and a stream none.  An empty sequence: none.
+        n-grams, scaled so that each text has Euclidean norm 1.  None: strings that are
+        sentences are recognized, by `fit` and by a first table of `partial_fit` of 20 rows or more;
+        of fewer rows, as of `partial_fit_transform_one`, they are categories, and a warning says so
+        once 50 values look like sentences.  An empty sequence: none.
     categorical : sequence of str, default=()
         Columns of numbers that are categories, such as ids, or of strings that are no text or
         dates.  Booleans, dictionaries and other strings are always categories.
@@ -107,8 +109,9 @@ class ViewEncoder(ViewTransformer):
         sequence: none.
     date : sequence of str, default=None
         Columns of strings that are dates or times, also with the format in which they are written:
-        ``"bought=%d/%m/%Y"``.  Dates and timestamps always are.  None: `fit` recognizes strings
-        that are dates in all rows, and a stream none.  An empty sequence: none.
+        ``"bought=%d/%m/%Y"``.  Dates and timestamps always are.  None: strings
+        that are dates in all rows are recognized, by `fit` and by a first table of `partial_fit` of
+        20 rows or more, which must tell day and month apart.  An empty sequence: none.
     ignore : sequence of str, default=()
         Columns (names or globs) that are in no view, whatever the globs of ``views`` say.
     hash_bits : int, default=18
@@ -308,8 +311,11 @@ class ViewEncoder(ViewTransformer):
 
     def check_rows(self, X: Any) -> None:
         """Raise `InputError` where rows cannot be encoded; the first ones determine the columns."""
-        table = self._table(X)
+        table = self._table(self._with_absent(X))
         self._rows.plan.decode(table)
+
+    # of a stream whose first rows were too few; an annotation would make it a parameter
+    _watched = cast("TextWatch | None", None)
 
     def _start(self, columns: list[Column], n_bins: int) -> None:
         """Initialize the state for these columns, with as many bins of each number."""
@@ -361,10 +367,20 @@ class ViewEncoder(ViewTransformer):
             declared["categorical"] = others  # which the column of users is anyway
             used = dict.fromkeys(chain.from_iterable(names_of_views(views, own)))
             table = to_arrow(X, list(used))
-            unsaid = [kind for kind in RECOGNIZED if whole and getattr(self, kind) is None]
+            unsaid = [kind for kind in RECOGNIZED if getattr(self, kind) is None]
+            if not whole:  # a few rows say nothing of zeros, or of all that come
+                enough = table.num_rows >= FEWEST_VALUES
+                unsaid = [kind for kind in unsaid if enough and kind != "sparse"]
             if unsaid:  # the values say it
                 rows = Source(MemorySource(table), batch_rows=max(1, table.num_rows))
-                declared |= recognized(rows, own, views, declared, unsaid).added_to(declared)
+                found = recognized(rows, own, views, declared, unsaid)
+                if not whole:
+                    sure = {name: one for name, one in found.dates.items() if one.other is None}
+                    found = found._replace(dates=sure)
+                declared |= found.added_to(declared)
+            elif not whole and self.text is None:
+                said = {*declared["categorical"], *declared["date"], *declared["numeric"]}
+                self._watched = TextWatch(name for name in table.column_names if name not in said)
             columns = plan_columns(table.schema, own, views, declared)
             if self.per is not None:
                 if any(column.view == PERSONAL for column in columns):
@@ -381,7 +397,9 @@ class ViewEncoder(ViewTransformer):
         return X if self._personal is None else self._rows.plan.table(X)
 
     def _encode(self, X: Any, *, learn: bool) -> MultiView:
-        table = self._table(X)
+        table = self._table(self._with_absent(X) if learn else X)
+        if learn:
+            self._watch(table)
         encoded = self._rows.encode(table, learn=learn)
         encoded.index = row_index(X)
         if self.scale_views:
@@ -432,9 +450,35 @@ class ViewEncoder(ViewTransformer):
         if self.scale_views or self.per is not None:  # norms and names are of encoded rows
             self.partial_fit_transform(X)
         else:
-            table = self._table(X)
+            table = self._table(self._with_absent(X))
+            self._watch(table)
             self._rows.learn(table)
         return self
+
+    def _with_absent(self, X: Any) -> Any:
+        """Return rows to learn in which views of which they have no column are missing.
+
+        Of these, and of columns that the encoder has not, a warning says so once.
+        """
+        if not hasattr(self, "layout_"):
+            return X
+        X = side_by_side(X) if is_mapping(X) else X
+        names = column_names(X)
+        self.warn_of_unknown(names)
+        absent = self.absent_views(names)
+        if not absent:
+            return X
+        views, known = self.view_columns(), set(names)
+        used = dict.fromkeys(chain.from_iterable(views.values()))
+        table = to_arrow(X, [name for name in used if name in known])
+        for name in dict.fromkeys(chain.from_iterable(views[view] for view in absent)):
+            table = table.append_column(name, pyarrow().nulls(table.num_rows))
+        return table
+
+    def _watch(self, table: Any) -> None:
+        """Warn of categories that look like text, where the first rows were too few to tell."""
+        if self._watched is not None:
+            self._watched.see(to_arrow(table, self._watched.names_in(column_names(table))))
 
     def fit_transform(self, X: Any, y: Any = None) -> MultiView:
         """Learn the statistics of all rows, then encode them.
@@ -557,6 +601,8 @@ class ViewEncoder(ViewTransformer):
                 for name, v in first_row(x, declared).items()
             }
             self._table(pyarrow().table({k: array_of_cell(k, v) for k, v in first.items()}))
+        if self._watched is not None:
+            self._watched.see_one(x)
         row, user = self._single_rows().encode(x, learn=True)
         return row if self._personal is None else self._personal.cross_one(row, user, learn=True)
 
@@ -620,6 +666,38 @@ class ViewEncoder(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         return self._single_rows().unknown_names(x)
+
+    def absent_views(self, names: Iterable[str]) -> list[str]:
+        """Return the views of which rows to learn have no column, and warn of each once.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns of the rows.
+
+        Returns
+        -------
+        views : list of str
+            Not all of them: rows with no column of the model are an error.
+        """
+        views, known = self.view_columns(), set(names)
+        absent = [view for view, own in views.items() if known.isdisjoint(own)]
+        if len(absent) == len(views):
+            return []
+        self._rows.tell_absent(absent)
+        return absent
+
+    def warn_of_unknown(self, names: Iterable[str]) -> None:
+        """Warn once of columns of later rows that the fitted tables had not.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The columns.
+        """
+        check_is_fitted(self, "layout_")
+        known = set(self.feature_names_in_)
+        self._rows.tell([name for name in names if name not in known])
 
     def know_names(self, names: Iterable[str]) -> None:
         """Take names of the fitted tables that are in no view.

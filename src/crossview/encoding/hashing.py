@@ -19,9 +19,10 @@ from crossview.batch import read_only
 from crossview.errors import InputError
 from crossview.kernels.text.names import hash_names
 from crossview.kernels.text.words import PADDING
+from crossview.labels import WORDS_OF_TRUTH
 from crossview.saving.schema import Array
 from crossview.tables.arrow import integers, labels_as, not_utf8
-from crossview.tables.columns import WORDS_OF_TRUTH, Coded, Column, same_strings
+from crossview.tables.columns import Coded, Column, same_strings
 from crossview.tables.text import split_terms
 
 if TYPE_CHECKING:

@@ -139,7 +139,8 @@ class Plan:
             without = argument(missing_columns="null")
             raise InputError(
                 f"no column {some_names([*map(repr, missing)], 5)}"
-                f"{closest_names(missing[0], names)}; crossview.predict predicts without: {without}"
+                f"{closest_names(missing[0], names)}; crossview.predict predicts without: "
+                f"{without}; to learn these rows, add the column with nulls"
             )
         return to_arrow(X, list(dict.fromkeys(c.name for c in self.columns)))
 

@@ -19,7 +19,7 @@ from crossview.encoding.view_scaler import ViewScaler
 from crossview.errors import InputError, type_of
 from crossview.readers.find import find_reader
 from crossview.readers.sparse.whole_lines import whole_lines
-from crossview.views import MultiView, OneRow
+from crossview.views import MultiView, OneRow, ViewLayout
 from crossview.views.one_row import finite_number
 
 # what the parts of a view look like where no pass over a file is needed
@@ -47,6 +47,9 @@ class ViewReader(ViewScaler):
         Slots of a view, as a power of two, where it is hashed or folded.
     scale_views : bool, default=True
         Whether each view is divided by the mean norm of its rows.
+    is_open : bool, default=False
+        Whether the views reached as far as the columns of the first files, so that other files add
+        columns when training goes on, and those that it has not learned are warned of.
     scale_columns : bool, default=False
         Whether columns of very different sizes are scaled before; see `ViewScaler`.
 
@@ -64,13 +67,15 @@ class ViewReader(ViewScaler):
     >>> with open(path, "w") as file:
     ...     print("+1 1:0.5 3:2", "-1 2:1 3:1", sep="\n", file=file)
     >>> train(path, model="pa:squared").fitted[0]
-    ViewReader(format='svmlight', scale_columns=True, views={'all': ['1:3']})
+    ViewReader(format='svmlight', is_open=True, scale_columns=True,
+               views={'all': ['1:3']})
     """
 
     format: str
     views: Mapping[str, Sequence[str]]
     hash_bits: int = 18
     scale_views: bool = True
+    is_open: bool = False
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -90,6 +95,7 @@ class ViewReader(ViewScaler):
             and type(self.hash_bits) is int
             and 1 <= self.hash_bits <= 30
             and isinstance(self.scale_views, bool)
+            and isinstance(self.is_open, bool)
         ):
             raise InputError(
                 "a ViewReader has a format, and what each view holds, such as {'page': ['1:1840']}"
@@ -106,6 +112,40 @@ class ViewReader(ViewScaler):
         super().set_header(header)
         if self.layout_.names != tuple(self.views):
             raise InputError(f"a ViewReader of {list(self.views)} has the views {self.layout_}")
+
+    def widen(self, views: Mapping[str, Sequence[str]]) -> np.ndarray:
+        """Take views with wider ranges of columns; return where the columns so far are in them.
+
+        Parameters
+        ----------
+        views : mapping of str to list of str
+            The same views, with the same parts, of which each holds that so far.
+
+        Returns
+        -------
+        moved : ndarray of shape (n_columns,)
+            The new position of each column.
+        """
+        moved, offset = [], 0
+        for view, parts in views.items():
+            for part, before in zip(parts, self.views[view], strict=True):
+                (low, n), (old_low, old_n) = self._slots(part), self._slots(before)
+                moved.append(offset + (np.arange(old_n) + old_low - low) % n)
+                offset += n
+        widths = [sum(self._slots(part)[1] for part in parts) for parts in views.values()]
+        self.views, self.layout_ = views, ViewLayout(list(views), widths)
+        places = np.concatenate(moved)
+        if self.scale_columns:
+            sums, self.column_sums_ = self.column_sums_, np.zeros((sum(widths), 2))
+            self.column_sums_[places] = sums
+        self.__dict__.pop("_single", None)
+        return places
+
+    def _slots(self, part: str) -> tuple[int, int]:
+        """Return the first column of a part, and the number of its slots."""
+        *field, low, high = part.split(":")
+        n = int(high) - int(low) + 1
+        return int(low), min(n, 1 << self.hash_bits) if field else n
 
     def explain_columns(self, view: str, columns: Sequence[int]) -> list[Meaning]:
         """Return what columns of a view are called in the files.
@@ -129,13 +169,11 @@ class ViewReader(ViewScaler):
         names = []
         for i in columns:
             for part in parts:
-                *field, low, high = part.split(":")
-                n = int(high) - int(low) + 1
-                n_slots = n if not field else min(n, 1 << self.hash_bits)
+                low, n_slots = self._slots(part)
                 if i < n_slots:
                     break
                 i -= n_slots
-            names.append(":".join([*field, str(int(low) + i)]))
+            names.append(":".join([*part.split(":")[:-2], str(low + i)]))
         return [Meaning(f"{view}: {name}", name, None) for name in names]
 
     def find_names(self, file: str) -> None:

@@ -105,6 +105,6 @@ def _with_all_classes(models: Sequence[Any], start: Any) -> tuple[Sequence[Any],
             )
         model = copy.deepcopy(model)
         for label in labels:
-            model._add_class(label)
+            model._add_class(label, n_rows=0)  # other rows may have it often
         wider.append(model)
     return wider[: len(models)], (None if start is None else wider[-1])

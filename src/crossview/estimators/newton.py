@@ -311,7 +311,7 @@ class NewtonState(StatePart):
         state["place"][members[stays]] = np.arange(self.first, used)
         state["used"][0], state["input_of"][:] = used, self._input_of(state)
 
-    def insert_class(self, n_classes: int, position: int) -> None:
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
         """Add a class of weight 0."""
         state = self.state
         state["V"] = weights_with_class(state["V"], n_classes, position)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from crossview.errors import InputError
 from crossview.estimators.validation import check_sample_weight
-from crossview.labels import MAX_WEIGHT, as_labels, has_label, places_of
+from crossview.labels import MAX_WEIGHT, SpelledLabels, as_labels, has_label, places_of
 from crossview.saving.schema import MAX_FINITE
 
 # spare bytes of a label in a model file
@@ -65,7 +65,11 @@ def check_label(y: Any, classes: np.ndarray | None) -> None:
         raise InputError(f"the label {y!r:.60} is no single text, number or Boolean")
     if label.dtype.kind == "f" and np.isinf(label):
         raise InputError("the label is infinite; leave the row out, or label it")
-    if classes is not None and _family(label) != _family(np.asarray(classes.tolist()[0])):
+    if (
+        classes is not None
+        and _family(label) != _family(np.asarray(classes.tolist()[0]))
+        and SpelledLabels(classes.tolist()).code(label.item()) < 0
+    ):
         raise InputError(
             f"the label {y!r:.60} is of another kind than the classes so far, "
             f"{classes.tolist()!r:.200}; give all labels as text, or all as numbers"
@@ -245,8 +249,10 @@ def class_codes(y: np.ndarray, classes: np.ndarray, advice: str = "") -> np.ndar
 
     ``advice`` ends its message.
     """
-    if len(y):
-        check_label(y[:1].tolist()[0], classes)  # an array has one type
+    if not len(y):  # of any type
+        return np.zeros(0, dtype=np.intp)
+    check_label(y[:1].tolist()[0], classes)  # an array has one type
+    y = as_classes(y, classes)
     codes = places_of(y, classes)
     codes[codes == len(classes)] = 0
     unknown = classes[codes] != y
@@ -256,6 +262,20 @@ def class_codes(y: np.ndarray, classes: np.ndarray, advice: str = "") -> np.ndar
         what = f"label {label!r} is not among the classes {classes.tolist()!r}{advice}"
         raise InputError(what, row=row)
     return codes
+
+
+def as_classes(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return labels; the classes that they spell, where they are of another kind than these."""
+    labels = y.tolist()
+    if not labels or _family(np.asarray(labels[0])) == _family(np.asarray(classes.tolist()[0])):
+        return y
+    spelled = SpelledLabels(classes.tolist())
+    codes = {label: spelled.code(label) for label in dict.fromkeys(labels)}
+    for row, label in enumerate(labels):
+        if codes[label] < 0:
+            what = f"label {label!r} is not among the classes {classes.tolist()!r}"
+            raise InputError(what, row=row)
+    return np.asarray(classes[[codes[label] for label in labels]])
 
 
 def row_weights(sample_weight: Any, n_rows: int) -> np.ndarray:

@@ -147,6 +147,33 @@ class _MultiViewReader:
         yield Batch(self._X, None, 0)
 
 
+class _WithNulls:
+    """A reader of the columns of another one, and of more that are all null."""
+
+    def __init__(self, reader: Any, columns: list[str]) -> None:
+        self._reader, self._columns = reader, columns
+        fields = [pyarrow().field(name, pyarrow().null()) for name in columns]
+        self.schema = pyarrow().schema([*reader.schema, *fields])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "_reader" not in self.__dict__:
+            raise AttributeError(name)
+        found = getattr(self._reader, name)
+        if name not in ("as_written", "as_kinds", "of_blocks"):
+            return found
+        return lambda *given: _WithNulls(found(*given), self._columns)
+
+    def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
+        """Yield the rows."""
+        own = [name for name in columns if name not in self._columns]
+        for batch in self._reader.batches(own, batch_rows):
+            X = batch.X
+            for name in columns:
+                if name in self._columns:
+                    X = X.append_column(name, pyarrow().nulls(len(batch)))
+            yield replace(batch, X=X.select(columns))
+
+
 class Source:
     """Rows of one source, in batches; returned by `open_table` and `open_rows`.
 
@@ -314,6 +341,11 @@ class Source:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
         return self._with(self._reader, list(dict.fromkeys(columns)))
 
+    def with_nulls(self, columns: Sequence[str]) -> Source:
+        """Return the same rows with more columns, all of null."""
+        reader = _WithNulls(self._reader, list(columns))
+        return self._with(reader, [*self.column_names, *columns])
+
     def without_rows(self) -> pa.Table:
         """Return the columns without rows; ``empty_table`` would import pandas."""
         return pyarrow().Table.from_batches([], schema=self.schema)
@@ -422,6 +454,11 @@ class Source:
         """True if rows of views have a weight other than 1."""
         return getattr(self._reader, "weighted", False)
 
+    @property
+    def is_open(self) -> bool:
+        """True if views reach as far as the columns of the files, so that later ones add some."""
+        return getattr(self._reader, "is_open", False)
+
     def start(self) -> None:
         """Begin in a thread what has to be read before the rows, labels and columns."""
         if hasattr(self._reader, "start_first_pass"):
@@ -458,12 +495,15 @@ class Source:
             labels.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
         return labels, unlabeled
 
-    def read_as(self, reading: Mapping[str, Any], *, tags: bool = False) -> Source:
+    def read_as(
+        self, reading: Mapping[str, Any], *, tags: bool = False, beyond: str = "ignore"
+    ) -> Source:
         """Return the rows of the same files with the views of others.
 
-        ``reading`` is the attribute of the other source; ``tags`` as for `open_rows`.
+        ``reading`` is the attribute of the other source; ``tags`` as for `open_rows`; columns
+        ``beyond`` those views are passed over, with a warning for "warn", or added for "add".
         """
-        how = {**reading, "tags": tags}
+        how = {**reading, "tags": tags, "beyond": beyond}
         if self.format != how.pop("format"):
             raise InputError(
                 f"is {self.format}, and the model reads {reading['format']}; convert it with "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from crossview.errors import InputError, argument, closest_names
+from crossview.labels import WORDS_OF_TRUTH
 from crossview.tables.arrow import codes_of, is_number, numbers_of
 from crossview.tables.dates import is_date, is_text
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 USER = "user"
 # what is written of a category that is true or false, and how tables have it
 BOOLEAN = "boolean"
-WORDS_OF_TRUTH = dict.fromkeys("yt", "true") | dict.fromkeys("nf", "false")
-WORDS_OF_TRUTH |= {"yes": "true", "no": "false"}
 TRUTH = {"true": "true", "1": "true", "1.0": "true"} | dict.fromkeys(("false", "0", "0.0"), "false")
 TRUTH |= WORDS_OF_TRUTH
 # beyond this, squares and differences overflow

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import string
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crossview.errors import GuessWarning, argument
 from crossview.tables.arrow import codes_of, integers, numbers_of
+from crossview.tables.dates import is_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +26,7 @@ CHARACTERS = (3, 4, 5)  # of a sequence of characters
 
 # a column is text by this many of its values, out of these rows
 MOST_VALUES, MOST_ROWS, FEWEST_VALUES = 10_000, 100_000, 20
+VALUES_WATCHED = 50  # of a stream whose first rows were too few
 MOST_CHARACTERS = 500_000  # that are read word by word
 # and from these shares of different values, numbers of words, and shares of letters on
 DIFFERENT, WORDS, DEVIATION, LETTERS, MANY_WORDS = 0.3, 3.0, 0.2, 0.5, 20.0
@@ -40,6 +44,57 @@ def find_texts(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str]) 
         if all(sample.complete for sample in samples.values()):
             break
     return [name for name, sample in samples.items() if sample.is_text]
+
+
+class TextWatch:
+    """Columns of a stream that nobody declared, and a warning once one of them looks like text.
+
+    Its first rows were too few to tell, so that each text is a category.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._samples = {name: _Sample() for name in names}
+
+    def names_in(self, names: Iterable[str]) -> list[str]:
+        """Return which of these columns are still watched."""
+        return [name for name in names if name in self._samples]
+
+    def see(self, table: pa.Table) -> None:
+        """Take some rows; warn of each column that is text by its first values."""
+        for name in table.column_names:
+            array = table.column(name)
+            array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+            sample = self._samples[name]
+            if not (is_text(array.type) or str(array.type) == "null"):
+                del self._samples[name]
+                continue
+            sample.add(array)
+            if sample.n_values < VALUES_WATCHED:
+                continue
+            if sample.is_text:
+                warnings.warn(
+                    f"column {name!r} is learned as a category, and its values look like sentences;"
+                    f" to learn their words, begin anew with {argument(text=[name])}, or with a "
+                    f"first table of {FEWEST_VALUES} rows or more",
+                    GuessWarning,
+                    stacklevel=2,
+                )
+            del self._samples[name]
+
+    def see_one(self, x: Mapping[Any, Any]) -> None:
+        """Take a row of `partial_fit_transform_one`."""
+        if not self._samples:
+            return
+        import pyarrow as pa
+
+        found = {}
+        for name in self._samples:
+            view, _, column = name.partition("__")
+            own = x.get(view)
+            cell = x.get(name, own.get(column) if isinstance(own, Mapping) else None)
+            if cell is not None:
+                found[name] = pa.array([cell]) if isinstance(cell, str) else pa.array([True])
+        self.see(pa.table(found))
 
 
 class _Sample:
@@ -61,6 +116,11 @@ class _Sample:
         values = pc.drop_null(array)
         self._parts.append(values.slice(0, self._missing).cast(pa.large_string()))
         self._missing -= len(self._parts[-1])
+
+    @property
+    def n_values(self) -> int:
+        """The number of values that are there."""
+        return MOST_VALUES - self._missing
 
     @property
     def complete(self) -> bool:

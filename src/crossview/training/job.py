@@ -21,6 +21,7 @@ from crossview.data.labeled import LabeledSource
 from crossview.data.labeled_source import open_labeled, open_more
 from crossview.data.row_sketch import RowSketch
 from crossview.encoding.encode import ViewEncoder
+from crossview.encoding.view_reader import ViewReader
 from crossview.errors import InputError, argument
 from crossview.estimators.targets import scale_of_skewed
 from crossview.labels import Threshold, about_constant, about_weights, has_label, read_threshold
@@ -237,6 +238,16 @@ def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: i
     )
     if entry.view is not None:
         source = source.select_view(entry.view)
+    if isinstance(encoder, ViewEncoder):
+        others = source.other_columns
+        encoder.warn_of_unknown(one for one in source.table.column_names if one not in others)
+    own = source.encoder
+    if (
+        isinstance(encoder, ViewReader)
+        and isinstance(own, ViewReader)
+        and own.views != encoder.views
+    ):
+        learner.widen(source.layout, encoder.widen(own.views))
     if source.layout != learner.layout_:
         raise InputError(
             f"the rows have the views {source.layout}, and the model {learner.layout_}",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import json
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -22,10 +21,7 @@ from crossview.encoding.rows.row_fill import RowFill
 from crossview.encoding.statistics import weigh_rows
 from crossview.errors import (
     InputError,
-    UnusedColumnsWarning,
     argument,
-    closest_names,
-    some_names,
     type_of,
 )
 from crossview.tables.arrow import plain_array
@@ -50,8 +46,6 @@ if TYPE_CHECKING:
 MOST_KEYS = 256
 # a date, as messages show it
 EXAMPLE = datetime.datetime(2025, 4, 12, 10, 30)
-# names of columns that are not used, and are told of
-MOST_TOLD = 20
 # types of cells that are taken as they are, and of those that are read all at once
 PLAIN = {float, int, str, bool, type(None), np.float64, np.int64}
 PLAIN_NUMBERS, PLAIN_DATES = {float, int, type(None)}, {str, type(None)}
@@ -273,7 +267,7 @@ class SingleRows:
         cells, unknown = self._read_cells(x)
         if unknown:
             self._encoder.n_unknown += 1
-            self._tell(unknown)
+            self._encoder.tell(unknown)
         return cells
 
     def _read_cells(self, x: Any) -> tuple[list[Any], list[str]]:
@@ -321,18 +315,6 @@ class SingleRows:
             else:
                 unknown.append(str(key))
         return cells, [name for name in unknown if name not in self._unused]
-
-    def _tell(self, unknown: list[str]) -> None:
-        """Warn once of columns that the encoder does not have."""
-        told = self._encoder.told
-        if new := [name for name in unknown if name not in told][: MOST_TOLD - len(told)]:
-            told.update(new)
-            closest = closest_names(new[0], self._names) if len(new) == 1 else ""
-            warnings.warn(
-                f"not used, as the encoder has no such columns: {some_names(new)}{closest}",
-                UnusedColumnsWarning,
-                stacklevel=6,
-            )
 
     def _numbers(self, cells: list[Any]) -> list[float]:
         """Return the numbers of a row, NaN where they are missing."""

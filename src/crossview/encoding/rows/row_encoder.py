@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +15,19 @@ from crossview.encoding.plan import Plan
 from crossview.encoding.rows.fill import Cells, fill_rows, slot_buffer
 from crossview.encoding.rows.row_hashes import TableHashes
 from crossview.encoding.statistics import DocumentFrequencies, Moments, Quantiles
-from crossview.errors import InputError, argument
+from crossview.errors import (
+    InputError,
+    UnusedColumnsWarning,
+    argument,
+    closest_names,
+    some_names,
+)
 from crossview.saving.schema import Array, check_state
 from crossview.tables.columns import Batch, Column
 from crossview.views import MultiView
+
+# names of columns that are not used, and are told of
+MOST_TOLD = 20
 
 
 class _Text(NamedTuple):
@@ -72,8 +82,29 @@ class RowEncoder:
         self.tf_idf = tf_idf
         self._hashes = TableHashes()
         self.standardizes = standardize
-        self.told: set[str] = set()  # columns of single rows that are not used, and were told of
+        self.told: set[str] = set()  # columns of rows that are not used, and were told of
+        self.absent: set[str] = set()  # the same of views of which tables had no column
         self.n_unknown = 0  # single rows that had any
+
+    def tell(self, unknown: Iterable[str]) -> None:
+        """Warn once of columns that the encoder does not have."""
+        told, known = self.told, [column.name for column in self.plan.columns]
+        if new := [name for name in unknown if name not in told][: MOST_TOLD - len(told)]:
+            told.update(new)
+            closest = closest_names(new[0], known) if len(new) == 1 else ""
+            warnings.warn(
+                f"not used, as the encoder has no such columns: {some_names(new)}{closest}",
+                UnusedColumnsWarning,
+                stacklevel=6,
+            )
+
+    def tell_absent(self, views: Iterable[str]) -> None:
+        """Warn once of views of which rows to learn have no column."""
+        for view in views:
+            if view not in self.absent:
+                self.absent.add(view)
+                words = f"view {view!r} is missing; the rows are learned without it"
+                warnings.warn(words, UserWarning, stacklevel=4)
 
     def reuse(self, other: RowEncoder) -> None:
         """Take from another encoder what follows from its strings alone: hashes, and shapes."""

@@ -41,10 +41,12 @@ class Calibrator(StatePart):
         start = models.start.get("calibration", np.zeros_like(own[0]))
         return {"calibration": merging.calibrations(own, models.shares, start)}
 
-    def insert_class(self, n_classes: int, position: int) -> None:
-        """Add a class."""
-        old = self.state["calibration"]
-        self.state["calibration"] = calibration.insert_class(old, n_classes, position)
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
+        """Add a class with the share of one row."""
+        old, score = self.state["calibration"], self.learner._score_of_new_class(n_rows)
+        self.state["calibration"] = calibration.insert_class(
+            old, n_classes, position, n_rows, score
+        )
 
     def fit(self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> None:
         """Fit to the scores of rows that were not learned."""

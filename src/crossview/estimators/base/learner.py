@@ -421,6 +421,27 @@ class ViewLearner(BaseEstimator):
             self._grow(columns, row.moved)
         return make_row(row.columns, row.values, self._slots, row.present)
 
+    def widen(self, layout: ViewLayout, moved: np.ndarray) -> Self:
+        """Take more columns of the same views, of which no row was learned.
+
+        Parameters
+        ----------
+        layout : ViewLayout
+            The views, with all columns.
+        moved : ndarray of shape (n_columns,)
+            The new position of each column so far.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        check_is_fitted(self, "_state")
+        columns = Columns(layout, layout)
+        self._check_columns(layout)
+        self._grow(columns, moved)
+        return self
+
     def _grow(self, columns: Columns, moved: Any) -> None:
         """Take new columns; column ``i`` of the state moves to ``moved[i]``."""
         before = self._slots if hasattr(self, "_state") else None

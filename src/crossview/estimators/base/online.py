@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from crossview.algorithms.calibration import N
 from crossview.batch import has_types, read_only, rows_at, typed_blocks
 from crossview.errors import InputError
 from crossview.estimators.base import single_rows
@@ -22,6 +23,7 @@ from crossview.estimators.base.single_rows import (
     learn_between_restarts,
 )
 from crossview.estimators.targets import (
+    as_classes,
     check_label,
     class_codes,
     class_weights,
@@ -197,6 +199,9 @@ class OnlineClassifier(ViewClassifier):
             known = self.classes_.tolist() if hasattr(self, "classes_") else []
             if len(labels):
                 check_label(labels[:1].tolist()[0], self.classes_ if known else None)
+                if known:
+                    y = y.astype(object)
+                    y[labeled] = labels = as_classes(labels, self.classes_)
             found, at = np.unique(labels, return_index=True)
             new = [label not in known for label in found.tolist()]
             starts = np.sort(labeled[at[new]]).tolist()
@@ -278,6 +283,8 @@ class OnlineClassifier(ViewClassifier):
             return  # an unlabeled row has no effect before the first label
         rows = self._read_one(x, learn=True)
         if y is not None:
+            if hasattr(self, "classes_"):
+                y = as_classes(np.asarray([y]), self.classes_).tolist()[0]
             self._add_class(y)
         codes, weight = self._targets(np.asarray([y]), sample_weight, self.class_weight)
         scores, nonfinite_row = pass_over(self, rows, np.zeros(1, np.int64), codes, weight)
@@ -372,17 +379,31 @@ class OnlineClassifier(ViewClassifier):
                 "class_weight={label: weight, ...}"
             )
 
-    def _add_class(self, label: Any) -> None:
-        """Add a class if it is new."""
+    def _add_class(self, label: Any, n_rows: int | None = None) -> None:
+        """Add a class if it is new, that none of ``n_rows`` rows had; None: those learned."""
         if not hasattr(self, "classes_"):
             self._set_classes(np.asarray([label]))
             return
         if label in self.classes_:
             return
-        old = self.classes_
-        if len(old) == 2:
-            self.set_threshold(None)  # which is for two classes
+        old, n_rows = self.classes_, self._n_learned() if n_rows is None else n_rows
+        self.set_threshold(None)  # which is for the classes so far
         self.classes_ = np.sort(np.append(old, label))
         position = int(np.searchsorted(self.classes_, label))
         for part in self._parts(self._state):
-            part.insert_class(len(old), position)
+            part.insert_class(len(old), position, n_rows)
+
+    def _n_learned(self) -> int:
+        """Return the number of rows learned so far; about, where only the calibration knows it."""
+        if "t" in self._state:
+            return int(self._state["t"][0])
+        return int(self._state["calibration"][N]) if "calibration" in self._state else 0
+
+    def _score_of_new_class(self, n_rows: int) -> float:
+        """Return the score of a class that none of so many rows had, where the others have 0.
+
+        Log odds are those of one row; other scores are lower by the margin.
+        """
+        if n_rows == 0 or not getattr(self, "fit_intercept", True):
+            return 0.0
+        return -float(np.log1p(n_rows)) if self.scores_are_log_odds else -1.0

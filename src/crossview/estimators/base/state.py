@@ -125,5 +125,8 @@ class StatePart:
         Only a learner of which ``_can_restart`` calls it.
         """
 
-    def insert_class(self, n_classes: int, position: int) -> None:
-        """Add a class to the ``n_classes`` ones, at this position; the others keep their arrays."""
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
+        """Add a class to the ``n_classes`` ones, at this position; the others keep their arrays.
+
+        None of the ``n_rows`` rows so far was of this class.
+        """

@@ -102,10 +102,12 @@ class LinearWeights(StatePart):
             if len(self.state[name]):
                 self.state[name][columns] = 0.0
 
-    def insert_class(self, n_classes: int, position: int) -> None:
-        """Add a class of weight 0."""
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
+        """Add a class of weight 0, with the intercept of one that no row had."""
         for name in "WbUc":
             self.state[name] = weights_with_class(self.state[name], n_classes, position)
+        if n_classes > 1:
+            self.state["b"][:, position] = self.learner._score_of_new_class(n_rows)
 
     # --- use --------------------------------------------------------------------------
 

@@ -160,7 +160,7 @@ class FeatureWeights(KernelModel):
         W[moved], bias[: len(old)] = old_W, old
         self.state |= {"W": W, "bias": bias}
 
-    def insert_class(self, n_classes: int, position: int) -> None:
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
         """Add a class of weight 0."""
         for name in ("W", "bias"):
             self.state[name] = weights_with_class(self.state[name], n_classes, position)

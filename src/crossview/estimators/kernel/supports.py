@@ -122,7 +122,7 @@ class SupportVectors(KernelModel):
             else:
                 self._start_view(v)
 
-    def insert_class(self, n_classes: int, position: int) -> None:
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
         """Add a class without coefficients."""
         for v in range(self.slots.n_views):
             beta = weights_with_class(self.state[f"beta{v}"].T, n_classes, position)

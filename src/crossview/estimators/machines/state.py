@@ -244,10 +244,10 @@ class MachineState(StatePart):
             slots = part_slots(self.state, p, own)
             self.state["A"][slots], self.state["seen"][slots] = 0.0, False
 
-    def insert_class(self, n_classes: int, position: int) -> None:
-        """Add a class with initial weights."""
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
+        """Add a class with initial weights, and the intercept of one that no row had."""
         old = self.state | self.saved()
-        sources, class_ids = _class_sources(old, n_classes, position)
+        sources, class_ids = _class_sources(old, n_classes, position, self.model)
         machine = self._initial(int(old["seed"][0]), class_ids)
         new = machine.state
         new["seen"][:] = old["seen"]
@@ -267,13 +267,13 @@ class MachineState(StatePart):
                     value[:] = before
                     value[of_first, 0] *= share
                 else:
-                    # pairs scale by the square and keep their sign: a negative share starts anew,
-                    # and any does of more columns, as each order scales in another way
+                    # pairs keep their sign: a negative share starts anew
                     value[:, :, 0] = before[:, :, 0]
                     value[:, 0, 0] *= share
-                    if share == 1.0 or (share > 0.0 and self.order == 2):
+                    if share == 1.0:
                         value[:, :, 1:] = before[:, :, 1:]
-                        value[:, 0, 1:] *= np.sqrt(share)
+        if n_classes > 1:
+            new["c"][0, position] = self.learner._score_of_new_class(n_rows)
         self.state |= new
 
 
@@ -295,15 +295,16 @@ def _by_class(state: Mapping[str, np.ndarray], name: str) -> np.ndarray:
 
 
 def _class_sources(
-    old: State, n_classes: int, position: int
+    old: State, n_classes: int, position: int, model: int
 ) -> tuple[list[tuple[int, float] | None], np.ndarray]:
     """Return the old score and its factor for each new score (None: no old one), and class ids."""
     class_ids = old["class_ids"]
     sources: list[Any]
     if n_classes == 1:  # the only class so far is the positive one
         return [(0, -1.0 if position == 1 else 1.0)], class_ids
-    if n_classes == 2:  # half of the score for the second class, half against the first
-        sources, ids = [(0, -0.5), (0, 0.5)], [0, 1]
+    if n_classes == 2:
+        # half for the second class, half against the first; all for it where pairs keep their sign
+        sources, ids = [None, (0, 1.0)] if model in FACTORIZED else [(0, -0.5), (0, 0.5)], [0, 1]
     else:
         sources, ids = [(a, 1.0) for a in range(n_classes)], class_ids.tolist()
     sources.insert(position, None)

@@ -260,6 +260,9 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
     def _loop(self) -> Pass:
         return two_classes.learn if len(self.classes_) <= 2 else several_classes.learn
 
+    def _n_learned(self) -> int:
+        return int(self._state["clock"][0])
+
     def _in_parts(self, cuts: list[int]) -> Iterator[tuple[int, np.ndarray]]:
         delays, said = self._delays, self._said_then
         self._check_batch(cuts[-1])

@@ -120,12 +120,12 @@ class Experts(list[Expert]):
             elif learner.layout_.widths != columns.layout.widths:
                 learner._grow(columns, np.arange(learner._slots.n_columns))
 
-    def insert_class(self, classes: Any, n_classes: int, position: int) -> None:
+    def insert_class(self, classes: Any, n_classes: int, position: int, n_rows: int) -> None:
         """Add a class to each expert, at this position of the classes."""
         for expert in self:
             expert.learner.classes_ = classes
             for part in expert.learner._parts(expert.learner._state):
-                part.insert_class(n_classes, position)
+                part.insert_class(n_classes, position, n_rows)
 
     # --- state ------------------------------------------------------------------------------
 

@@ -111,12 +111,16 @@ class StackState(StatePart):
         empty = np.zeros((*state["weights"].shape[:2], 1))
         state["weights"] = np.concatenate([state["weights"], empty], axis=2)
 
-    def insert_class(self, n_classes: int, position: int) -> None:
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
         """Add a class to those of the combination and of the experts; their weights stay."""
-        self.experts.insert_class(self.learner.classes_, n_classes, position)
+        self.experts.insert_class(self.learner.classes_, n_classes, position, n_rows)
         state, K = self.state, len(self.state["omega"])
+        scores = [expert.learner._score_of_new_class(n_rows) for expert in self.experts]
         state["calibrations"] = np.stack(
-            [calibration.insert_class(own, n_classes, position) for own in state["calibrations"]]
+            [
+                calibration.insert_class(own, n_classes, position, n_rows, score)
+                for own, score in zip(state["calibrations"], scores, strict=True)
+            ]
         )
         v, A_inv = state["v"], state["A_inv"]
         if n_classes == 1:
@@ -129,7 +133,9 @@ class StackState(StatePart):
             v = np.append(v[:K], [-v[K] / 2, v[K] / 2])
             A_inv = _insert(A_inv[:K, :K], K, self.ridge)
             A_inv = _insert(A_inv, K, self.ridge)
-        state["v"] = np.insert(v, K + position, 0.0)
+        # where the experts say 1 / n, so does the combination
+        rare = np.logaddexp.reduce(v[K:]) + (v[:K].sum() - 1.0) * np.log(max(n_rows, n_classes))
+        state["v"] = np.insert(v, K + position, rare)
         state["A_inv"] = _insert(A_inv, K + position, self.ridge)
 
 
@@ -250,7 +256,7 @@ class MemoryState(StatePart):
             wider[moved] = self._of(name)
             self.state[PREFIX + name] = wider
 
-    def insert_class(self, n_classes: int, position: int) -> None:
+    def insert_class(self, n_classes: int, position: int, n_rows: int) -> None:
         """Begin anew: the rates are of other classes."""
         own = self._new(n_classes + 1 if n_classes > 1 else 1)
         self.state |= {PREFIX + name: value for name, value in own.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,6 +106,26 @@ class LibffmSource(TextRowSource):
                 raise InputError(f"field {twice} is in two views; give each field to one only")
         return self._ranges
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a field has the indices that it has in the files."""
+        given = self._given or {}
+        return not given or not all(":" in one for parts in given.values() for one in parts)
+
+    def _beyond_views(self, parser: Any) -> str | None:
+        seen, own = parser.seen, self._resolved()
+        for one in own:
+            low, high = seen[one.field].tolist()
+            folded = one.high - one.low >= one.n_slots(self.hash_bits)
+            if not folded and (low < one.low or high > one.high) and high >= 0:
+                return f"other indices of field {one.field} than {one.low} to {one.high}"
+        others = np.setdiff1d(np.flatnonzero(seen[:, 1] >= 0), [one.field for one in own])
+        return f"field {others[0]}" if len(others) and self._names_fields(own) else None
+
+    def _names_fields(self, fields: list[FieldRange]) -> bool:
+        """Return whether each field is a view, so that none was left out."""
+        return all(one.view == str(one.field) for one in fields)
+
     def _seen(self) -> np.ndarray:
         self.first_pass()
         return self._scanned.seen
@@ -119,6 +139,9 @@ class LibffmSource(TextRowSource):
         field = int(found[1])
         if found[2] is not None:
             low, high = int(found[2]), int(found[3])
+            if self._beyond == "add":
+                lowest, highest = self._seen()[field].tolist()
+                low, high = min(low, lowest), max(high, highest)
         else:
             low, high = self._seen()[field].tolist()
         if high < low:

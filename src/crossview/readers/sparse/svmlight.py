@@ -77,17 +77,34 @@ class SvmlightSource(TextRowSource):
             parts.setdefault(one.view, {})[f"{one.low}:{one.high}"] = one.high - one.low + 1
         return parts
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a view reaches to the last column of the files."""
+        ranges = None if self._given is None else parse_ranges(self._given)
+        return ranges is None or any(one.high is None for one in ranges)
+
+    def _beyond_views(self, parser: Any) -> str | None:
+        last = max(one.high or 0 for one in self._resolved())
+        highest = int(parser.seen[1])
+        return None if highest <= last else f"columns above {last}, up to {highest}"
+
     def _resolved(self) -> list[ColumnRange]:
         """The ranges, with all their ends; a pass over the files finds those that are not given."""
         if self._ranges is not None:
             return self._ranges
-        ranges = None if self._given is None else parse_ranges(self._given)
-        if ranges is None or any(one.high is None for one in ranges):
+        ranges = [] if self._given is None else parse_ranges(self._given)
+        if self.is_open or self._beyond == "add":
             self.first_pass()
             low, high = self._scanned.seen.tolist()
-            if ranges is None:
+            if not ranges:
                 ranges = [ColumnRange("all", min(low, 1), max(high, 1))]
             ranges = [one._replace(high=_end(one, high, self.files[0])) for one in ranges]
+            if self._beyond == "add":
+                last = max(ranges, key=lambda one: one.high or 0)
+                wider = last._replace(high=max(last.high or 0, high))
+                if ranges == [last] and last.view == "all":
+                    wider = wider._replace(low=min(last.low, low))
+                ranges[ranges.index(last)] = wider
         check_disjoint(ranges)
         self._ranges = ranges
         return ranges

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, UnusedColumnsWarning, argument
 from crossview.kernels.text import parsing as grammar
 from crossview.kernels.text.parsing import TextRows
 from crossview.labels import whole_labels
@@ -186,13 +187,17 @@ class FirstPass:
             self.labels.update(dict(islice(most.items(), MOST_LABELS)))
 
 
+Beyond = Literal["ignore", "warn", "add"]
+
+
 class TextRowSource:
     """Files of one text format whose rows have labels and views.
 
     ``views`` are what each view holds, as the file names it (None: see the formats).  A view whose
     columns are hashed or folded has 2 to the power of ``hash_bits`` slots.  Batches have the
     ``tags`` of rows, where the format has some.  How many bytes are read at a time changes no
-    result.
+    result.  Columns ``beyond`` those of the views are passed over, with a warning for "warn", or
+    added to them for "add".
     """
 
     format: ClassVar[str]
@@ -204,6 +209,7 @@ class TextRowSource:
         hash_bits: int = 18,
         tags: bool = False,
         part_bytes: int = PART_BYTES,
+        beyond: Beyond = "ignore",
     ) -> None:
         if not 1 <= hash_bits <= 30:
             raise InputError(f"{argument(hash_bits=hash_bits)}; give a number from 1 to 30")
@@ -213,6 +219,7 @@ class TextRowSource:
         self._given = None if views is None else column_lists(views)
         self._tags = tags
         self._part_bytes = part_bytes
+        self._beyond = beyond
         self._first_pass: FirstPass | None = None
         self._under_way: Background[FirstPass] | None = None
         self._layout: ViewLayout | None = None
@@ -237,6 +244,15 @@ class TextRowSource:
     def reading(self) -> dict[str, Any]:
         """Arguments that read other files in the same way."""
         return {"format": self.format, "views": self._views(), "hash_bits": self.hash_bits}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether views reach as far as the columns of the files: no others were asked for."""
+        return False
+
+    def _beyond_views(self, parser: Any) -> str | None:
+        """Return which columns a parser of rows has passed over, beside those of the views."""
+        return None
 
     def _views(self) -> dict[str, list[str]]:
         """The parts of each view, with which another file is read without a first pass."""
@@ -285,7 +301,8 @@ class TextRowSource:
 
     def of_blocks(self, blocks: Sequence[str]) -> Self:
         """Return the rows of some files only; their views need no pass over others."""
-        return type(self)(list(blocks), self._views(), self.hash_bits)
+        beyond: Beyond = "warn" if self._beyond == "warn" else "ignore"
+        return type(self)(list(blocks), self._views(), self.hash_bits, beyond=beyond)
 
     # --- rows ------------------------------------------------------------------------------
 
@@ -297,6 +314,15 @@ class TextRowSource:
                 labels = whole_labels(part.rows.labels[: part.n_rows])
                 X = MultiView.from_matrix(_matrix(part, layout), layout)
                 yield Batch(X, file, part.first_row, labels, **part.extras)
+        others = None if self._beyond == "ignore" else self._beyond_views(parser)
+        if others is not None:
+            how = "on all rows anew" if self._beyond == "add" else f"with {argument('init')}, too"
+            warnings.warn(
+                f"the rows have {others}, which the model has not learned: passed over; "
+                f"train {how}",
+                UnusedColumnsWarning,
+                stacklevel=2,
+            )
 
 
 def _matrix(part: Part, layout: ViewLayout) -> sp.csr_array:

@@ -25,7 +25,7 @@ from crossview.encoding.encode import ViewEncoder
 from crossview.encoding.table_columns import check_missing_columns, columns_of_model
 from crossview.encoding.view_reader import ViewReader
 from crossview.errors import InputError, argument, in_file, some_names
-from crossview.labels import has_label
+from crossview.labels import SpelledLabels, has_label
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import Batch, Source, open_source, open_table
 from crossview.saving.model_files import load_steps
@@ -35,7 +35,6 @@ from crossview.scoring.drift import DriftCounter, read_reference
 from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
 from crossview.tables.arrow import codes_of, pyarrow
-from crossview.tables.columns import WORDS_OF_TRUTH
 from crossview.views import MultiView
 
 # what `keep` calls the tags of Vowpal Wabbit
@@ -133,7 +132,8 @@ class FittedModel:
                 file=self.file,
             )
         if isinstance(encoder, ViewReader) and not source.in_memory:
-            source = source.read_as(encoder.reading, tags=tags)
+            beyond = "warn" if encoder.is_open else "ignore"
+            source = source.read_as(encoder.reading, tags=tags, beyond=beyond)
         if tags and source.format != "vw":
             raise InputError(f"{argument(keep=TAG)}: only rows of Vowpal Wabbit files have tags")
         rows = ModelRows(source, encoder, keep)
@@ -257,23 +257,12 @@ class ModelRows:
 class ClassLabels:
     """Labels as codes of the classes of a model.
 
-    classes: the classes, sorted.  A label of another type is compared as text: 1 in one file may be
-      "1" in another.  So are yes and true, which readers of CSV mix up.
+    classes: the classes, sorted; labels are written as for `SpelledLabels`.
     """
 
     def __init__(self, classes: Sequence[Any], column: str | None) -> None:
         self._classes, self._column = list(classes), column
-        texts = {str(label): code for code, label in enumerate(classes)}
-        self._codes = texts | {label: code for code, label in enumerate(classes)}
-        truths = {_truth(label): code for code, label in enumerate(classes)}
-        self._truths = truths if truths.keys() == {False, True} else {}
-
-    def _code(self, label: Any) -> int:
-        """The code of a label, -1 if it is none of the classes."""
-        for codes, key in ((self._codes, label), (self._codes, str(label))):
-            if key in codes:
-                return codes[key]
-        return self._truths.get(_truth(label), -1)
+        self._code = SpelledLabels(classes).code
 
     def read(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that have a label, and these labels."""
@@ -330,13 +319,6 @@ class NumberLabels:
             what = explain_target(values[index[known[row]]], self._column)
             raise InputError(what, row=int(known[row]), column=self._column)
         return known, y
-
-
-def _truth(label: Any) -> bool | None:
-    """Return the Boolean that a label is or spells, as yes or no do; otherwise None."""
-    words = WORDS_OF_TRUTH | {"true": "true", "false": "false"}
-    word = words.get(str(label).casefold())
-    return None if word is None else word == "true"
 
 
 def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:
