@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -16,12 +17,26 @@ from typing import Any, TextIO
 from rich.console import Console
 
 from crossview.cli.options import STANDARD
-from crossview.cli.words import said
-from crossview.errors import InputError
+from crossview.cli.words import said, say
+from crossview.errors import (
+    FirstDownloadWarning,
+    InputError,
+    LabelOrderWarning,
+    LeakWarning,
+    LearnedRowsWarning,
+    OneClassWarning,
+    UnlabeledRowsWarning,
+    UnusedColumnsWarning,
+)
 from crossview.saving.files import REPORT, Kind, check_writable, replacing
 
 # wide enough for a table that goes to a file
 WIDTH_OF_A_FILE = 160
+# warnings about the data of the user, who knows no Python
+AS_LINES = (
+    *(FirstDownloadWarning, LabelOrderWarning, LearnedRowsWarning),
+    *(UnlabeledRowsWarning, UnusedColumnsWarning),
+)
 
 
 @contextmanager
@@ -64,10 +79,34 @@ def compiling_as_line() -> AbstractContextManager[None]:
     """Write one line where compiling takes more than a moment, as at the first use on a machine."""
     from crossview.compiling import telling_of_compiling
 
-    def say() -> None:
+    def tell() -> None:
         print("compiling for this machine, once ...", file=sys.stderr, flush=True)
 
-    return telling_of_compiling(say)
+    return telling_of_compiling(tell)
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Write each warning about labels, columns and downloads as one line, when all else is done.
+
+    Those about leaks and models with one answer are part of the answer.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        for kind in AS_LINES:
+            warnings.simplefilter("always", kind)
+        warnings.simplefilter("ignore", LeakWarning)
+        warnings.simplefilter("ignore", OneClassWarning)
+        # joblib, which starts another one
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+        yield
+    said = set()
+    for one in caught:
+        if issubclass(one.category, AS_LINES):
+            if (line := str(one.message)) not in said:
+                say(f"warning: {line}")
+            said.add(line)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @dataclass(frozen=True)

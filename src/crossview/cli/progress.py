@@ -6,7 +6,6 @@ import math
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
@@ -21,17 +20,7 @@ from rich.progress import (
 from rich.table import Column
 
 from crossview.cli.output import make_console
-from crossview.cli.words import say
 from crossview.comparing.result.comparison import ComparisonObserver
-from crossview.errors import (
-    FirstDownloadWarning,
-    LabelOrderWarning,
-    LeakWarning,
-    LearnedRowsWarning,
-    OneClassWarning,
-    UnlabeledRowsWarning,
-    UnusedColumnsWarning,
-)
 from crossview.scoring.models.trained import TrainingObserver
 
 if TYPE_CHECKING:
@@ -41,11 +30,6 @@ if TYPE_CHECKING:
 
 # until the first line of a comparison that goes on, and between two, where there is no terminal
 SECONDS_TO_LINE, SECONDS_PER_LINE = 10.0, 30.0
-# warnings about the data of the user, who knows no Python
-AS_LINES = (
-    *(FirstDownloadWarning, LabelOrderWarning, LearnedRowsWarning),
-    *(UnlabeledRowsWarning, UnusedColumnsWarning),
-)
 
 
 class _Lines(TrainingObserver):
@@ -191,30 +175,6 @@ class _Rounds(ComparisonObserver):
             self.file.flush()
         else:
             self.bar.console.print(words)
-
-
-@contextmanager
-def warnings_as_lines() -> Iterator[None]:
-    """Write each warning about labels, columns and downloads as one line, when all else is done.
-
-    Those about leaks and models with one answer are part of the answer.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        for kind in AS_LINES:
-            warnings.simplefilter("always", kind)
-        warnings.simplefilter("ignore", LeakWarning)
-        warnings.simplefilter("ignore", OneClassWarning)
-        # joblib, which starts another one
-        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-        yield
-    said = set()
-    for one in caught:
-        if issubclass(one.category, AS_LINES):
-            if (line := str(one.message)) not in said:
-                say(f"warning: {line}")
-            said.add(line)
-        else:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager

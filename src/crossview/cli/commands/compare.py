@@ -22,7 +22,7 @@ from crossview.cli.options import (
     check_models,
     parse_seconds,
 )
-from crossview.cli.output import Report, make_console, to_stdout, write_text
+from crossview.cli.output import Report, make_console, to_stdout, warnings_as_lines, write_text
 from crossview.cli.words import in_list, said
 from crossview.errors import InputError
 from crossview.server_log.addresses import is_log
@@ -273,7 +273,7 @@ def _compare(
 ) -> tuple[Comparison, int]:
     """The answer and the exit status: after Ctrl-C, the table so far."""
     from crossview.cli.opening import warn
-    from crossview.cli.progress import warnings_as_lines, watching_comparison
+    from crossview.cli.progress import watching_comparison
     from crossview.comparing.compare import compare
 
     warn(rows, options["task"])

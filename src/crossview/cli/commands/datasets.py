@@ -8,7 +8,7 @@ import sys
 from crossview.catalog.readers import READERS
 from crossview.cli.loading import load_heavy
 from crossview.cli.options import STANDARD
-from crossview.cli.output import make_console, standard_output
+from crossview.cli.output import make_console, standard_output, warnings_as_lines
 from crossview.errors import InputError
 
 OPTIONS = """
@@ -59,7 +59,6 @@ def _show() -> None:
 def _write(name: str, output: str | None) -> None:
     """Write a data set, and say how to compare learners on it."""
     from crossview import datasets
-    from crossview.cli.progress import warnings_as_lines
 
     datasets.check_name(name)
     if output is None:

@@ -14,7 +14,14 @@ from crossview.cli.options import (
     ScoringArguments,
     SourceArguments,
 )
-from crossview.cli.output import Report, compiling_as_line, make_console, to_stdout, write_text
+from crossview.cli.output import (
+    Report,
+    compiling_as_line,
+    make_console,
+    to_stdout,
+    warnings_as_lines,
+    write_text,
+)
 from crossview.cli.words import split_list
 
 if TYPE_CHECKING:
@@ -87,7 +94,6 @@ def _evaluate(
     options: dict[str, Any],
 ) -> None:
     """Evaluate, and write tables, JSON and page; the page shows the settings."""
-    from crossview.cli.progress import warnings_as_lines
     from crossview.predicting.predict import predict_inputs
     from crossview.reporting.evaluation import evaluation_tables
     from crossview.saving.files import EVALUATION, check_writable

@@ -12,7 +12,7 @@ from crossview.cli.options import (
     STANDARD,
     SourceArguments,
 )
-from crossview.cli.output import compiling_as_line
+from crossview.cli.output import compiling_as_line, warnings_as_lines
 from crossview.cli.words import split_list
 
 OPTIONS = """
@@ -83,7 +83,7 @@ def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> Non
         )
     schema = predictions.schema
     wanted = write_csv(sys.stdout.buffer, schema) if to_stdout else writing(output, schema)
-    with compiling_as_line(), wanted as write:
+    with warnings_as_lines(), compiling_as_line(), wanted as write:
         for batch in predictions:
             write(batch)
     for line in drift_warnings(predictions.drift):

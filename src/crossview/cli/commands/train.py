@@ -20,7 +20,7 @@ from crossview.cli.options import (
     check_models,
     parse_seconds,
 )
-from crossview.cli.output import Report, compiling_as_line, standard_output
+from crossview.cli.output import Report, compiling_as_line, standard_output, warnings_as_lines
 from crossview.cli.words import split_list
 from crossview.errors import InputError
 
@@ -152,7 +152,7 @@ def run(
             warn(rows, options["task"], leaks=True)
             _train_on_cluster(rows, cluster, output, progress, options)
             return
-        from crossview.cli.progress import warnings_as_lines, watching
+        from crossview.cli.progress import watching
         from crossview.training.checkpoint import Checkpoint
         from crossview.training.log import TrainingLog
         from crossview.training.train import train
@@ -221,7 +221,6 @@ def _train_on_cluster(
 ) -> None:
     """Train with ``--dask``."""
     from crossview import distributed
-    from crossview.cli.progress import warnings_as_lines
     from crossview.distributed.training import check_streams
 
     def show(number: int, n_rows: int, loss: float | None) -> None:

@@ -316,7 +316,7 @@ class TextRowSource:
                 yield Batch(X, file, part.first_row, labels, **part.extras)
         others = None if self._beyond == "ignore" else self._beyond_views(parser)
         if others is not None:
-            how = "on all rows anew" if self._beyond == "add" else f"with {argument('init')}, too"
+            how = "on all rows anew" if self._beyond == "add" else "on these rows, too"
             warnings.warn(
                 f"the rows have {others}, which the model has not learned: passed over; "
                 f"train {how}",
