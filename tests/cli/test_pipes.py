@@ -203,7 +203,7 @@ def test_the_model_to_go_on_from_knows_the_views(here, capsys):
     for label, message in (
         ("mean_radius", "is in view 'mean' of the model, so it is not the label"),
         ("Befund", "no label column 'Befund'; did you mean 'befund'?"),
-        ("error_radius", "and the classes benign, malignant are not that"),
+        ("error_radius", "label 1.095 is not among the classes benign, malignant"),
     ):
         status, _, err = run(capsys, *goes_on, "--label", label, "-o", "d.st")
         assert status == 2

@@ -84,7 +84,7 @@ def column_factors(rows):
     own = np.sqrt((rows**2).sum(axis=0) / np.maximum(there.sum(axis=0), 1))
     of_view = np.exp(np.log(np.abs(rows[there])).mean()) if there.any() else 1.0
     ratio = np.where(own > 0, own, of_view) / of_view
-    return np.clip(ratio, 2 / 3, 3 / 2) / ratio
+    return np.clip(ratio, 2 / 3, 2) / ratio
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -128,7 +128,7 @@ def test_an_income_leaves_something_of_an_age(tmp_path):
     in_memory = crossview.train(views, y, **given)
     unscaled = crossview.train(views, y, **given, encoder=ViewEncoder(scale_views=False))
     assert of_file.metric == in_memory.metric
-    assert of_file.metric["value"] > 0.85 > 0.6 > unscaled.metric["value"]
+    assert of_file.metric["value"] > 0.8 > 0.6 > unscaled.metric["value"]
     program = crossview.export(tmp_path / "m.st", tmp_path / "m.py")
     assert program.difference.largest < 1e-9
     assert crossview.load(tmp_path / "m.st")[0].column_factors()[0].keys() == {0, 1}

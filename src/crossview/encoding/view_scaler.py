@@ -21,8 +21,9 @@ from crossview.views import MultiView, OneRow, ViewLayout, canonical_csr
 
 # rows that are measured at a time, so that little memory is needed
 ROWS_AT_ONCE = 10_000
-# how far the size of a column may be from that of its view; most weights of words are nearer
-MOST_APART = 1.5
+# how small and how large a column may be beside its view, as the root of the mean of squares is
+# beside a geometric mean: 1 where all are the same, 1.9 where they are normally distributed
+LEAST, MOST = 2 / 3, 2.0
 
 
 @dataclass(eq=False, repr=False, match_args=False)
@@ -39,10 +40,10 @@ class ViewScaler(ViewTransformer):
     same view too.  `ViewEncoder`, `compare` and `train` scale views by default.
 
     An income in a view with an age leaves nothing of it.  With ``scale_columns``, as `train` and
-    `compare` scale views of numbers, column j is brought within a factor of 1.5 of the size of its
+    `compare` scale views of numbers, column j is brought to between 2/3 and twice the size of its
     view first:
 
-        x_tj <- x_tj min(max(r_j, 2 / 3), 3 / 2) / r_j,
+        x_tj <- x_tj min(max(r_j, 2 / 3), 2) / r_j,
         r_j = sqrt(mean of x_ij^2) / exp(mean of log |x_ik| over the columns k of the view),
 
     over the entries so far that are not 0.  Columns of 0 and 1 and most weights of words stay as
@@ -393,16 +394,16 @@ def view_square(views: np.ndarray, v: int) -> float:
 
 @inlined_borrowing
 def column_factor(columns: np.ndarray, j: int, square: float) -> float:
-    """What brings column j to at most h and at least 1 / h of the size of its view.
+    """What brings the size of column j to between `LEAST` and `MOST` of that of its view.
 
-    ``square`` is that of the view, the size of a column is the root of the mean of its squares,
-    and h is `MOST_APART`.
+    ``square`` is that of the view; the size of a column is the root of the mean of its squares.
     """
-    own, most = columns[j, 0], MOST_APART * MOST_APART * square * columns[j, 1]
-    if own > most:
-        return np.sqrt(most / own)
-    least = square * columns[j, 1] / (MOST_APART * MOST_APART)
-    return np.sqrt(least / own) if 0.0 < own < least else 1.0
+    own, of_view = columns[j, 0], square * columns[j, 1]
+    if own > MOST * MOST * of_view:
+        return np.sqrt(MOST * MOST * of_view / own)
+    if 0.0 < own < LEAST * LEAST * of_view:
+        return np.sqrt(LEAST * LEAST * of_view / own)
+    return 1.0
 
 
 @inlined_borrowing

@@ -635,7 +635,9 @@ def _possible_groups(source: LabeledSource) -> list[str]:
 
 def _kind(kind: Any) -> Any:
     """Return the type of the values of a column, also of categories."""
-    return getattr(kind, "value_type", kind)
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
 
 
 def _is_text(kind: Any) -> bool:
