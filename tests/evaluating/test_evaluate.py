@@ -394,7 +394,7 @@ def test_dates_make_ranges_as_numbers_do(kind, model, table, tmp_path):
     (pa_csv.write_csv if kind == "csv" else pq.write_table)(rows, file)
     by_time, by_day = evaluate(model, file, by=["time", "day"], views=False).by
     assert [one.rows for one in by_time.slices] == [N // 10] * 10
-    assert by_time.slices[0].value == "2024-01-01 00:30:00 to 2024-01-06 00:24:00"
+    assert by_time.slices[0].value == "2024-01-01 00:30:00 to 2024-01-05 23:30:00"
     assert by_time.slices[-1].value.endswith(" to 2024-02-19 23:30:00")
     *days, missing = by_day.slices
     assert (missing.value, missing.rows) == ("(missing)", N // 100)
@@ -406,6 +406,13 @@ def test_dates_make_ranges_as_numbers_do(kind, model, table, tmp_path):
     assert found.slices[-1].value.endswith(" to 9993-09-12")
     few = rows.set_column(rows.column_names.index("day"), "day", pa.array([gaps[0]] * N))
     assert [one.value for one in evaluate(model, few, by="day").by[0].slices] == ["2024-01-01"]
+
+
+def test_ranges_of_dates_end_where_dates_of_the_column_are(model, table):
+    times = np.datetime64("1969-01-10T00:00:00", "s") + np.arange(N) * np.timedelta64(10, "h")
+    [found] = evaluate(model, table.append_column("t", pa.array(times)), by="t", views=False).by
+    ends = [one.value.rpartition(" to ")[2] for one in found.slices]
+    assert {np.datetime64(end) for end in ends} <= set(times)
 
 
 def test_many_values_gaps_and_rare_ones_make_slices(model, table):

@@ -159,9 +159,11 @@ class ColumnValues:
         """Return the slices: the 20 most frequent values, or ten ranges of numbers or dates."""
         if self.in_ranges:
             sample = self.sample
-            inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES)
+            # a range of dates ends with a day or second that is in the column
+            method = "lower" if self.is_date else "linear"
+            inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES, method=method)
             step = 0.0
-            if self.is_date:  # a range ends with a whole day, or with a second
+            if self.is_date:
                 step = 1.0 if np.any(sample.values % DAY) else DAY
                 inner = np.floor(inner / step) * step
             edges = np.unique(inner[inner < sample.high])
