@@ -96,7 +96,10 @@ def test_a_metric_that_chance_makes_larger_has_no_interval():
     scores = {"view:a": [0.05, 0.06, 0.07], "arow": [0.2, 0.21, 0.2]}
     answer = made_answer(scores, metric="expected_calibration_error")
     assert answer.interval(answer.best) is None
-    assert answer.verdict[0].startswith("best: view:a, expected_calibration_error 0.0600; ahead of")
+    start = (
+        "best: view:a, expected_calibration_error 0.0600 (no interval: chance makes it larger); "
+    )
+    assert answer.verdict[0].startswith(f"{start}ahead of")
 
 
 MEMBERS = [Member("view:a", 0.6, {"C": 0.1}, 3), Member("trees", 0.25, {})]

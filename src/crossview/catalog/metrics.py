@@ -16,6 +16,8 @@ from crossview.errors import InputError, argument
 DEFAULT_K = 0.1
 # of a false positive and a false negative, in messages
 EXAMPLE_COSTS = "fp=1,fn=20"
+# of metrics without `Metric.has_interval`, in messages
+NO_INTERVAL = "no interval: chance makes it larger"
 
 
 @dataclass(frozen=True)

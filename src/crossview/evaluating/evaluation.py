@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from crossview.catalog.metrics import metric_of, parse_metric
+from crossview.catalog.metrics import NO_INTERVAL, metric_of, parse_metric
 from crossview.errors import argument
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
@@ -264,7 +264,7 @@ class Evaluation(SaysMetric, PlotMixin):
         """The main metric and its interval, in a sentence."""
         value, low, high = self.metrics[self.metric]
         if not metric_of(self.metric).has_interval:
-            interval = "no interval: chance makes it larger"
+            interval = NO_INTERVAL
         elif math.isnan(low):
             interval = "too little for an interval"
         else:

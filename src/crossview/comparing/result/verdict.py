@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crossview.catalog.metrics import NO_INTERVAL, metric_of
 from crossview.comparing.result.ranking import ComparisonRow, Ranking, behind_in
 from crossview.errors import argument
 from crossview.scoring.metrics import signed_score
@@ -73,6 +74,8 @@ def _about_users(c: Ranking) -> list[str]:
 def _value(c: Ranking, row: ComparisonRow) -> str:
     """Return the metric of a row with its interval."""
     value = f"{c.metric} {short_value(c, row.value)}"
+    if not metric_of(c.metric).has_interval:
+        return f"{value} ({NO_INTERVAL})"
     interval = c.interval(row)
     if interval is None:
         return value
