@@ -747,10 +747,15 @@ def test_a_folder_is_all_files_in_it_but_markers_and_hidden_ones(tmp_path):
         open_table(folder)
 
 
-def test_a_folder_of_partitions_is_not_read_without_its_column(tmp_path):
+@pytest.mark.parametrize("name", ["part.parquet", "part.csv", "part.csv.gz", "part.jsonl"])
+def test_a_folder_of_partitions_is_not_read_without_its_column(name, tmp_path):
     day = tmp_path / "day=1"
     day.mkdir()
-    pq.write_table(pa.table({"a": [1.5]}), day / "part.parquet")
+    if name.endswith("parquet"):
+        pq.write_table(pa.table({"a": [1.5]}), day / name)
+    else:
+        text = b'{"a": 1.5}\n' if name.endswith("jsonl") else b"a\n1.5\n"
+        (day / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
     with pytest.raises(InputError, match="names of its folders are values of a column") as caught:
         open_table(tmp_path)
     query = str(caught.value).split('"')[1]

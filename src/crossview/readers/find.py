@@ -146,11 +146,14 @@ def _in_folder(folder: str) -> list[str]:
     files = sorted(found, key=_by_name)
     if not files:
         raise InputError("is a folder without files", file=folder)
-    if "=" in os.path.dirname(files[0]):
-        every = literal(os.path.join(folder, "**", "*" + os.path.splitext(files[0])[1]))
+    stem, suffix = os.path.splitext(files[0])
+    if "=" in os.path.dirname(stem):
+        if suffix.lower() in _COMPRESSIONS:
+            suffix = os.path.splitext(stem)[1] + suffix
+        every = literal(os.path.join(folder, "**", "*" + suffix))
         raise InputError(
             "the names of its folders are values of a column; give a query, such as "
-            f'"SELECT * FROM read_parquet({every}, hive_partitioning = true)"',
+            f'"SELECT * FROM {every}"',
             file=folder,
         )
     return [os.path.join(folder, name) for name in files]
