@@ -159,9 +159,11 @@ class ColumnValues:
         """Return the slices: the 20 most frequent values, or ten ranges of numbers or dates."""
         if self.in_ranges:
             sample = self.sample
-            # a range of dates ends with a day or second that is in the column
-            method = "lower" if self.is_date else "linear"
-            inner = np.quantile(sample.values, np.arange(1, N_RANGES) / N_RANGES, method=method)
+            inner = np.quantile(
+                sample.values,
+                np.arange(1, N_RANGES) / N_RANGES,
+                method="lower" if self.is_date else "linear",  # dates that are in the column
+            )
             step = 0.0
             if self.is_date:
                 step = 1.0 if np.any(sample.values % DAY) else DAY
