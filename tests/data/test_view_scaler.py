@@ -106,6 +106,13 @@ def test_columns_are_brought_near_the_size_of_their_view(dense):
         assert factors[v] == pytest.approx({j: f for j, f in enumerate(final) if f != 1})
 
 
+@pytest.mark.parametrize("size", [1e-160, 1e-100, 1e-99, 1e99, 1e100, 1e153, 1e160])
+def test_no_column_is_lost_by_its_size(size):
+    X = MultiView({"a": np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 1.0, size]})
+    scaled = ViewScaler(scale_columns=True).fit_transform(X).matrix
+    assert ((scaled != 0).sum(axis=0) == 50)[2]
+
+
 def test_columns_of_0_and_1_and_weights_of_words_stay_as_they_are():
     rng = np.random.default_rng(0)
     ids = sp.csr_array((np.ones(200), rng.integers(0, 40, 200), np.arange(0, 201, 2)), (100, 40))

@@ -408,9 +408,9 @@ def column_factor(columns: np.ndarray, j: int, square: float) -> float:
 
 @inlined_borrowing
 def learn_entry(x: float, columns: np.ndarray, j: int, views: np.ndarray, v: int) -> None:
-    """Add an entry to the sums of its column and view, unless they could not hold it."""
+    """Add an entry to the sums of its column and view, unless these could not hold many."""
     square = x * x
-    if 0.0 < square < np.inf:
+    if 1e-200 < square < 1e200:
         columns[j, 0] += square
         columns[j, 1] += 1.0
         views[v, 0] += 0.5 * np.log(square) if square != 1.0 else 0.0
