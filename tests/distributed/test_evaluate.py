@@ -185,7 +185,7 @@ def test_what_cannot_be_evaluated_is_refused_in_one_line(client, folder, tmp_pat
         with pytest.raises(InputError, match=match) as error:
             evaluate(model, source, **{"client": client, "n_partitions": 1, **options})
         assert "\n" not in str(error.value)
-    with pytest.raises(InputError, match="without an encoder"):
+    with pytest.raises(InputError, match="a model of svmlight files"):
         evaluate(folder / "rows", files, client=client)
 
 

@@ -205,3 +205,14 @@ def test_names_of_vowpal_wabbit_are_found_in_rows(tmp_path, capsys):
         weights(model, names=few)
     with pytest.raises(InputError, match="names= is for models of Vowpal Wabbit files"):
         weights(fitted("arow:diagonal"), names=rows)
+
+
+def test_a_model_of_text_files_says_so_where_it_is_given_a_table(tmp_path):
+    """It has an encoder, which it was said to lack; the log of a server is a table, too."""
+    rows = tmp_path / "rows.vw"
+    rows.write_text("1 |user age:0.3\n-1 |user age:0.1\n" * 20)
+    train(rows, model="pa:concatenated", output=tmp_path / "m.st")
+    with pytest.raises(InputError, match="holds a model of vw files, so it cannot read tables"):
+        predict(tmp_path / "m.st", make_table())
+    with pytest.raises(InputError, match="the model has learned vw files, so it cannot read"):
+        train(make_table(), "label", init=tmp_path / "m.st")

@@ -154,7 +154,10 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
     rows = open_source(source, dialect=encoder.dialect if reads_columns else None)
     if not reads_columns:
         if rows.has_columns:
-            raise InputError("the model has no encoder, so it cannot read tables; give it views")
+            reads = "has no encoder"
+            if isinstance(encoder, ViewReader):
+                reads = f"has learned {encoder.format} files"
+            raise InputError(f"the model {reads}, so it cannot read tables; give it views")
         if isinstance(encoder, ViewReader) and not rows.in_memory:
             rows = rows.read_as(encoder.reading, beyond="add" if encoder.is_open else "ignore")
         same_scale = ViewEncoder(scale_views=getattr(encoder, "scale_views", encoder is not None))

@@ -51,7 +51,8 @@ class ViewReader(ViewScaler):
         Whether the views reached as far as the columns of the first files, so that other files add
         columns when training goes on, and those that it has not learned are warned of.
     scale_columns : bool, default=False
-        Whether columns of very different sizes are scaled before; see `ViewScaler`.
+        Whether columns of very different sizes are scaled before; see `ViewScaler`.  Not without
+        ``scale_views``.
 
     Notes
     -----
@@ -96,6 +97,7 @@ class ViewReader(ViewScaler):
             and 1 <= self.hash_bits <= 30
             and isinstance(self.scale_views, bool)
             and isinstance(self.is_open, bool)
+            and self.scale_columns in (False, self.scale_views)
         ):
             raise InputError(
                 "a ViewReader has a format, and what each view holds, such as {'page': ['1:1840']}"

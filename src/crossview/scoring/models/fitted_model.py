@@ -126,9 +126,12 @@ class FittedModel:
             )
         source = open_source(X)
         if source.has_columns:
+            reads = "a model without an encoder"
+            if isinstance(encoder, ViewReader):
+                reads = f"a model of {encoder.format} files"
             raise InputError(
-                "holds a model without an encoder, so it cannot read tables; give it rows with "
-                "views, or train it on the table with crossview train",
+                f"holds {reads}, so it cannot read tables; give it rows with views, or train it on "
+                "the table with crossview train",
                 file=self.file,
             )
         if isinstance(encoder, ViewReader) and not source.in_memory:
