@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from crossview.errors import InputError
-from crossview.evaluating.windows import DAY, seconds_of
+from crossview.evaluating.windows import DAY
 from crossview.readers.source import Source
 from crossview.tables.arrow import codes_of, is_number, numbers_of
+from crossview.tables.dates import is_date, seconds_of
 
 # values of a column that get a slice of their own
 MOST_SLICES = 20
@@ -92,7 +93,7 @@ class ByValue:
         """Return the slice of each row, by its position in ``names``."""
         n = len(self.names)
         if self._edges is not None:
-            numbers = _numbers(values)
+            numbers = _numbers(values, self.column)
             codes = np.searchsorted(self._edges, numbers)
             return np.where(np.isnan(numbers), n - 1, codes)
         coded = _encoded(values, self.column)
@@ -128,7 +129,7 @@ class ColumnValues:
         import pyarrow as pa
 
         if self.is_number:
-            self.sample.add(self.numbers(values))
+            self.sample.add(numbers_in(values, self.column))
         if not self.in_ranges:
             found = _encoded(values, self.column).value_counts()
             coded = found.field("values")
@@ -141,12 +142,6 @@ class ColumnValues:
         self._counts.update(counts)
         if len(self._counts) > MOST_COUNTED:
             self._counts = Counter(dict(self._counts.most_common(MOST_COUNTED // 2)))
-
-    @staticmethod
-    def numbers(values: Any) -> np.ndarray:
-        """Return the numbers among some values."""
-        numbers = _numbers(values)
-        return numbers[~np.isnan(numbers)]
 
     def __add__(self, other: ColumnValues) -> ColumnValues:
         total = copy.copy(self)
@@ -197,13 +192,6 @@ def find_slices(table: Source, column: str) -> ByValue:
     return found.slices()
 
 
-def is_date(kind: Any) -> bool:
-    """Return whether these are dates or timestamps."""
-    from pyarrow import types
-
-    return bool(types.is_date(kind) or types.is_timestamp(kind))
-
-
 def _end(value: float, step: float) -> str:
     """The end of a range of numbers, or of dates with a step of so many seconds."""
     if not step:
@@ -218,12 +206,18 @@ def _name(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _numbers(values: Any) -> np.ndarray:
+def numbers_in(values: Any, column: str) -> np.ndarray:
+    """Return the numbers among the values of a column, those of dates as `_numbers` gives them."""
+    numbers = _numbers(values, column)
+    return numbers[~np.isnan(numbers)]
+
+
+def _numbers(values: Any, column: str) -> np.ndarray:
     """Float64, of dates seconds since 1970; NaN where the value is missing."""
     import pyarrow as pa
 
     if is_date(values.type):
-        return seconds_of(values)
+        return seconds_of(column, values)
     values = values.cast(pa.float64(), safe=False)  # rounds whole numbers beyond 2^53
     return np.asarray(numbers_of(values), dtype=np.float64)
 

@@ -13,7 +13,7 @@ from crossview.catalog.names import SYMMETRIC
 from crossview.data.row_columns import Located, check_group_column
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, closest_names
-from crossview.evaluating.slices import ByValue, is_date
+from crossview.evaluating.slices import ByValue
 from crossview.evaluating.windows import ByRows, ByTime, parse_window
 from crossview.labels import as_labels
 from crossview.readers.source import Source, open_table
@@ -26,6 +26,7 @@ from crossview.scoring.problems import (
     make_problem,
 )
 from crossview.scoring.specification import Scoring
+from crossview.tables.dates import is_date
 from crossview.views import MultiView, as_groups, check_rows
 
 # in place of a column, where windows divide the rows

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from crossview.data.row_columns import with_row_location
-from crossview.evaluating.slices import ColumnValues, NumberSample
+from crossview.evaluating.slices import ColumnValues, NumberSample, numbers_in
 from crossview.evaluating.spec import EvaluationSpec
 from crossview.evaluating.windows import TimeRange, time_range
 from crossview.scoring.metrics.tally import added
@@ -118,5 +118,5 @@ def sample_numbers(rows: ModelRows, columns: Sequence[str], position: Position) 
     samples = {name: NumberSample(*position.of((name,))) for name in columns}
     for values, _ in rows.kept():
         for name, sample in samples.items():
-            sample.add(ColumnValues.numbers(values[name]))
+            sample.add(numbers_in(values[name], name))
     return [sample.values for sample in samples.values()]

@@ -12,7 +12,7 @@ from crossview.data.row_columns import format_of_times
 from crossview.errors import InputError, argument
 from crossview.readers.source import Source
 from crossview.tables.arrow import is_number, numbers_of
-from crossview.tables.dates import as_times, is_text
+from crossview.tables.dates import is_date, is_text, seconds_of
 
 MOST_WINDOWS = 500
 # windows where no width is given: about
@@ -206,32 +206,13 @@ def _units_per_second(kind: Any, low: float, high: float) -> float:
 def _times(values: Any, column: str, format: str) -> np.ndarray:
     """Times as seconds since 1970, numbers as they are; NaN where there is none."""
     import pyarrow as pa
-    from pyarrow import types
 
-    kind = values.type
-    if format:
-        times = as_times(column, values, format)
-        return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 1e6)
-    if types.is_timestamp(kind) or types.is_date(kind):
-        return seconds_of(values)
-    if not is_number(kind):
+    if format or is_date(values.type):
+        return seconds_of(column, values, format)
+    if not is_number(values.type):
         raise InputError(
-            f"holds {kind}, and times are timestamps, dates or numbers; convert it in a query, for "
-            "example with CAST(... AS TIMESTAMP)",
+            f"holds {values.type}, and times are timestamps, dates or numbers; convert it in a "
+            "query, for example with CAST(... AS TIMESTAMP)",
             column=column,
         )
     return numbers_of(values.cast(pa.float64(), safe=False))
-
-
-def seconds_of(values: Any) -> np.ndarray:
-    """Dates or timestamps as seconds since 1970; NaN where there is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.timestamp("s"))
-    else:
-        values = pc.cast(values, pa.timestamp("us", tz=values.type.tz), safe=False)
-    unit = {"s": 1.0, "us": 1e6}[values.type.unit]
-    whole = values.cast(pa.int64()).cast(pa.float64(), safe=False)
-    return numbers_of(whole) / unit

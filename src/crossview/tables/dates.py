@@ -215,6 +215,12 @@ def as_times(name: str, array: pa.Array, format: str = "") -> np.ndarray:
     return np.where(numbers_of(array.is_null()), np.datetime64("NaT"), times)
 
 
+def seconds_of(name: str, array: pa.Array, format: str = "") -> np.ndarray:
+    """Return the times that `as_times` reads in seconds since 1970; NaN where there is none."""
+    times = as_times(name, array, format)
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / SECOND)
+
+
 def _times_of_text(name: str, array: pa.Array, format: str) -> np.ndarray:
     """Dates of text; what is none is named by its row."""
     values, codes = _distinct(array)

@@ -155,22 +155,24 @@ def _edge_tells(summary: TableSummary, name: str, c: int) -> str | None:
     of_class = summary.moments.rows_of_classes(c)
     if not len(of_class):  # no row has a label
         return None
-    best: tuple[float, str] | None = None
-    edges = zip(("least", "greatest"), ("above", "below"), summary.moments.edges(c), strict=True)
-    for edge, beside, (value, at, off) in edges:
-        shown = f"{summary.show(name, value)}, its {edge} value,"
-        for words, inside in sorted(
-            ((f"is {shown}", at), (f"is {beside} {shown}", off)), key=lambda side: side[1].sum()
-        ):
-            (k,), (phi,) = _class_inside(inside[None], of_class)
-            if phi >= EDGE_LEAKS and (best is None or phi > best[0] + 1e-9):
-                best = phi, f"{words} in {_rows_of_class(target, k, inside, of_class)}"
+    edges = summary.moments.edges(c)
     values, counts = summary.moments.counts(c) or (np.empty(0), np.empty((0, len(of_class))))
-    for value, inside, k, phi in zip(values, counts, *_class_inside(counts, of_class), strict=True):
-        if phi >= EDGE_LEAKS and (best is None or phi > best[0] + 1e-9):
-            words = f"is {summary.show(name, float(value))}"
-            best = phi, f"{words} in {_rows_of_class(target, k, inside, of_class)}"
-    return None if best is None else best[1]
+    groups = np.vstack([*(side for _, *sides in edges for side in sides), counts])
+    classes, phi = _class_inside(groups, of_class)
+    if phi.max() < EDGE_LEAKS:
+        return None
+    size, best = groups.sum(axis=1), -1
+    # of an edge and the other values, first what fewer rows have
+    of_edges = [i for least in (0, 2) for i in sorted((least, least + 1), key=size.__getitem__)]
+    for i in [*of_edges, *range(4, len(phi))]:
+        if phi[i] >= EDGE_LEAKS and (best < 0 or phi[i] > phi[best] + 1e-9):
+            best = i
+    value = float(values[best - 4] if best > 3 else edges[best // 2][0])
+    words = summary.show(name, value)
+    if best < 4:
+        edge, beside = (("least", "above "), ("greatest", "below "))[best // 2]
+        words = f"{beside * (best % 2)}{words}, its {edge} value,"
+    return f"is {words} in {_rows_of_class(target, int(classes[best]), groups[best], of_class)}"
 
 
 def _levels_tell(summary: TableSummary, c: int) -> bool:

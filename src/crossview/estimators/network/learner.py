@@ -103,8 +103,8 @@ FOLDS = 6
 MOST_EPOCHS, ROWS_OF_ALL, FEWEST_EPOCHS, BLIND_EPOCHS = 60, 300_000, 10, 20
 # rows of a step: the fewest, and the most steps of a pass as long as there are fewer than the most
 FEWEST_OF_STEP, STEPS_OF_A_PASS, MOST_OF_STEP = 64, 125, 512
-# rows whose scores tell the importance of columns
-ROWS_OF_IMPORTANCES = 500
+# rows whose scores tell the importance of columns, and numbers in them: each is left out in turn
+ROWS_OF_IMPORTANCES, ENTRIES_OF_IMPORTANCES = 500, 100_000
 
 
 class _NetworkState(StatePart):
@@ -222,7 +222,8 @@ class NetworkModel(ImportancesModel):
     def _importances(self, rows: Rows, random_state: np.random.RandomState) -> np.ndarray:
         """Return the mean size of what each column adds to the scores, as shares."""
         n = len(rows.indptr) - 1
-        some = np.sort(random_state.permutation(n)[:ROWS_OF_IMPORTANCES])
+        at_once = max(1, ENTRIES_OF_IMPORTANCES * n // max(1, len(rows.data)))
+        some = np.sort(random_state.permutation(n)[: min(ROWS_OF_IMPORTANCES, at_once)])
         part = rows_at(rows, some)
         sizes = np.abs(self._entry_contributions(part)).sum(axis=1)
         found = np.bincount(entries_of(part)[1], sizes, minlength=self._slots.n_columns)
