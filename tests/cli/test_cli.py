@@ -1,6 +1,7 @@
 """The command line: answers, files, and one line for whatever is wrong."""
 
 import json
+import sys
 import re
 import shlex
 from pathlib import Path
@@ -53,16 +54,19 @@ def test_compare_prints_the_table_the_verdict_and_how_to_train(here, capsys):
     assert run(capsys, "compare", "c.json") == (0, out, [])
 
 
-def test_where_no_model_file_holds_the_best_the_next_is_printed_too(tmp_path, capsys):
+def test_where_no_model_file_holds_the_best_the_next_is_printed_too(here, capsys, monkeypatch):
     X = np.random.default_rng(0).normal(size=(80, 2))
     lines = [f"{a},{b},{'yes' if a * b > 0 else 'no'}" for a, b in X]
-    (tmp_path / "t.csv").write_text("\n".join(["a,b,y", *lines]))
-    models = ["--model", "baseline:gradient-boosting", "--model", "perceptron"]
-    given = ["compare", tmp_path / "t.csv", "--label", "y", "--cv", 2]
-    status, out, _ = run(capsys, *given, *models, "--json", tmp_path / "c.json")
+    (here / "t.csv").write_text("\n".join(["a,b,y", *lines]))
+    code = "from sklearn.ensemble import HistGradientBoostingClassifier\n"
+    (here / "own_model.py").write_text(code + "class Own(HistGradientBoostingClassifier): pass\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the folder is on it from the command on
+    models = ["--baseline", "own_model:Own", "--model", "perceptron"]
+    given = ["compare", here / "t.csv", "--label", "y", "--cv", 2, "--jobs", 1]
+    status, out, _ = run(capsys, *given, *models, "--json", here / "c.json")
     assert status == 0
-    assert "Train baseline:gradient-boosting on all rows:" in out
-    row = json.loads((tmp_path / "c.json").read_text())["rows"][1]
+    assert "Train baseline:own_model:Own on all rows:" in out
+    row = json.loads((here / "c.json").read_text())["rows"][1]
     value = f"perceptron (f1 {row['value']:.4f})"
     assert out[-2] == f"Train {value}, the best that is saved as a model file, on all rows:"
     assert out[-1].startswith("crossview train ")

@@ -36,6 +36,10 @@ def test_what_is_not_finite_is_named_with_row_and_column(name, container, word):
 
 BAD = {
     "one class": (lambda m, X, y: m.fit(X, ["a"] * len(y)), "one class, 'a'"),
+    "labels of two types": (
+        lambda m, X, y: m.fit(X, np.array([1, "b"], dtype=object)[np.arange(len(y)) % 2]),
+        r"labels of different types \(int, str\)",
+    ),
     "no classes": (lambda m, X, y: m.partial_fit(X, y), "classes= is required"),
     "other classes": (
         lambda m, X, y: m.partial_fit(X, y, np.unique(y)).partial_fit(X, y, ["x", "y"]),

@@ -127,12 +127,12 @@ def test_rows_whose_squares_overflow_are_not_learned(stream_classifier, table):
     """A regressor's target still counts in the mean and the deviation that it is scaled by."""
     X, y = table
     huge = X.copy()
-    huge[5] = 1e200
-    keep = np.arange(len(y)) != 5
+    huge[[2, 5]] = 1e200
+    keep = ~np.isin(np.arange(len(y)), [2, 5])
     streamed = clone(stream_classifier)
-    with pytest.raises(InputError, match=r"^row 5: is too large .* all other rows were learned"):
+    with pytest.raises(InputError, match=r"^row 5: is too large .* All rows that can"):
         learn(streamed, huge, y)
     without = learn(clone(stream_classifier), X[keep], y[keep], classes=y)
     assert_same_state(streamed, without)
-    with pytest.raises(InputError, match=r"^row 5: is too large"):
+    with pytest.raises(InputError, match=r"^row [25]: is too large"):  # in whatever order
         stream_classifier.fit(huge, y)

@@ -449,7 +449,7 @@ def test_progressive_predicts_each_row_before_it_learns_it(n_classes):
 
     model = PassiveAggressiveClassifier()
     chunks = [(X[:3], y[:3]), (X[3:50], y[3:50]), (X[50:], y[50:])]
-    records = list(progressive(model, chunks, classes, scoring=Scoring(threshold=None)))
+    records = list(progressive(model, chunks, classes))
     assert [r.rows for r in records] == [1, 2, 4, 8, 16, 32, 64, 100]
     before = 0
     for r in records:

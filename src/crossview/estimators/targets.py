@@ -229,7 +229,11 @@ def several_classes(labels: np.ndarray, class_weight: Any = None) -> np.ndarray:
     As in scikit-learn, a weight of no class is an error if a class has none: it is misspelled, or
     of another type.
     """
-    classes = np.unique(labels)
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
+        raise InputError(f"y has labels of different types ({kinds}); give all one type") from None
     if len(classes) < 2:
         seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
         raise InputError(f"y has {seen}; a classifier needs two or more classes")

@@ -197,7 +197,8 @@ def progressive(
         The metric to report besides the loss, or a `Scoring` with its parameters, the positive
         class and the threshold.  A tuned threshold is for each row the best one for the metric on
         the rows before it; a model without probabilities (``calibration="none"``) has none.  k is
-        of the highest scores so far: NaN until there are as many.  None: accuracy, or rmse.
+        of the highest scores so far: NaN until there are as many.  None: rmse, or accuracy without
+        a tuned threshold: the mistakes of `predict`.
 
     Yields
     ------
@@ -241,7 +242,8 @@ def progressive(
                 "more"
             )
         if scoring.metric is None and scoring.cost is None:
-            scoring = replace(scoring, metric="accuracy")
+            own = None if scoring.threshold == "auto" else scoring.threshold
+            scoring = replace(scoring, metric="accuracy", threshold=own)
         task = make_problem("classification", classes, scoring)
     labels = LabelOrder(task.classes)
     counted = labels.watch((X, np.asarray(y)) for X, y in batches)

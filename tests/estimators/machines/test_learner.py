@@ -75,7 +75,8 @@ def test_a_warm_start_goes_on():
     whole = MultiViewMachineRegressor(WIDTHS, n_epochs=5, **options).fit(X, y)
     parts = MultiViewMachineRegressor(WIDTHS, n_epochs=2, warm_start=True, **options).fit(X, y)
     same_state(whole, parts.set_params(n_epochs=3).fit(X, y))
-    labels = MultiViewMachineClassifier(WIDTHS, warm_start=True).fit(X, y > 5000)
+    labels = MultiViewMachineClassifier(WIDTHS, warm_start=True, random_state=0).fit(X, y > 5000)
+    same_state(labels, MultiViewMachineClassifier(WIDTHS, random_state=0).fit(X, y > 5000))
     with pytest.raises(InputError, match="not among the classes"):
         labels.fit(X, np.where(y > 5000, 2, 3))
     with pytest.raises(ValueError, match="features"):

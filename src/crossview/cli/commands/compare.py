@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json as jsonlib
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,8 +72,9 @@ OPTIONS = f"""
 --model NAME: Compare this one, and what other --model options name, instead of all; the names are
     those of `train --model`.
 --baseline MODULE:CLASS: Also measure this scikit-learn model, such as
-    sklearn.ensemble:RandomForestClassifier. Once for each. Without --model the table has logistic
-    regression, gradient boosting, late fusion and the majority class.
+    sklearn.ensemble:RandomForestClassifier, or a class of a file in this folder. Once for each.
+    Without --model the table has logistic regression, gradient boosting, late fusion and the
+    majority class.
 --add NAME: Add this model, other than the ensemble, to the comparison in SOURCE, a file of --json.
 """
 
@@ -124,6 +126,8 @@ def run(
     if thorough and "--budget" in _given(words):
         raise InputError("--thorough is without a --budget; leave one of them out")
     progressive = progressive or source.per is not None
+    if baseline:  # a module of the folder that the command runs in, as Python would find it
+        sys.path.append(os.getcwd())
     options = {
         "task": task,
         **asdict(scoring),

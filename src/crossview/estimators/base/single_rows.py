@@ -17,13 +17,13 @@ Learner = TypeVar("Learner")
 
 
 def check_learned(nonfinite_row: int, *, alone: bool = False) -> None:
-    """Raise an error if a pass has left out a row; all others were learned."""
+    """Raise an error if a pass has left out rows, of which this is one."""
     if nonfinite_row >= 0:
+        rest = " All rows that can be learned were." * (not alone)
+        which = "the row" if alone else "such rows"
         raise DivergedError(
             "is too large or too small to be learned: its squared norm, or the step that it "
-            "takes, is not finite"
-            + ("" if alone else "; all other rows were learned")
-            + ". Scale the columns, or leave the row out",
+            f"takes, is not finite.{rest} Scale the columns, or leave {which} out",
             row=None if alone else int(nonfinite_row),
         )
 

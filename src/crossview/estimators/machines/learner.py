@@ -202,10 +202,11 @@ class MachineLearner(ViewLearner):
 
     def _minimize(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, np.ndarray]:
         """Minimize the loss; return the rows, and the positions of those held out."""
-        rows = self._read(X, reset=not self._warm_starts())
+        from_scratch = not self._warm_starts()
+        rows = self._read(X, reset=from_scratch)
         target, weight = self._first_targets(y, sample_weight, rows)
         target = np.asarray(target, dtype=np.float64)
-        if not self._warm_starts():
+        if from_scratch:
             self._init_intercepts(target, weight)
         random_state = check_random_state(self.random_state)
         train = held_out = np.arange(len(target))
