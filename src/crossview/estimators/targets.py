@@ -50,6 +50,9 @@ def check_classes(labels: np.ndarray) -> None:
     """
     if labels.dtype.kind in "iubUS":
         return
+    kinds = sorted({type(label).__name__ for label in labels.tolist()})
+    if "str" in kinds and len(kinds) > 1:
+        raise InputError(f"y has labels of different types ({', '.join(kinds)}); give all as text")
     kind = type_of_target(labels, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise InputError(  # the wording that scikit-learn's estimator checks expect
@@ -229,11 +232,7 @@ def several_classes(labels: np.ndarray, class_weight: Any = None) -> np.ndarray:
     As in scikit-learn, a weight of no class is an error if a class has none: it is misspelled, or
     of another type.
     """
-    try:
-        classes = np.unique(labels)
-    except TypeError:
-        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
-        raise InputError(f"y has labels of different types ({kinds}); give all one type") from None
+    classes = np.unique(labels)
     if len(classes) < 2:
         seen = f"one class, {classes.tolist()[0]!r}" if len(classes) else "no label"
         raise InputError(f"y has {seen}; a classifier needs two or more classes")
