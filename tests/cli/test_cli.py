@@ -1,9 +1,9 @@
 """The command line: answers, files, and one line for whatever is wrong."""
 
 import json
-import sys
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np

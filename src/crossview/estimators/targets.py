@@ -50,15 +50,20 @@ def check_classes(labels: np.ndarray) -> None:
     """
     if labels.dtype.kind in "iubUS":
         return
-    kinds = sorted({type(label).__name__ for label in labels.tolist()})
-    if "str" in kinds and len(kinds) > 1:
-        raise InputError(f"y has labels of different types ({', '.join(kinds)}); give all as text")
+    check_types(labels)
     kind = type_of_target(labels, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise InputError(  # the wording that scikit-learn's estimator checks expect
             f"Unknown label type: {kind}. A classifier predicts classes; a regressor predicts "
             "numbers"
         )
+
+
+def check_types(labels: np.ndarray) -> None:
+    """Raise `InputError` if some labels are text, and others are not."""
+    kinds = sorted({type(label).__name__ for label in labels.tolist()})
+    if "str" in kinds and len(kinds) > 1:
+        raise InputError(f"y has labels of different types ({', '.join(kinds)}); give all as text")
 
 
 def check_label(y: Any, classes: np.ndarray | None) -> None:

@@ -17,6 +17,7 @@ from crossview.estimators.kernel.learner import KernelLearner
 from crossview.estimators.kernel.training import TrainingSet
 from crossview.estimators.targets import (
     check_classes,
+    check_types,
     one_per_row,
     row_weights,
     several_classes,
@@ -76,7 +77,9 @@ class KernelClassifier(KernelLearner, OnlineClassifier):
 
     def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
         y = one_per_row(y, n_rows, type(self).__name__)
-        known = _plain(y[~self._unlabeled(y)])
+        known = y[~self._unlabeled(y)]
+        check_types(known)
+        known = _plain(known)
         if known.dtype.kind in "fc" and not np.isfinite(known).all():
             raise InputError("a label is infinite; leave the row out, or label it")
         check_classes(known)
