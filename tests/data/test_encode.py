@@ -29,9 +29,11 @@ from sklearn.preprocessing import StandardScaler
 import crossview
 from crossview import (
     AROWClassifier,
+    GuessWarning,
     InputError,
     MultiView,
     MultiViewPAClassifier,
+    PassiveAggressiveClassifier,
     UnusedColumnsWarning,
     ViewEncoder,
     ViewScaler,
@@ -679,6 +681,19 @@ def test_views_by_prefix_leave_other_columns_out():
     assert fitted.layout_.names == ("user", "ad")
     assert fitted.layout_.widths == (2, 2**BITS)
     assert fitted.n_features_in_ == 4
+
+
+def test_one_column_with_a_prefix_does_not_take_the_others_away():
+    table = pa.table({"price": [1.0], "utm__c": ["x"]})
+    with pytest.warns(GuessWarning, match="'rest' has the columns without a prefix: price; views="):
+        fitted = unscaled(hash_bits=BITS).fit(table)
+    assert fitted.view_columns() == {"utm": ["utm__c"], "rest": ["price"]}
+    row = fitted.transform_one({"price": 1.0, "utm": {"c": "x"}})
+    np.testing.assert_array_equal(row.values, fitted.transform(table).matrix.data)
+    frame = pd.DataFrame({"price": [0.0, 1.0, 0.0, 1.0], "utm__c": [0.0, 0.0, 1.0, 1.0]})
+    with pytest.warns(GuessWarning, match="rest"):
+        learner = PassiveAggressiveClassifier().fit(frame, [0, 1, 0, 1])
+    assert np.ptp(learner.decision_function(frame.assign(utm__c=0.0))) > 0.0
 
 
 def test_without_prefixes_all_columns_are_one_view():

@@ -301,12 +301,14 @@ def test_a_view_may_have_a_column_called_like_the_label(files, capsys):
     learn = ["train", "labels.csv", *a, "--label", "y", "--model", "arow", "-o", "m.st"]
     assert run(capsys, *learn)[0] == 0
     assert "a__y" in load("m.st")[0].view_columns()["a"]
-    pa.csv.write_csv(pa.csv.read_csv("labels.csv", convert_options=TEXT).select(["id"]), "ids.csv")
+    pa.csv.write_csv(
+        pa.csv.read_csv("labels.csv", convert_options=TEXT).select(["id", "age"]), "ids.csv"
+    )
     status, expected, _ = run(capsys, "predict", "m.st", "labels.csv", *a)
     assert status == 0
     status, out, err = run(capsys, "predict", "m.st", "ids.csv", *a)
     assert (status, out) == (0, expected), err
-    assert run(capsys, "predict", "m.st", *a)[0] == 0
+    assert run(capsys, "predict", "m.st", *a)[0] == 0  # without the age
     status, _, err = run(capsys, "evaluate", "m.st", *a)
     assert status == 2
     assert "no column 'y' (the label of the model)" in err[-1]

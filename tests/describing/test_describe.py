@@ -323,12 +323,12 @@ def test_the_head_of_a_table_says_nothing_of_later_rows(tmp_path):
 def test_an_identifier_by_its_name_unless_it_is_declared():
     ids, paid = (np.random.default_rng(n).integers(n, size=N) for n in (50, 900))
     # a column in no view is not learned
-    table = pa.table({"u__user_id": ids, "u__movieId": ids, "u__paid": paid, "id": ids, "y": Y})
+    table = pa.table({"u__user_id": ids, "v__movieId": ids, "u__paid": paid, "id": ids, "y": Y})
     [unused, *_] = describe(table, "y").about_table
     assert unused.startswith("not used, as columns called view__column are: id; views= names")
     columns = describe(table, "y").columns
-    assert [one.name for one in columns if one.warnings] == ["u__user_id", "u__movieId"]
-    columns = describe(table, "y", encoder=ViewEncoder(categorical=["u__*"])).columns
+    assert [one.name for one in columns if one.warnings] == ["u__user_id", "v__movieId"]
+    columns = describe(table, "y", encoder=ViewEncoder(categorical=["*__*"])).columns
     assert not any(one.warnings for one in columns)
     line = describe(table.select(["id", "y"]), "y").warnings[-1]
     assert line.startswith("id: whole numbers")
@@ -410,7 +410,7 @@ def test_the_head_leaves_out_what_is_refused_anyway():
         {"a__x": [np.nan, 1.0, 2.0, 0.5] * 10, "a__c": [1] * 40, "z": [1] * 40, "y": [0] * 40}
     )
     answer = describe_head(open_table(table), "y")
-    assert answer.warnings == ["a__c: constant: '1' in every row"]
+    assert answer.warnings == ["a__c, z: constant: '1' in every row"]
     # of the first rows of more nobody knows it
     more = pa.table(
         {

@@ -370,7 +370,7 @@ def describe_columns(
         )
     about += _about_names(table)
     if alone and views is None and y is not None:
-        about += about_unused(names)
+        about += [words for _, words in about_unused(names)]
     view_of: dict[str, str] = {}
     for view, group in grouped.items():
         for name, form in group:  # a text may be in several

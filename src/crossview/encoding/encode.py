@@ -85,7 +85,8 @@ class ViewEncoder(ViewTransformer):
     views : mapping of str to columns, default=None
         View name -> a column name, a list of names, or a glob such as
         ``"user_*"``; of a column of text also ``"chars(title)"`` or ``"shape(title)"``, as below.
-        None: a column called ``user__age`` belongs to the view ``user``.  Where no column is
+        None: a column called ``user__age`` belongs to the view ``user``; those without such a
+        prefix are ignored, or a view ``rest`` where there is but one other.  Where no column is
         called so, a column of text becomes the views ``words``, ``chars`` and ``shape``; of two the
         words are a view each, and ``chars`` and ``shape`` are of both; more are a view each, or one
         view ``text`` if they are more than four; and all other columns are one view.  Columns in no

@@ -21,7 +21,7 @@ from crossview.tables.columns import (
 )
 from crossview.tables.dates import check_format, split_format
 from crossview.tables.text import FORMS
-from crossview.views import ALL, match_columns, resolve_views, views_by_prefix
+from crossview.views import ALL, REST, match_columns, resolve_views, views_by_prefix
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,7 @@ MOST_SUGGESTED = 6
 # more texts than these have words alone, because characters take ten times as long, and more than
 # those one view together
 MOST_TEXTS_WITH_FORMS, MOST_VIEWS_OF_TEXT = 2, 4
-REST, TEXT = "rest", "text"
+TEXT = "text"
 
 KINDS = ("text", "categorical", "numeric", "sparse", "date")
 _FORM = re.compile(rf"({'|'.join(FORMS)})\((.+)\)")
@@ -221,8 +221,11 @@ def view_for(views: Mapping[str, Any] | None, names: Sequence[str], column: str)
     if any(column == name for group in groups.values() for name, _ in group):
         return {}
     own = column if column not in groups else f"{column}_category"
-    prefixed = {view: f"{view}__*" for view in groups} if views is None else {}
-    return {**prefixed, own: [column]}
+    named = {
+        view: f"{view}__*" if group[0][0].startswith(f"{view}__") else [name for name, _ in group]
+        for view, group in groups.items()
+    }
+    return {**(named if views is None else {}), own: [column]}
 
 
 def without_ignored(

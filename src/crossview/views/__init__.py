@@ -16,6 +16,7 @@ from crossview.views.alignment import (
 )
 from crossview.views.layout import (
     ALL,
+    REST,
     ViewLayout,
     about_unused,
     match_columns,
@@ -35,6 +36,7 @@ from crossview.views.one_row import OneRow
 
 __all__ = [
     "ALL",
+    "REST",
     "MultiView",
     "OneRow",
     "ViewLayout",

@@ -10,10 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from crossview.errors import InputError, UnusedColumnsWarning, argument, closest_names, some_names
+from crossview.errors import (
+    GuessWarning,
+    InputError,
+    UnusedColumnsWarning,
+    argument,
+    closest_names,
+    some_names,
+)
 
-# the view of a table that has no other
-ALL = "all"
+# the view of a table that has no other, and that of columns that are in none of the others
+ALL, REST = "all", "rest"
 
 
 class ViewLayout:
@@ -119,10 +126,10 @@ def resolve_views(
 ) -> tuple[ViewLayout, np.ndarray | None]:
     """Turn the ``views=`` parameter of an estimator into blocks of columns.
 
-    views: None: the prefixes of columns that are called ``view__column``; one view "all" where no
-      column is.  A sequence of widths: consecutive blocks, called ``view0``, ``view1``, ...  A
-      mapping of view name to columns: a slice, integer positions, column names, one column name, or
-      a glob such as ``"user_*"``.  Columns in no view are ignored.
+    views: None: the prefixes of columns that are called ``view__column``, by `views_by_prefix`; one
+      view "all" where no column is.  A sequence of widths: consecutive blocks, called ``view0``,
+      ``view1``, ...  A mapping of view name to columns: a slice, integer positions, column names,
+      one column name, or a glob such as ``"user_*"``.  Columns in no view are ignored.
     n_features: number of columns of ``X``.
     feature_names: names of the columns of ``X``, if they have names.
     Returns layout: names and widths; columns (layout.n_columns,): the column of ``X`` at each
@@ -167,33 +174,45 @@ def resolve_views(
 def views_by_prefix(names: Iterable[Any]) -> dict[str, list[str]] | None:
     """Return the columns called ``view__column``, by view; None if there are none.
 
-    Returns views: names of columns; those without a prefix are in no view.
+    Returns views: names of columns.  Those without a prefix are the second view where there is but
+    one: a column that happens to have one does not take the others away.  Else they are in no view.
     """
     groups: dict[str, list[str]] = {}
     for name in names:
-        view, _, column = str(name).partition("__")
-        if view and column:
-            groups.setdefault(view, []).append(name)
+        groups.setdefault(_prefix(name), []).append(name)
+    others = groups.pop("", [])
+    if len(groups) == 1 and others:
+        groups["others" if REST in groups else REST] = others
     return groups or None
 
 
-def about_unused(names: Iterable[Any]) -> list[str]:
-    """Return a warning of columns that have no prefix where others are called ``view__column``.
+def _prefix(name: Any) -> str:
+    """Return the view of a column called ``view__column``; "" of another one."""
+    view, _, column = str(name).partition("__")
+    return view if column else ""
+
+
+def about_unused(names: Iterable[Any]) -> list[tuple[type[UserWarning], str]]:
+    """Return what to say of columns without a prefix where others are called ``view__column``.
 
     names: names of all columns, of which nobody named the views.
     """
-    names = list(names)
-    groups = views_by_prefix(names) or {}
-    used = {name for group in groups.values() for name in group}
-    unused = [name for name in names if name not in used] if used else []
-    words = f"not used, as columns called view__column are: {some_names(unused)}; "
-    return [f"{words}{argument('views')} names the columns of each view"] if unused else []
+    groups = views_by_prefix(names := list(names))
+    others = [name for name in names if not _prefix(name)]
+    if groups is None or not others:
+        return []
+    how = f"{argument('views')} names the columns of each view"
+    if others not in groups.values():
+        words = f"not used, as columns called view__column are: {some_names(others)}; {how}"
+        return [(UnusedColumnsWarning, words)]
+    words = f"a view {[*groups][1]!r} has the columns without a prefix: {some_names(others)}"
+    return [(GuessWarning, f"{words}; {how}, {argument('ignore')} those to leave out")]
 
 
 def warn_of_unused(names: Iterable[Any]) -> None:
     """Warn of the columns of `about_unused`."""
-    for words in about_unused(names):
-        warnings.warn(words, UnusedColumnsWarning, stacklevel=2)
+    for kind, words in about_unused(names):
+        warnings.warn(words, kind, stacklevel=2)
 
 
 def match_columns(view: str, pattern: str, names: Sequence[str]) -> list[int]:
