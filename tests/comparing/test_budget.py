@@ -328,13 +328,17 @@ def test_a_baseline_learns_from_fewer_rows_rather_than_that_others_are_dropped()
     assert not plan.dropped
     assert plan.tuning["baseline"].learned < 1.0
     assert plan.tuning["ours"].learned == 1.0
-    half = LEVELS[6]._replace(learned=0.5)
+    half = LEVELS[4]._replace(learned=0.5)
     assert half in costs["baseline"].levels
-    # five on a 256th of the rows, two on a 64th, then the half of them, and that of the whole part
-    assert costs["baseline"].fold(half) == pytest.approx(5 / 256 + 2 / 64 + 0.5 + 0.75)
+    # 500 rows choose its setting at least, unless there are fewer
+    for n_inner, least in ((6400, 1 / 4), (400, 1.0)):
+        levels = make_cost(n_inner=n_inner, baseline=True).levels
+        assert min(level.share for level in levels if level.learned == 1.0) == least
+    # five on a 16th of the rows, two on a fourth, then the half of them, and that of the whole part
+    assert costs["baseline"].fold(half) == pytest.approx(5 / 16 + 2 / 4 + 0.5 + 0.75)
     words = in_words(half, costs["baseline"])
     assert words == (
-        "learned from fewer rows, 2 of 5 settings on all tuning rows, 100 rows choose the setting"
+        "learned from fewer rows, 2 of 5 settings on all tuning rows, 1,600 rows choose the setting"
     )
     # it never keeps out all the others
     assert make_plan(costs, 1, 1e-9).dropped == {"baseline"}

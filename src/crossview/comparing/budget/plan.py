@@ -23,8 +23,9 @@ LEVELS = (
     *(Tuning(splits=1, halving=True, refined=False, share=HALVING**-k) for k in (0, 1, 2, 3)),
 )
 LIGHTER = Tuning(splits=1, halving=True, refined=False, lighter=True)
-# the fewest rows that choose a setting
-FEWEST_ROWS = 100
+# the fewest rows that choose a setting; that of a baseline, what others are measured by: on a few
+# hundred texts the strongest and the weakest penalty are the same
+FEWEST_ROWS, FEWEST_OF_BASELINE = 100, 500
 # before a baseline is left out, it learns from this share of the rows, again and again
 FEWER = 1 / 2
 # share of the time that one learner may take at most, and the one that brings most
@@ -184,7 +185,10 @@ class Cost:
         """Levels of tuning, from all to least; enough rows choose the setting."""
         if self.settled:
             return [LIGHTER]
-        enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= FEWEST_ROWS]
+        fewest = FEWEST_ROWS
+        if self.yardstick is not None:
+            fewest = min(FEWEST_OF_BASELINE, max(FEWEST_ROWS, self.n_inner))
+        enough = [one for one in LEVELS[1:] if one.share * self.n_inner >= fewest]
         enough.insert(0, LEVELS[0])
         if self.lighter < 1.0 and self.settled is None:
             enough.append(LIGHTER)
