@@ -79,10 +79,9 @@ def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> Fitt
 
 def comparison_head(comparison: Comparison) -> list[str]:
     """Return the lines above the table: the metric and its classes, and what to be warned of."""
-    warnings = [f"warning: {line}" for line in comparison.warnings]
-    if not comparison.classes:
-        return warnings
-    return [comparison.metric_words, *comparison.notes, *warnings]
+    c = comparison
+    warnings = [f"warning: {line}" for line in c.warnings]
+    return [*([c.metric_words] if c.classes else []), *c.notes, *warnings]
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
