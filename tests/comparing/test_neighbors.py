@@ -375,8 +375,8 @@ def test_an_id_that_some_rows_lack_makes_groups():
     assert answer.groups == by_hand.groups == "user_id"
     assert [row.scores for row in answer.rows] == [row.scores for row in by_hand.rows]
     said = f"{table['user_id'].isna().sum()} rows without a group stand alone"
-    assert said in answer.warnings
-    assert said in by_hand.warnings
+    assert said in answer.notes
+    assert said in by_hand.notes
 
 
 def test_an_identifier_of_several_rows_is_named_where_no_test_decides(monkeypatch):

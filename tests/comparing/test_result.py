@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -429,6 +430,39 @@ def test_as_text_it_has_a_line_for_each_row_and_the_verdict(answer):
     assert answer.recommended.model in said[-1]
     for line, row in zip(lines, answer.rows, strict=False):
         assert line.split()[:4] == [row.model, f"{row.value:.4f}", "±", f"{row.std:.4f}"]
+
+
+@pytest.mark.parametrize("mode", ["cross-validation", "progressive"])
+@pytest.mark.parametrize(
+    ("metric", "others"), [("f1", ["threshold", "accuracy", "roc_auc"]), ("rmse", ["mae"])]
+)
+def test_the_table_is_a_data_frame(monkeypatch, metric, others, mode):
+    row = {"setting": {"C": 0.1, "average": True, "kernel": "rbf"}, "accuracy": 0.7, "mae": 0.2}
+    task = "classification" if metric == "f1" else "regression"
+    rows = [
+        made_row(model, one, task, **row) for model, one in (("view:a", BEST), ("view:b", WORSE))
+    ]
+    made = made_answer([*rows, made_row("baseline:mean", NEAR, task)], metric, mode=mode)
+    table = made.to_pandas()
+    assert table.columns.tolist() == [
+        *("model", "title", "recommended", metric, "std", "worse", "p", *others),
+        *("rows_per_second", "learned", "setting"),
+    ]
+    assert table["model"].tolist() == [one.model for one in made.rows]
+    assert table[metric].tolist() == [one.value for one in made.rows]
+    table = table.set_index("model")
+    assert table.index[table["recommended"]].tolist() == [made.recommended.model]
+    assert table.isna().loc[made.best.model, ["worse", "p"]].all()
+    assert table.isna().loc["baseline:mean", "p"]
+    other = next(one for one in made.rows[1:] if one.model != "baseline:mean")
+    assert table.loc[other.model, "p"] == other.p_adjusted
+    assert table.loc[other.model, "worse"] == other.difference.areas(made.rope).worse
+    shown = "accuracy" if task == "classification" else "mae"
+    assert table.loc["view:a", shown] == row[shown]
+    assert table.loc["view:a", "setting"] == "C=0.1 average=True kernel=rbf"
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="to_pandas needs pandas: pip install pandas"):
+        made.to_pandas()
 
 
 def test_a_number_that_is_not_defined_is_one_again_wherever_it_stands_in_a_file():

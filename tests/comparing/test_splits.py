@@ -25,6 +25,7 @@ from crossview.comparing.folds.parts import Fold, drop_empty_columns
 from crossview.comparing.folds.splits import Protocol, split_rows
 from crossview.comparing.run import Run
 from crossview.jobs.jobs import Jobs
+from crossview.reporting.tables import comparison_head
 from crossview.scoring.problems import Classification, Regression
 
 GRID = {"C": [0.001, 0.1, 1000.0], "average": [], "epochs": [], "bins": []}
@@ -88,8 +89,8 @@ def test_fewer_groups_than_folds_are_said():
     given = {"grid": ONE, "models": ["view:strong"], "scoring": Scoring(threshold=None)}
     answer = thorough(X, y, groups=np.arange(90) % 3, **given)
     assert answer.folds == 3
-    assert "3 folds instead of 5, one for each group" in answer.warnings
-    assert not any("folds" in line for line in thorough(X, y, groups=np.arange(90) % 9).warnings)
+    assert "3 folds instead of 5, one for each group" in comparison_head(answer)
+    assert not any("folds" in line for line in thorough(X, y, groups=np.arange(90) % 9).notes)
     with pytest.raises(InputError, match=r"all rows are of one group, .*; leave groups= out"):
         thorough(X, y, groups=np.zeros(90), **given)
 

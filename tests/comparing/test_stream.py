@@ -152,13 +152,13 @@ def test_a_stack_that_counts_the_last_labels_says_so():
     X = pd.DataFrame({"x": 0.5 * y + rng.normal(size=2600), "y": y})
     models = ["stacking", "pa:concatenated"]
     answer = compare(X, "y", progressive=True, models=models)
-    (line,) = answer.memory_lines
+    (line,) = answer.note_lines
     assert line.startswith("stacking: the last labels predict the next one")
     assert line in answer.notes
     assert line in str(answer)
     assert answer.best.model == "stacking"
     mixed = X.iloc[rng.permutation(2600)]
-    assert compare(mixed, "y", progressive=True, models=models).memory_lines == []
+    assert compare(mixed, "y", progressive=True, models=models).note_lines == []
 
 
 def test_progressive_chooses_on_the_first_part():

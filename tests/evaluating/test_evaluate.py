@@ -410,9 +410,15 @@ def test_dates_make_ranges_as_numbers_do(kind, model, table, tmp_path):
 
 def test_ranges_of_dates_end_where_dates_of_the_column_are(model, table):
     times = np.datetime64("1969-01-10T00:00:00", "s") + np.arange(N) * np.timedelta64(10, "h")
-    [found] = evaluate(model, table.append_column("t", pa.array(times)), by="t", views=False).by
-    ends = [one.value.rpartition(" to ")[2] for one in found.slices]
+    with_times = table.append_column("t", pa.array(times))
+    here = pa.timestamp("s", "Asia/Tokyo")  # read in UTC, which names say
+    given = {"by": ["t", "zoned"], "time": "zoned", "window": "70d", "views": False}
+    found = evaluate(model, with_times.append_column("zoned", pa.array(times).cast(here)), **given)
+    plain, zoned = found.by
+    ends = [one.value.rpartition(" to ")[2] for one in plain.slices]
     assert {np.datetime64(end) for end in ends} <= set(times)
+    assert [one.value for one in zoned.slices] == [f"{one.value} UTC" for one in plain.slices]
+    assert [one.start for one in found.windows][:2] == ["1969-01-06 UTC", "1969-03-17 UTC"]
 
 
 def test_many_values_gaps_and_rare_ones_make_slices(model, table):

@@ -100,8 +100,15 @@ def test_the_notes_say_how_it_was_scored():
         "worse: probability that the model is worse than the best by more than 0.0100; p: of no "
         "difference, adjusted for 2 models (some test)"
     )
+    assert not any("per repetition" in note for note in notes)
+    counted = [dataclasses.replace(row, confusion=[[9, 1], [0, 10]]) for row in answer.rows]
+    twice = comparison_notes(made_answer(counted, test_share=2 / 5))
+    assert "rows of a class: each row counts once per repetition of the folds" in twice
     stream = [dataclasses.replace(row, setting={"C": 0.1}) for row in answer.rows]
     notes = comparison_notes(made_answer(stream, mode="progressive"))
+    assert notes[-1].endswith("p: of no difference, adjusted for all 3 pairs of models (some test)")
+    two = comparison_notes(made_answer(stream[:2], mode="progressive"))
+    assert two[-1].endswith("p: of no difference (some test)")
     assert any("9 rows, each predicted and then learned" in note for note in notes)
     assert any(note.startswith("C: chosen on the first tenth of them") for note in notes)
 

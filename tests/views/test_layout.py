@@ -37,6 +37,8 @@ def test_views_by_width_name_position_and_glob(views, widths, columns):
         ({"a": [7]}, NAMES, "column 7 is out of range; X has 5"),
         ({"a": []}, NAMES, "'a' has no columns"),
         ({}, NAMES, "no views"),
+        ([-1, 6], NAMES, "'view0' has -1 columns; widths are 1 or more"),
+        ([slice(0, 2), slice(2, 5)], NAMES, r"'link': slice\(100, 150\)}, which names slices"),
         ("user_*", NAMES, "views= takes None, a mapping"),
         ({"a": [0.5]}, NAMES, "a slice, positions or names"),
         ({"a": [True, False]}, NAMES, "the mask has 2 entries, but X has 5 columns"),

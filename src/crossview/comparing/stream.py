@@ -156,7 +156,7 @@ class Stream:
             folds=0,
             tries_scales=self._tries_scales,
             warnings=self._leaks.found,
-            memory_lines=[
+            note_lines=[
                 f"{model.name}: {line}"
                 for model in self.models
                 for line in memory_note(model.model)

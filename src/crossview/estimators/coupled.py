@@ -82,7 +82,8 @@ class MultiViewPAClassifier(CovarianceClassifier):
         agree with one that is wrong.  In "forward" no view's margin is lowered: disagreement says
         only which views take how much of the step.  "published" is Algorithm 1 as printed in the
         paper, for two views, "absolute" and PA-I; it does not reach the minimum of the paper's
-        objective.
+        objective.  In the Mahalanobis geometry, which the paper does not treat, it is the same
+        algorithm with ``x_v'S_v x_v`` in the place of the squared norm.
     geometry : {"euclidean", "mahalanobis"}, default="euclidean"
         Norm of the weight change.  "euclidean": all directions cost the same.  "mahalanobis":
         directions that earlier rows covered cost more, as in `PAMClassifier`; this is slower, and
@@ -109,9 +110,10 @@ class MultiViewPAClassifier(CovarianceClassifier):
     The joint score is the mean of the scores of the views that are present, or their sum for
     "independent" and "concatenated".  Learned weights of the views are in ``coef_``,
     ``intercept_`` and the scores of the views: that of view v is ``β_v w_v·x_v``.  The sample
-    weight of a row, and that of its class, multiply C, as in `PassiveAggressiveClassifier`.  With
-    more than two classes the margin is the score of the true class minus the score of the wrong
-    class that has the highest joint score.
+    weight of a row, and that of its class, multiply C, as in `PassiveAggressiveClassifier`, and
+    with ``geometry="mahalanobis"`` their product c is in ``S_v^-1 <- S_v^-1 + c x_v x_v'`` as well.
+    With more than two classes the margin is the score of the true class minus the score of the
+    wrong class that has the highest joint score.
 
     References
     ----------

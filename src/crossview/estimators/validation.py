@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.utils import _safe_indexing as select_rows
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, Options
+from sklearn.utils._param_validation import StrOptions as _StrOptions
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 if TYPE_CHECKING:
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
         """scikit-learn's, which is untyped: a method that is there if ``check(self)``."""
 else:
     from sklearn.utils.metaestimators import available_if
+
+
+class StrOptions(_StrOptions):
+    """scikit-learn's, whose message names the strings in alphabetical order."""
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
+
 
 __all__ = [
     "Interval",

@@ -14,7 +14,7 @@ from crossview.errors import InputError
 from crossview.evaluating.windows import DAY
 from crossview.readers.source import Source
 from crossview.tables.arrow import codes_of, is_number, numbers_of
-from crossview.tables.dates import is_date, seconds_of
+from crossview.tables.dates import is_date, seconds_of, utc_of
 
 # values of a column that get a slice of their own
 MOST_SLICES = 20
@@ -116,6 +116,7 @@ class ColumnValues:
     def __init__(self, column: str, kind: Any) -> None:
         self.column, self.is_date = column, is_date(kind)
         self.is_number = is_number(kind) or self.is_date
+        self._zone = utc_of(kind)
         self.sample = NumberSample()
         self._counts: Counter[Any] = Counter()
 
@@ -170,7 +171,7 @@ class ColumnValues:
                 first,
                 *(f"above {a} to {b}" for a, b in pairwise(ends[1:])),
             ]
-            return ByValue(self.column, names, {}, edges)
+            return ByValue(self.column, [name + self._zone for name in names], {}, edges)
         # of equally frequent ones the first by name, whatever the batches
         ordered = sorted(self._counts, key=lambda value: (-self._counts[value], _name(value)))
         frequent = ordered[:MOST_SLICES]

@@ -12,7 +12,7 @@ from crossview.data.row_columns import format_of_times
 from crossview.errors import InputError, argument
 from crossview.readers.source import Source
 from crossview.tables.arrow import is_number, numbers_of
-from crossview.tables.dates import is_date, is_text, seconds_of
+from crossview.tables.dates import is_date, is_text, seconds_of, utc_of
 
 MOST_WINDOWS = 500
 # windows where no width is given: about
@@ -84,13 +84,20 @@ class ByTime:
       numbers.
     dates: number of units per second; 0: the numbers are no times.
     format: how text writes times.
+    zone: the end of their names: " UTC" where the times have a zone.
     """
 
     def __init__(
-        self, column: str, first: float, width: float, dates: float, format: str = ""
+        self,
+        column: str,
+        first: float,
+        width: float,
+        dates: float,
+        format: str = "",
+        zone: str = "",
     ) -> None:
         self.column, self.first, self.width, self.dates = column, first, width, dates
-        self.format = format
+        self.format, self.zone = format, zone
 
     def codes(self, values: Any) -> np.ndarray:
         """Return the windows of the next rows; -1 where there is no time."""
@@ -107,7 +114,8 @@ class ByTime:
             return f"{start:.10g}"
         form = "%Y-%m-%d" if self.width % DAY == 0 else "%Y-%m-%d %H:%M"
         form += ":%S" * bool(self.width % MINUTE)
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=start)).strftime(form)
+        when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=start)
+        return when.strftime(form) + self.zone
 
 
 class TimeRange:
@@ -161,7 +169,8 @@ class TimeRange:
                 f"and {MOST_WINDOWS} is the most; take a wider one",
                 column=self.column,
             )
-        return ByTime(self.column, float(first), width, dates, self._format)
+        zone = utc_of(self._kind)
+        return ByTime(self.column, float(first), width, dates, self._format, zone)
 
 
 def find_windows(table: Source, column: str, window: Any) -> ByTime:

@@ -79,10 +79,9 @@ def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> Fitt
 
 def comparison_head(comparison: Comparison) -> list[str]:
     """Return the lines above the table: the metric and its classes, and what to be warned of."""
-    warnings = [f"warning: {line}" for line in comparison.warnings]
-    if not comparison.classes:
-        return warnings
-    return [comparison.metric_words, *comparison.notes, *warnings]
+    c = comparison
+    warnings = [f"warning: {line}" for line in c.warnings]
+    return [*([c.metric_words] if c.classes else []), *c.notes, *warnings]
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
@@ -104,10 +103,18 @@ def table_notes(comparison: Comparison) -> list[str]:
     if len(c.rows) > 1:
         notes.append(
             f"worse: probability that the model is worse than the best by more than "
-            f"{short_value(c, c.rope)}; p: of no difference, adjusted for {len(c.rows) - 1} models "
-            f"({c.test})"
+            f"{short_value(c, c.rope)}; p: of no difference{_adjusted_for(c)} ({c.test})"
         )
     return [*notes, *_about_left_out(c)]
+
+
+def _adjusted_for(c: Comparison) -> str:
+    """Say for how many tests p is adjusted; of two models there is one test, and nothing to say."""
+    n = len(c.rows)
+    if n == 2:
+        return ""
+    pairs = c.mode == "progressive"
+    return f", adjusted for {f'all {math.comb(n, 2)} pairs of' if pairs else n - 1} models"
 
 
 def _about_curve(c: Comparison) -> list[str]:
@@ -179,6 +186,9 @@ def _about_folds(c: Comparison) -> list[str]:
         notes.append(
             f"{c.metric}: mean ± standard deviation over {c.folds} folds of {labeled:,} {rows}"
         )
+        repeated = c.folds * c.test_share > 1.0 + 1e-6
+        if repeated and c.recommended.confusion is not None:
+            notes.append("rows of a class: each row counts once per repetition of the folds")
         shown = "last" if c.in_order else "most frequent"
         where = f"chosen in each training part; the {shown} choice is shown"
     return [*notes, *([f"{chosen}: {where}"] if chosen else [])]

@@ -92,6 +92,11 @@ def is_date(kind: pa.DataType) -> bool:
     return bool(types.is_date(kind) or types.is_timestamp(kind))
 
 
+def utc_of(kind: pa.DataType) -> str:
+    """Return " UTC", the end of what names times of an Arrow type with a zone; "" of others."""
+    return " UTC" if getattr(kind, "tz", None) else ""
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Return whether values of an Arrow type are text, stored as it is or as dictionaries."""
     from pyarrow import types

@@ -59,7 +59,9 @@ class ViewLayout:
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise InputError(f"view {twice!r} is given twice; view names must be unique")
         for name, width in zip(self.names, self.widths, strict=True):
-            if width < 1:
+            if width < 0:
+                raise InputError(f"view {name!r} has {width} columns; widths are 1 or more")
+            if not width:
                 raise InputError(f"view {name!r} has no columns; leave it out or give it columns")
         self.ptr = np.concatenate([[0], np.cumsum(self.widths)]).astype(np.int64)
 
@@ -160,7 +162,8 @@ def resolve_views(
     if isinstance(views, str) or not all(isinstance(w, int | np.integer) for w in views):
         raise InputError(
             f"{argument('views')} takes None, a mapping of name to columns such as "
-            f"{{'page': slice(0, 100)}}, or a list of widths such as [100, 50], not {views!r}"
+            f"{{'page': slice(0, 100), 'link': slice(100, 150)}}, which names slices, or a list of "
+            f"widths such as [100, 50], not {views!r}"
         )
     layout = ViewLayout([f"view{v}" for v in range(len(views))], list(views))
     if layout.n_columns != n_features:

@@ -119,6 +119,12 @@ def test_a_function_that_is_no_measure_is_an_error(measure, message):
         MultiViewSVMPerf(measure=measure).fit(X, y)
 
 
+def test_an_unknown_measure_is_an_error_that_names_all_in_order():
+    model = MultiViewSVMPerf(measure="f2")
+    with pytest.raises(ValueError, match=r"\{'average_precision', 'balanced_accuracy', .*'roc_"):
+        model.fit(np.eye(4), [0, 1, 0, 1])
+
+
 def test_k_beyond_the_rows_is_an_error():
     with pytest.raises(InputError, match="k=9 is more than the 4 rows"):
         MultiViewSVMPerf(measure="recall_at_k", k=9).fit(np.eye(4), [0, 1, 0, 1])

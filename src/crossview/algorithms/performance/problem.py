@@ -1,7 +1,8 @@
 """From the name of a measure to the search for its most violated labeling.
 
 The unit makes one more wrong row, near the truth, ask for a margin of about 1: a wrong row weighs
-1/n; in F, at the break-even point and in recall 1/(2P); in precision at k 1/(2k); a pair 1/(PN).
+1/n; in F and at the break-even point 1/(2P); in precision and recall at k 1/(2 min(k, P)); a pair
+1/(PN).
 The price makes ``C1 price xi`` the loss in rows.
 
 Precision and recall at k are of the labelings with exactly k positive rows (Joachims).  Unless

@@ -116,9 +116,9 @@ def compare_folds(
         data.splits = data.splits[: options.extend.folds]
     left_out = run.problem.left_out
     rare = [rare_line(left_out, split.protocol.cv)] if left_out else []
-    alone = [] if protocol.groups is None else notes_of_alone(protocol.groups)
+    notes = [] if protocol.groups is None else notes_of_alone(protocol.groups)
     if protocol.cv < split.protocol.cv:
-        alone.append(f"{protocol.cv} folds instead of {split.protocol.cv}, one for each group")
+        notes.append(f"{protocol.cv} folds instead of {split.protocol.cv}, one for each group")
     comparison = FoldComparison(run, data, first, resources)
     comparison.blends = options.blends and options.extend is None
     del first  # the comparison keeps it as long as it needs it
@@ -130,7 +130,8 @@ def compare_folds(
             planned_folds=planned,
             seconds=time.monotonic() - begin,
             fingerprint=known,
-            warnings=[*rare, *split.lines, *alone, *leaks.found],
+            warnings=[*rare, *split.lines, *leaks.found],
+            note_lines=notes,
             split_lines=split.lines,
             groups=split.groups,
         )

@@ -24,17 +24,17 @@ from crossview.comparing.result.ranking import (
     PersonalGain,
     Ranking,
 )
-from crossview.comparing.result.verdict import short_value, unlabeled_benefit, verdict
+from crossview.comparing.result.verdict import CONSTANT, short_value, unlabeled_benefit, verdict
 from crossview.data.labeled_source import given_parameters
 from crossview.encoding.encode import ViewEncoder
-from crossview.errors import InputError
+from crossview.errors import InputError, cannot_import
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.results import PlotMixin
 from crossview.scoring.specification import Scoring
 
 # of the JSON form: a file of another one is refused
-FORMAT = 7
+FORMAT = 8
 # what is not in it
 OF_MEMORY = ("encoders", "given")
 # the keys of an array in it
@@ -126,8 +126,9 @@ class Comparison(Ranking, PlotMixin):
         Whether models could choose the scale of a skewed number.
     groups : str or None
         The column whose rows of the same value are never both learned and scored.
-    memory_lines : list of str
-        A line for each model of a stream that counts the last labels.
+    note_lines : list of str
+        What to know besides, a line each: fewer folds than were asked for, rows without a group,
+        and models of a stream that count the last labels.
     split_lines : list of str
         Those of the warnings that are about the folds.
     fingerprint : str
@@ -182,7 +183,7 @@ class Comparison(Ranking, PlotMixin):
     curve: LearningCurve | None = None
     warnings: list[str] = field(default_factory=list)
     groups: str | None = None
-    memory_lines: list[str] = field(default_factory=list)
+    note_lines: list[str] = field(default_factory=list)
     split_lines: list[str] = field(default_factory=list)
     fingerprint: str = ""
     per: str | None = None
@@ -210,8 +211,7 @@ class Comparison(Ranking, PlotMixin):
         for member in recipe.members:
             options += ["--member", member]
         for name, value in recipe.settings.items():
-            word = value if isinstance(value, bool | str) else f"{value:g}"
-            options += ["--set", f"{name}={word}"]
+            options += ["--set", f"{name}={_in_words(value)}"]
         options += ["--in-order"] if recipe.in_order else []
         for name, value in recipe.scoring.items():
             word = "none" if value is None else str(value)
@@ -370,10 +370,68 @@ class Comparison(Ranking, PlotMixin):
             raise InputError("holds a comparison of another version of crossview; make it again")
         return _of_json(cls, {"diagnostics": None, **content, **{name: {} for name in OF_MEMORY}})
 
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas data frame, a row per model, the best first.
+
+        ``to_csv``, ``to_latex`` and ``to_markdown`` of the frame write it into a file or a paper.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            With the columns "model", "title" (what it is), "recommended"; the metric by its own
+            name, and its "std" over the folds, NaN on a stream; "worse", the probability of being
+            worse than the best by more than the rope, and "p", adjusted, both NaN for the best;
+            "threshold" (of two classes); the other metrics; "rows_per_second", "learned" (share of
+            the training rows) and "setting", the parameters that were chosen.
+
+        Raises
+        ------
+        InputError
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from crossview import compare
+        >>> X, y = load_wine(return_X_y=True)
+        >>> views = {"acids": slice(0, 6), "color": slice(6, 13)}
+        >>> table = compare(X, y, views=views, cv=3, models=["arow", "cw"]).to_pandas()
+        >>> table.columns.tolist()[:7]
+        ['model', 'title', 'recommended', 'f1', 'std', 'worse', 'p']
+        >>> sorted(table["model"])
+        ['arow', 'cw']
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise cannot_import("to_pandas", "pandas", error) from None
+        others = [name for name in TASKS[self.task][1:] if name != self.metric]
+        rows = []
+        for row in self.rows:
+            worse = math.nan if row.difference is None else row.difference.areas(self.rope).worse
+            tested = row.p_adjusted is not None and row.model not in CONSTANT
+            rows.append(
+                {
+                    "model": row.model,
+                    "title": row.title,
+                    "recommended": row is self.recommended,
+                    self.metric: row.value,
+                    "std": row.std,
+                    "worse": worse,
+                    "p": row.p_adjusted if tested else math.nan,
+                    **({"threshold": row.threshold} if len(self.classes) == 2 else {}),
+                    **{name: getattr(row, name) for name in others},
+                    "rows_per_second": row.rows_per_second,
+                    "learned": row.learned,
+                    "setting": " ".join(f"{k}={_in_words(v)}" for k, v in row.setting.items()),
+                }
+            )
+        return pd.DataFrame(rows)
+
     @property
     def notes(self) -> list[str]:
-        """Lines about the positive class, if nobody named it, and about the memory of models."""
-        return [*super().notes, *self.memory_lines]
+        """Lines about the positive class, if nobody named it, and those of ``note_lines``."""
+        return [*super().notes, *self.note_lines]
 
     @property
     def verdict(self) -> list[str]:
@@ -407,10 +465,8 @@ class Comparison(Ranking, PlotMixin):
             for row in self.rows
         ]
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
-        first = [self.metric_words, *self.notes] if self.classes else []
-        return "\n".join(
-            [*first, *self.warnings, *lines, *self.verdict, *benefit, *self.how_to_train]
-        )
+        first = [*([self.metric_words] if self.classes else []), *self.notes, *self.warnings]
+        return "\n".join([*first, *lines, *self.verdict, *benefit, *self.how_to_train])
 
     __repr__ = __str__
 
@@ -429,6 +485,11 @@ class ComparisonObserver:
 
     def partial(self, answer: Comparison) -> None:
         """Handle the table of the folds that are finished, or of the rows of a stream so far."""
+
+
+def _in_words(value: Any) -> str:
+    """Return the value of a parameter as the command line takes it."""
+    return str(value) if isinstance(value, bool | str) else f"{value:g}"
 
 
 def _of_json(kind: Any, value: Any) -> Any:

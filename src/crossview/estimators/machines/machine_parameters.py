@@ -32,10 +32,11 @@ _MACHINE: dict[str, ParameterDoc] = {
         "float",
         """
         Factor ρ, in (0, 1], by which "adagrad" multiplies a parameter's sum G of squared gradients
-        g before it adds one: G <- max(ρ G, 0.0001) + g², then θ <- θ - learning_rate g / sqrt(G).
+        g before it adds one: G <- ρ G + g², from G = 0, then θ <- θ - learning_rate g / sqrt(G).
         1 keeps the sum, so steps become ever shorter.  Below 1 they stay as long as about
         1 / (1 - ρ) rows that touch the parameter make them, and the model follows a stream that
-        changes.  It is RMSProp (Tieleman and Hinton 2012) with a sum in place of the mean.
+        changes; ρ G is then at least 0.0001.  It is RMSProp (Tieleman and Hinton 2012) with a sum
+        in place of the mean.
         Typical values: 0.998, 0.9995, 1.
         """,
     ),

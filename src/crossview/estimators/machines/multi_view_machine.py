@@ -74,7 +74,9 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
 
     Notes
     -----
-    `fit` initializes the intercept with the log odds of the classes.
+    `fit` initializes the intercept with the log odds of the classes.  "adagrad" and "sgd" score a
+    column at 0 in the first row that has it, and take the slope of the loss there; then it moves
+    from its initial weights, which the penalty counts.
     The sample weight of a row multiplies its loss, and not the penalty.  For a missing view S_v is
     the bias row.  Memory: k numbers per column and class; "adagrad" doubles it.
 

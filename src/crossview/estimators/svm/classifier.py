@@ -93,13 +93,14 @@ class MultiViewSVMPerf(LinearClassifier):
     A measure such as F1 is a function of all rows together, and not a sum over rows.  With scores
     ``f = sum_v w_v·x_v`` the learner minimizes
 
-        ½ sum_v |w_v|² + C1 n xi + (C2/2) sum_(u<v) |X_u w_u - X_v w_v|²,
+        ½ sum_v |w_v|² + C1 m xi + (C2/2) sum_(u<v) |X_u w_u - X_v w_v|²,
 
-    where ``xi`` is an upper bound of the training loss (1 - measure): the maximum of
-    ``loss - margin`` over all labelings of the rows, where the margin is the difference between
-    the scores of the true labeling and the labeling.  The last term penalizes disagreement between
-    the views.  A cutting-plane algorithm finds the minimum; it stops when the relative gap between
-    the objective and a lower bound is at most ``tol``.
+    where m is the number of rows n, or for some measures another unit (see the notes), and ``xi``
+    is an upper bound of the training loss (1 - measure): the maximum of ``loss - margin`` over all
+    labelings of the rows, where the margin is the difference between the scores of the true
+    labeling and the labeling.  The last term penalizes disagreement between the views.  A
+    cutting-plane algorithm finds the minimum; it stops when the relative gap between the objective
+    and a lower bound is at most ``tol``.
 
     With one view, or ``C2=0``, it is SVM^perf on the concatenated views.
 
@@ -178,7 +179,7 @@ class MultiViewSVMPerf(LinearClassifier):
     a + b = P.  ROC AUC and average precision have rankings of the rows in place of labelings: the
     fraction of wrongly ordered pairs, and 1 - average precision.  Precision and recall at k are
     equal up to a factor and have the same loss: ``1 - a/(a+b)`` with a + b >= k if k < P,
-    otherwise ``1 - a/P`` with a + b <= k.
+    otherwise ``1 - a/P`` with a + b <= k; with k = P they are the break-even point.
     "precision_at_k:exact" is ``1 - a/k`` and "recall_at_k:exact" ``1 - a/P`` with a + b = k, as
     printed in Joachims (2005).  Do not use them with k far from P: the true labeling is then not
     among the labelings of the loss, and the weights do not separate the classes.
@@ -193,12 +194,13 @@ class MultiViewSVMPerf(LinearClassifier):
     balanced accuracy and ROC AUC.  A row of weight 2 counts twice.  For the other measures unequal
     nonzero weights raise an error.  Rows of weight 0 are skipped.
 
-    ``scaling="rows"``: the joint features of a labeling are divided by a unit (n; 2P for F, the
-    break-even point and recall at k; 2k for precision at k; PN pairs for the rankings), and the
-    weight of xi is C1 times the unit (n for the rankings).  ``scaling="published"`` is problem
-    (7) as printed, with ``Psi = sum_i y_i x_i``: its weights are ``1 / (2 unit)`` times as
-    large, its C1 is that of "rows" over ``4 unit`` (over ``4 unit² / n`` for the rankings), and
-    useful values depend on n.
+    ``scaling="rows"``: the margin of a labeling y' is ``w·(Psi(y) - Psi(y'))`` over twice a unit,
+    where ``Psi(y) = sum_i y_i x_i`` with labels of -1 and 1.  The unit is n; 2P for F and the
+    break-even point; 2 min(k, P) for precision and recall at k; PN for the rankings, which have
+    pairs of rows in place of rows.  The weight m of xi is the unit, and n for the rankings.
+    ``scaling="published"`` is problem (7) as printed, with C1 xi and without the division: its
+    weights are ``1 / (2 unit)`` times as large, its C1 is that of "rows" over ``4 unit`` (over
+    ``4 unit² / n`` for the rankings), and useful values depend on n.
 
     References
     ----------

@@ -152,7 +152,7 @@ class MetricOverTimeDisplay(Display):
                 fontsize=9,
             )
         every = max(1, -(-len(x) // 6))
-        ax.set_xticks(x[::every], [short_name(one.start, 12) for one in self.windows[::every]])
+        ax.set_xticks(x[::every], [short_name(one.start, 14) for one in self.windows[::every]])
         ax.grid(axis="y")
         ax.set_xlabel("window from")
         ax.set_ylabel(self.metric)
