@@ -9,6 +9,7 @@ splitters accept it.
 from crossview.views.alignment import (
     align_rows,
     check_rows,
+    column_called,
     flat_columns,
     index_as_columns,
     is_mapping,
@@ -45,6 +46,7 @@ __all__ = [
     "canonical_csr",
     "check_indices",
     "check_rows",
+    "column_called",
     "flat_columns",
     "index_as_columns",
     "is_mapping",
