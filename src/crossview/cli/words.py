@@ -71,6 +71,10 @@ class Options:
         names = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
         return f"{on} {shlex.quote(','.join(map(in_list, names) if takes_list else names))}"
 
+    def listed(self, name: str) -> str:
+        """Return a name as it is written in a list of names."""
+        return in_list(name)
+
 
 def declare(options: Mapping[str, tuple[str, str, bool]]) -> None:
     """Let messages name the options of a command, which has said nothing yet."""
