@@ -24,7 +24,12 @@ from crossview.comparing.result.ranking import (
     PersonalGain,
     Ranking,
 )
-from crossview.comparing.result.verdict import short_value, unlabeled_benefit, verdict
+from crossview.comparing.result.verdict import (
+    about_left_out,
+    short_value,
+    unlabeled_benefit,
+    verdict,
+)
 from crossview.data.labeled_source import given_parameters
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError
@@ -409,7 +414,10 @@ class Comparison(Ranking, PlotMixin):
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
         first = [self.metric_words, *self.notes] if self.classes else []
         return "\n".join(
-            [*first, *self.warnings, *lines, *self.verdict, *benefit, *self.how_to_train]
+            [
+                *(*first, *self.warnings, *lines, *self.verdict, *benefit),
+                *(*about_left_out(self), *self.how_to_train),
+            ]
         )
 
     __repr__ = __str__
