@@ -7,10 +7,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Protocol
 
-# what messages say for the argument of a name, and its value; None: how Python has it
-Spelling = Callable[..., str | None]
+
+class Spelling(Protocol):
+    """How messages name arguments."""
+
+    def __call__(self, name: str, *given: Any) -> str | None:
+        """Return what stands for an argument, and its value; None: how Python has it."""
+
+    def listed(self, name: str) -> str:
+        """Return a name as it is written in a list of names."""
+
+
 _spelling: Spelling | None = None
 
 
@@ -179,7 +188,12 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
 
     folded = {str(k).casefold(): k for k in reversed(list(known))}
     close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1)
-    hint = f"; did you mean {str(folded[close[0]])!r}?" if close else ""
+    hint = ""
+    if close:
+        nearest = str(folded[close[0]])
+        listed = nearest if _spelling is None else _spelling.listed(nearest)
+        how = f" (written {listed} in a list)" if listed != nearest else ""
+        hint = f"; did you mean {nearest!r}{how}?"
     return f"{hint} (there are: {some_names(known, most)})"
 
 

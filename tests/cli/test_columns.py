@@ -79,6 +79,7 @@ def test_messages_name_arguments_by_options_and_data_as_they_are(table, tmp_path
         assert argument(views={"a": "a_*", "b": "b_*"}) == "--view a='a_*' --view b='b_*'"
         assert argument(cost={"fp": 1, "fn": 2}) == "--cost fp=1,fn=2"
         assert (argument("ignore"), argument(C=1)) == ("--ignore", "C=1")
+        assert argument(budget=None) == "--thorough"
     finally:
         spell_arguments(None)
     (tmp_path / "date=2024").mkdir()

@@ -53,6 +53,14 @@ def test_without_arguments_and_with_h_there_is_help_on_stdout(capsys):
         (["evaluate", "no.st", "t.csv"], "no.st: no such model file"),
         (["evaluate", "t.csv", "t.csv", "--by", "A__x"], "did you mean 'a__x'?"),
         (["evaluate", "t.csv", "t.csv", "--window", "1x"], "--window 1x; give a time"),
+        *(
+            (argv, "did you mean 'a__€, x' (written \"a__€, x\" in a list)?")
+            for argv in (
+                ["evaluate", "t.csv", "c.csv", "--by", "y,a__€, x"],
+                ["describe", "c.csv", "--ignore", "a__€, x"],
+                ["describe", "c.csv", "--view", "a=a__€, x"],
+            )
+        ),
         (["describe", "t.csv", "--label", "Y"], "did you mean 'y'?"),
         (["describe", "t.xyz"], "t.xyz: no such file"),
         (["describe", "t.csv", "--delimiter", "."], "--delimiter . is also the quote"),
@@ -64,6 +72,7 @@ def test_without_arguments_and_with_h_there_is_help_on_stdout(capsys):
 )
 def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp_path):
     (tmp_path / "t.csv").write_text("a__x,a__z,y\n1,2,p\n3,4,q\n")
+    (tmp_path / "c.csv").write_text('"a__€, x",y\n1,p\n3,q\n', encoding="utf-8")
     assert_refused_before_anything_heavy_loads(argv, message, tmp_path)
 
 

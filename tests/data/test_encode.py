@@ -1200,6 +1200,16 @@ def test_bins_by_hand():
     assert X.feature_names["v"][2] == "v__age near 15"
 
 
+@pytest.mark.parametrize("none", [0, None])
+def test_no_bins(none, tmp_path):
+    encoder = ViewEncoder(bins=none).partial_fit(pa.table({"v__age": [0.0, 20.0, 40.0]}))
+    assert encoder.n_bins_ == 0
+    saved = crossview.make_pipeline(encoder, AROWClassifier())
+    saved.partial_fit(pa.table({"v__age": [1.0, 2.0]}), [0, 1], classes=[0, 1])
+    crossview.save(saved, tmp_path / "m.safetensors")
+    assert crossview.load(tmp_path / "m.safetensors")[0].bins == none
+
+
 def test_bins_keep_their_places_beside_categories():
     table = people()
     X = unscaled(text=["page__title"], hash_bits=4, bins=5).fit_transform(table)

@@ -853,6 +853,10 @@ def test_a_bad_query_gets_the_first_line_of_the_answer(query, message):
             r"column 'a': holds values of several types \(int 1, str 'x'\); give it one",
         ),
         (np.array([[1], ["x"]], dtype=object), r"column 'x0': .* several types \(int 1, str 'x'"),
+        (
+            pd.DataFrame({"b": [1, 2], "a": [-(2**63), 2**70]}),
+            r"^row 1, column 'a': holds 1180591620717411303424, .* beyond 64 bits; .*astype\(str\)",
+        ),
         (pd.DataFrame({"a": [1j]}), "column 'a': holds complex128, which cannot be read"),
         (
             pd.DataFrame({"a": pd.arrays.SparseArray([0, 1])}),
@@ -861,7 +865,10 @@ def test_a_bad_query_gets_the_first_line_of_the_answer(query, message):
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns are called 'a'"),
         (pa.table([[1], [2]], names=["a", "a"]), "two columns are called 'a'"),
     ],
-    ids=["number", "lazy", "mixed", "array", "complex", "sparse", "pandas twice", "arrow twice"],
+    ids=[
+        *("number", "lazy", "mixed", "array", "large", "complex", "sparse"),
+        *("pandas twice", "arrow twice"),
+    ],
 )
 def test_what_is_no_table_in_memory(frame, message):
     with pytest.raises(InputError, match=message):

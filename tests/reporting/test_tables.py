@@ -119,9 +119,24 @@ def test_what_was_left_out_is_told():
     answer = made_answer({"arow": BEST, "view:a": WORSE}, left_out=left, planned_folds=10)
     assert comparison_notes(answer)[-2:] == [
         "5 of 10 folds were finished",
-        "left out to keep within the budget, about 60 min of one core (--thorough): not compared: "
+        "left out to keep within the budget, about 60 min of one core (budget=None): not compared: "
         "pam, cw; 1 of 3 inner folds: arow",
     ]
+
+
+@pytest.mark.parametrize("name", ["logistic-regression", "baseline:gradient-boosting"])
+def test_where_no_model_of_scikit_learn_was_measured_that_is_told(name):
+    left = [LeftOut(name, "not compared", 1.0)]
+    told = "scikit-learn was not measured: raise budget="
+    for rows, failed, is_told in (
+        ({"arow": BEST}, False, True),
+        ({"arow": BEST, "baseline:majority": WORSE}, False, True),
+        ({"arow": BEST, "late-fusion": WORSE}, False, False),
+        ({"arow": BEST}, True, False),  # more time would not help
+    ):
+        answer = made_answer(rows, left_out=[dataclasses.replace(left[0], failed=failed)])
+        assert (comparison_notes(answer)[-1] == told) == is_told
+        assert (told in str(answer).splitlines()) == is_told
 
 
 def test_of_one_model_there_is_nothing_to_compare():

@@ -118,6 +118,23 @@ def test_the_first_level_of_columns_names_the_views():
     assert train(part, Y, model="pa:squared").fitted.predict(part).shape == (40,)
 
 
+@pytest.mark.parametrize("label", ["t", ("t", "")])
+def test_levels_that_are_empty_are_in_no_name(label):
+    table = pd.concat({"a": A, "b": B}, axis=1)
+    table["t", ""] = Y.to_numpy()
+    trained = train(table, label, model="pa:squared")
+    assert trained.fitted[0].view_columns() == {
+        view: [f"{view}__{name}" for name in block] for view, block in (("a", A), ("b", B))
+    }
+    assert describe(table, label).columns[-1].name == "t"
+    assert evaluate(trained.fitted, table, label).n_rows == 40
+    with pytest.raises(InputError, match=r"no label column 'u' \(there are: a__.*, t\)"):
+        train(table, "u")
+    table["", "t"] = 1.0
+    with pytest.raises(InputError, match="two columns are called 't'"):
+        train(table, "t")
+
+
 def test_a_frame_with_a_column_per_row_of_the_others_is_transposed():
     ids = [f"s{i}" for i in range(6)]
     genes = pd.DataFrame(np.arange(18.0).reshape(3, 6), ["g0", "g1", "g2"], ids)

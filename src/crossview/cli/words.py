@@ -18,6 +18,8 @@ _OF_COMPARE = {
     "groups": ("--groups", "--groups", False),
     "random_folds": ("--random-folds", "--random-folds", False),
 }
+# options that stand for None
+_NONE = {"budget": "--thorough"}
 # what it has said of its rows, for a page
 _SAID: list[str] = []
 
@@ -57,6 +59,8 @@ class Options:
 
         Arguments without an option, such as parameters of a model, stay.
         """
+        if given == (None,) and name in _NONE:
+            return _NONE[name]
         if (known := self.of.get(name) or _OF_COMPARE.get(name)) is None:
             return None
         on, off, takes_list = known
@@ -70,6 +74,10 @@ class Options:
             value = [f"{key}={one}" for key, one in value.items()]
         names = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
         return f"{on} {shlex.quote(','.join(map(in_list, names) if takes_list else names))}"
+
+    def listed(self, name: str) -> str:
+        """Return a name as it is written in a list of names."""
+        return in_list(name)
 
 
 def declare(options: Mapping[str, tuple[str, str, bool]]) -> None:

@@ -132,7 +132,7 @@ class ViewEncoder(ViewTransformer):
     bins : int, "auto" or None, default="auto"
         Number of bins of each number, for scores that are curves of a number and not lines.
         At most 4096; typical value: 10.  "auto": 10 on a stream (`partial_fit`) of at most 100
-        numbers, and none in `fit`, where `compare` can try both.  None: none.
+        numbers, and none in `fit`, where `compare` can try both.  0 or None: none.
     tf_idf : bool, default=True
         Whether a word that a text has tf times counts 1 + ln(tf), and less if it is in many texts
         of the column: by ln((1 + n) / (1 + df)) + 1 for n texts, of which df have the word (smooth
@@ -278,10 +278,11 @@ class ViewEncoder(ViewTransformer):
                 f"{argument(ngram_range=self.ngram_range)}; give shortest and longest, such as "
                 "(1, 2)"
             )
-        if not (self.bins in (None, "auto") or _is_whole(self.bins, 2, MAX_BINS)):
+        none = self.bins is None or _is_whole(self.bins, 0, 0)
+        if not (none or self.bins == "auto" or _is_whole(self.bins, 2, MAX_BINS)):
             raise InputError(
-                f"{argument(bins=self.bins)}; give a whole number from 2 to {MAX_BINS}, 'auto' or "
-                "None"
+                f"{argument(bins=self.bins)}; give a whole number from 2 to {MAX_BINS}, 'auto', or "
+                "0 or None for none"
             )
         if not _is_whole(self.remember_names, 0, np.inf):
             raise InputError(

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from crossview.comparing.result.comparison import Comparison
+from crossview.comparing.result.verdict import about_left_out
 from crossview.errors import InputError
 from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.style import COLORS, LINE, MUTED
@@ -24,7 +25,8 @@ def notebook_html(result: Any) -> str:
     """Return a result as a part of a page."""
     if isinstance(result, Comparison):
         whole = comparison_table(result, WIDE)
-        said = [*comparison_head(result), *result.verdict, *result.how_to_train]
+        said = [*comparison_head(result), *result.verdict]
+        said += [*about_left_out(result), *result.how_to_train]
     elif isinstance(result, Evaluation):
         said = [result.summary, *result.notes, *result.warnings]
         whole = metrics_table(result)

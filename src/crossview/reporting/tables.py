@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.catalog.names import TASKS
-from crossview.comparing.result.verdict import CONSTANT, short_value
+from crossview.comparing.result.verdict import CONSTANT, about_left_out, short_value
 from crossview.describing.describe import Description, percent
 from crossview.errors import argument
 from crossview.reporting.fitting_table import FittingTable
@@ -105,7 +105,7 @@ def table_notes(comparison: Comparison) -> list[str]:
             f"worse: probability that the model is worse than the best by more than "
             f"{short_value(c, c.rope)}; p: of no difference{_adjusted_for(c)} ({c.test})"
         )
-    return [*notes, *_about_left_out(c)]
+    return [*notes, *about_left_out(c)]
 
 
 def _adjusted_for(c: Comparison) -> str:
@@ -206,24 +206,6 @@ def _about_passes(c: Comparison) -> list[str]:
         "passes until early stopping, by the loss on a held-out tenth of the training rows "
         f"(median over the folds): {', '.join(passes)}"
     ]
-
-
-def _about_left_out(c: Comparison) -> list[str]:
-    """List models that failed or exceeded the budget, and how long they would have taken."""
-    notes = []
-    if c.planned_folds > c.folds:
-        notes.append(f"{c.folds} of {c.planned_folds} folds were finished")
-    notes += [f"{one.model} failed: {one.what}" for one in c.left_out if one.failed]
-    saved = [one for one in c.left_out if not one.failed]
-    if saved:
-        models: dict[str, list[str]] = {}
-        for one in saved:
-            models.setdefault(one.what, []).append(one.model)
-        what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
-        seconds = sum(one.seconds for one in saved)
-        about = f", about {duration(seconds)} of one core" if seconds >= 1.0 else ""
-        notes.append(f"left out to keep within the budget{about} (--thorough): {what}")
-    return notes
 
 
 def _about_cuts(c: Comparison) -> list[str]:
@@ -361,14 +343,6 @@ def speed(rows_per_second: float) -> str:
             value = rows_per_second / size
             return f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
     return f"{rows_per_second:.0f}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words: 5 s, 3 min, 2 h."""
-    for unit, size in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _escaped(cells: Sequence[Any]) -> list[str]:

@@ -37,6 +37,14 @@ def in_digits(value: float, digits: int = 4) -> str:
     return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time in words: 5 s, 3 min, 2 h."""
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def metric_words(
     metric: str,
     classes: Sequence[Any],

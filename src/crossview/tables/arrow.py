@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,7 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
         return plain_columns(arrow.select(columns))
     except (
         pa.ArrowException,
+        OverflowError,
         TypeError,
         UnicodeEncodeError,
     ) as error:  # Arrow's TypeError is of sparse columns
@@ -224,6 +226,15 @@ def _array_of(name: str, values: Any) -> Any:
         texts = (isinstance(v, str) and v == error.object for v in np.asarray(values, dtype=object))
         row = next(i for i, found in enumerate(texts) if found)
         raise InputError(not_utf8(error), row=row, column=name) from None
+    except OverflowError:
+        objects = np.asarray(values, dtype=object).tolist()
+        large = (isinstance(v, Integral) and not -(2**63) <= int(v) < 2**63 for v in objects)
+        row = next(i for i, found in enumerate(large) if found)
+        what = (
+            f"holds {objects[row]!r:.30}, a whole number beyond 64 bits; make text of it, "
+            ".astype(str) in pandas, or a float, .astype(float)"
+        )
+        raise InputError(what, row=row, column=name) from None
     except (pa.ArrowException, TypeError):
         what = f"holds {values.dtype}, which cannot be read; convert it to numbers, text or dates"
         if str(values.dtype).startswith("Sparse"):

@@ -9,6 +9,7 @@ splitters accept it.
 from crossview.views.alignment import (
     align_rows,
     check_rows,
+    column_called,
     flat_columns,
     index_as_columns,
     is_mapping,
@@ -47,6 +48,7 @@ __all__ = [
     "canonical_csr",
     "check_indices",
     "check_rows",
+    "column_called",
     "flat_columns",
     "index_as_columns",
     "is_mapping",

@@ -121,15 +121,22 @@ def split_by_view(frame: Any) -> dict[str, Any] | None:
 def flat_columns(frame: Any) -> Any:
     """Return a frame whose columns are called by text.
 
-    Those of several levels are called ``view__column``; numbers x0, x1, ..., as in arrays.
+    Those of several levels are called ``view__column``, without levels that are empty; numbers x0,
+    x1, ..., as in arrays.
     """
     if row_index(frame) is None or not hasattr(frame, "columns"):
         return frame
     if _has_levels(frame):
-        names = [f"{view}__{_joined(rest)}" for view, *rest in frame.columns]
+        names = [_flat_name(levels) for levels in frame.columns]
     else:
         names = [name if isinstance(name, str) else f"x{name}" for name in frame.columns]
     return frame if names == frame.columns.tolist() else frame.set_axis(names, axis=1)
+
+
+def column_called(frame: Any, name: Any) -> Any:
+    """Return the name that `flat_columns` gives a column of several levels; others stay."""
+    is_one = isinstance(name, tuple) and _has_levels(frame) and name in frame.columns.tolist()
+    return _flat_name(name) if is_one else name
 
 
 def index_as_columns(frame: Any) -> Any:
@@ -141,6 +148,11 @@ def index_as_columns(frame: Any) -> Any:
 def _has_levels(frame: Any) -> bool:
     columns = None if row_index(frame) is None else getattr(frame, "columns", None)
     return getattr(columns, "nlevels", 1) > 1
+
+
+def _flat_name(levels: tuple[Any, ...]) -> str:
+    view, *rest = levels
+    return "__".join(filter(None, (str(view), _joined(rest))))
 
 
 def _joined(levels: list[Any]) -> str:

@@ -45,7 +45,8 @@ class Yardstick(NamedTuple):
     fewest: float
 
 
-# a linear one is what the others are measured by, where columns are many the best of all
+# a linear one is what the others are measured by, where columns are many the best of all: the
+# cheapest of them is never left out
 OF_LINEAR, OF_OTHERS = Yardstick(0.4, MOST_OF_ONE, 0.0), Yardstick(0.15, 0.2, 1 / 4)
 # of fewer rows a constant takes no less
 OF_CONSTANT = Yardstick(1.0, 1.0, 1.0)
@@ -318,9 +319,10 @@ def make_plan(
     Baselines come in first, of fewer rows if need be, then the leaders, what takes next to nothing,
     and the other learners in their order: each that fits with the least tuning, beside those
     before it, and takes no more than ``most`` of the time, or .7 a leader and the one that is worth
-    most, baselines no more than their own share.  A guess leaves out those alone that take far too
-    long.  The time that is left goes to tuning: the learner that takes longest gives first, and one
-    that takes next to nothing gives no more.
+    most, baselines no more than their own share.  The cheapest linear baseline stays in any case,
+    and so does the cheapest of the others that have begun.  A guess leaves out those alone that
+    take far too long.  The time that is left goes to tuning: the learner that takes longest gives
+    first, and one that takes next to nothing gives no more.
 
     costs: of each learner, those that are worth most first.
     n_folds: how many folds are still to do.
@@ -353,6 +355,8 @@ def make_plan(
         return not is_yardstick, name not in leaders, spent(name, last[name]) > CHEAP * seconds
 
     first = next((name for name in costs if costs[name].yardstick is None), None)
+    linear = [name for name, cost in costs.items() if cost.yardstick == OF_LINEAR]
+    measure = min(linear, key=lambda name: spent(name, last[name]), default=None)
     kept, used = [], 0.0
     tight = sum(spent(name, last[name]) for name in costs) > seconds
     for name in sorted(costs, key=late):
@@ -360,7 +364,8 @@ def make_plan(
         least = spent(name, last[name]) / (DOUBT if guessed else 1.0)
         share = max(most, MOST_OF_FIRST) if name == first or name in leaders else most
         share = share if own is None or not tight else min(most, own.most)
-        if least <= share * seconds and (guessed or used + least <= seconds):
+        fits = least <= share * seconds and (guessed or used + least <= seconds)
+        if fits or name == measure:
             kept.append(name)
             used += least
     ours = [name for name in costs if costs[name].took and not costs[name].yardstick]

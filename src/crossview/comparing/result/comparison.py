@@ -24,7 +24,16 @@ from crossview.comparing.result.ranking import (
     PersonalGain,
     Ranking,
 )
+<<<<<<< HEAD
 from crossview.comparing.result.verdict import CONSTANT, short_value, unlabeled_benefit, verdict
+=======
+from crossview.comparing.result.verdict import (
+    about_left_out,
+    short_value,
+    unlabeled_benefit,
+    verdict,
+)
+>>>>>>> wt-api
 from crossview.data.labeled_source import given_parameters
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, cannot_import
@@ -465,8 +474,18 @@ class Comparison(Ranking, PlotMixin):
             for row in self.rows
         ]
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
+<<<<<<< HEAD
         first = [*([self.metric_words] if self.classes else []), *self.notes, *self.warnings]
         return "\n".join([*first, *lines, *self.verdict, *benefit, *self.how_to_train])
+=======
+        first = [self.metric_words, *self.notes] if self.classes else []
+        return "\n".join(
+            [
+                *(*first, *self.warnings, *lines, *self.verdict, *benefit),
+                *(*about_left_out(self), *self.how_to_train),
+            ]
+        )
+>>>>>>> wt-api
 
     __repr__ = __str__
 

@@ -299,6 +299,8 @@ class Ranking(SaysMetric):
     rows: list[ComparisonRow]
     rope: float
     folds: int
+    planned_folds: int
+    left_out: list[LeftOut]
     test_share: float
     unlabeled: int
     unlabeled_benefit_p: float | None

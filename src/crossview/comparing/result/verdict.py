@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from crossview.catalog.learner import BASELINE
+from crossview.catalog.learners import LEARNERS
 from crossview.catalog.metrics import NO_INTERVAL, metric_of
-from crossview.comparing.result.ranking import ComparisonRow, Ranking, behind_in
+from crossview.comparing.result.ranking import ComparisonRow, LeftOut, Ranking, behind_in
 from crossview.errors import argument
 from crossview.scoring.metrics import signed_score
-from crossview.scoring.results import in_digits
+from crossview.scoring.results import duration, in_digits
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
 
 # what the baselines that look at no column predict: where f1 places the threshold, that is the
@@ -252,6 +254,34 @@ def what_to_do_about_noise(c: Ranking) -> str:
             f"{apart}, which {c.metric} hides"
         )
     return "look for more rows or for other columns before you train a model"
+
+
+def about_left_out(c: Ranking) -> list[str]:
+    """Return what is not in the table: folds, models that failed, and what the budget left out."""
+    lines = []
+    if c.planned_folds > c.folds:
+        lines.append(f"{c.folds} of {c.planned_folds} folds were finished")
+    lines += [f"{one.model} failed: {one.what}" for one in c.left_out if one.failed]
+    saved = [one for one in c.left_out if not one.failed]
+    if saved:
+        models: dict[str, list[str]] = {}
+        for one in saved:
+            models.setdefault(one.what, []).append(one.model)
+        what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
+        seconds = sum(one.seconds for one in saved)
+        about = f", about {duration(seconds)} of one core" if seconds >= 1.0 else ""
+        without = argument(budget=None)
+        lines.append(f"left out to keep within the budget{about} ({without}): {what}")
+    if best_baseline(c) is None and any(map(_looks_at_columns, saved)):
+        lines.append(f"scikit-learn was not measured: raise {argument('budget')}")
+    return lines
+
+
+def _looks_at_columns(left: LeftOut) -> bool:
+    """Return whether what was left out is a baseline that looks at columns."""
+    trained = {one.name for one in LEARNERS if one.baseline}
+    named = left.model in trained or left.model.startswith(BASELINE)
+    return named and left.model not in CONSTANT
 
 
 def unlabeled_benefit(c: Ranking) -> str | None:

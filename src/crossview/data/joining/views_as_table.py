@@ -15,7 +15,7 @@ from crossview.errors import InputError, argument
 from crossview.saving.model_header import ReadsTables, read_label, read_tables
 from crossview.saving.pipelines import steps_of
 from crossview.tables.frames import side_by_side
-from crossview.views import MultiView, check_rows, is_mapping, row_index
+from crossview.views import MultiView, check_rows, column_called, is_mapping, row_index
 
 
 def label_of_model(model: Any) -> str | None:
@@ -40,6 +40,7 @@ def open_views(
 
     ``per_row`` are other arguments with one value per row, or the name of their column; ``label``
     is the column of the labels where ``y`` does not name it; and ``model`` has read other rows.
+    ``y`` may be the name of a column with several levels, which the table calls by text.
     """
     if not is_mapping(X):
         if on is not None:
@@ -47,7 +48,7 @@ def open_views(
                 f"{argument(on=on)} joins several sources; give X as {{'view': source, ...}}, or "
                 "join_tables(rows, {'view': source, ...})"
             )
-        return X, y, views
+        return X, column_called(X, y), views
     if not X:
         raise InputError("X has no views; give at least one")
     per_row = {name: value for name, value in (per_row or {}).items() if value is not None}

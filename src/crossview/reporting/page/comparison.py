@@ -53,12 +53,11 @@ from crossview.reporting.page.sections import (
 )
 from crossview.reporting.tables import (
     comparison_table,
-    duration,
     speed,
     table_notes,
     view_notes,
 )
-from crossview.scoring.results import in_digits
+from crossview.scoring.results import duration, in_digits
 
 # columns of a terminal in which the table has all columns
 WIDE = 200

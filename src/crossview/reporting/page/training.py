@@ -19,10 +19,9 @@ from crossview.reporting.page.sections import (
     share_blocks,
     words_of,
 )
-from crossview.reporting.tables import duration
 from crossview.saving.pipelines import steps
 from crossview.scoring.models.trained import Trained
-from crossview.scoring.results import in_digits, thresholds_in_words
+from crossview.scoring.results import duration, in_digits, thresholds_in_words
 
 
 def training_page(t: Trained, made: Made | None = None) -> Page:
