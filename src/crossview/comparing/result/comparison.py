@@ -24,16 +24,13 @@ from crossview.comparing.result.ranking import (
     PersonalGain,
     Ranking,
 )
-<<<<<<< HEAD
-from crossview.comparing.result.verdict import CONSTANT, short_value, unlabeled_benefit, verdict
-=======
 from crossview.comparing.result.verdict import (
+    CONSTANT,
     about_left_out,
     short_value,
     unlabeled_benefit,
     verdict,
 )
->>>>>>> wt-api
 from crossview.data.labeled_source import given_parameters
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, cannot_import
