@@ -471,18 +471,9 @@ class Comparison(Ranking, PlotMixin):
             for row in self.rows
         ]
         benefit = [self.unlabeled_benefit] if self.unlabeled_benefit else []
-<<<<<<< HEAD
         first = [*([self.metric_words] if self.classes else []), *self.notes, *self.warnings]
-        return "\n".join([*first, *lines, *self.verdict, *benefit, *self.how_to_train])
-=======
-        first = [self.metric_words, *self.notes] if self.classes else []
-        return "\n".join(
-            [
-                *(*first, *self.warnings, *lines, *self.verdict, *benefit),
-                *(*about_left_out(self), *self.how_to_train),
-            ]
-        )
->>>>>>> wt-api
+        last = [*self.verdict, *benefit, *about_left_out(self), *self.how_to_train]
+        return "\n".join([*first, *lines, *last])
 
     __repr__ = __str__
 
