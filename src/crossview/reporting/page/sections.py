@@ -187,8 +187,9 @@ def share_blocks(result: Any) -> list[Block]:
         (
             "shares",
             lambda: display_of_shares(shown),
-            "Mean absolute score of each view, less its mean, by the sum over views: how loud it "
-            f"is, and not what is lost without it.{of_model}",
+            "Mean absolute score of each view, less its mean (of several classes: for each class, "
+            "less the mean of that), by the sum over views: how loud it is, and not what is lost "
+            f"without it.{of_model}",
         )
     )
 
