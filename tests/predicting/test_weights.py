@@ -120,6 +120,30 @@ def test_the_strongest_columns_of_each_row(model, classes, tmp_path):
     assert first["explain_1_column"] == answer["explain_1_column"][0].as_py()
 
 
+@pytest.mark.parametrize("model", ["pa:squared", "stacking"])
+def test_a_number_with_its_bins_and_a_date_are_explained_as_one(model):
+    table = make_table()
+    days = np.datetime64("2026-01-01") + np.arange(len(table))
+    table = table.append_column("user_seen", pa.array(days))
+    encoder, learner = model = fitted(model, table, encoder={"bins": 3})
+    answer = predict(model, table, explain=20).to_pylist()
+    X = encoder.transform(table)
+    found, block = learner.contributions(X).toarray(), encoder.layout_.block("user")
+    n = max(np.unique(X["user"].indices)) + 1
+    meanings = encoder.explain_columns("user", range(n))
+    for i, row in enumerate(answer):
+        contributions = {
+            row[f"explain_{k}_column"]: row[f"explain_{k}_contribution"] for k in range(1, 21)
+        }
+        assert not any("near" in (name or "") for name in contributions)
+        for column in ("user_age", "user_seen"):
+            parts = [k for k, one in enumerate(meanings) if one.column == column]
+            name = column if column in contributions else f"{column} is missing"
+            assert contributions[name] == pytest.approx(found[i, block][parts].sum())
+        sizes = [abs(x) for x in contributions.values() if x is not None]
+        assert sizes == sorted(sizes, reverse=True)
+
+
 def test_what_collides_is_marked_everywhere(tmp_path, capsys):
     table = make_table()
     model = fitted("arow:diagonal", table, encoder={"hash_bits": 1})
