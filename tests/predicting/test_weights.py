@@ -11,6 +11,7 @@ import pytest
 import crossview
 from command_line import run
 from crossview import InputError, ViewEncoder, predict, train, weights
+from crossview.serving.live import LiveModel
 
 VIEWS = {"user": "user_*", "page": "page"}
 WORDS = np.array(["sun", "rain", "snow", "wind", "fog"])
@@ -121,7 +122,8 @@ def test_the_strongest_columns_of_each_row(model, classes, tmp_path):
 
 
 @pytest.mark.parametrize("model", ["pa:squared", "stacking"])
-def test_a_number_with_its_bins_and_a_date_are_explained_as_one(model):
+def test_a_number_with_its_bins_and_a_date_are_explained_as_one(model, tmp_path):
+    """By `predict`, and by a server."""
     table = make_table()
     days = np.datetime64("2026-01-01") + np.arange(len(table))
     table = table.append_column("user_seen", pa.array(days))
@@ -131,10 +133,11 @@ def test_a_number_with_its_bins_and_a_date_are_explained_as_one(model):
     found, block = learner.contributions(X).toarray(), encoder.layout_.block("user")
     n = max(np.unique(X["user"].indices)) + 1
     meanings = encoder.explain_columns("user", range(n))
-    for i, row in enumerate(answer):
-        contributions = {
-            row[f"explain_{k}_column"]: row[f"explain_{k}_contribution"] for k in range(1, 21)
-        }
+    explained = [
+        {row[f"explain_{k}_column"]: row[f"explain_{k}_contribution"] for k in range(1, 21)}
+        for row in answer
+    ]
+    for i, contributions in enumerate(explained):
         assert not any("near" in (name or "") for name in contributions)
         for column in ("user_age", "user_seen"):
             parts = [k for k, one in enumerate(meanings) if one.column == column]
@@ -142,6 +145,11 @@ def test_a_number_with_its_bins_and_a_date_are_explained_as_one(model):
             assert contributions[name] == pytest.approx(found[i, block][parts].sum())
         sizes = [abs(x) for x in contributions.values() if x is not None]
         assert sizes == sorted(sizes, reverse=True)
+    crossview.save(model, tmp_path / "m.st")
+    row = table.slice(1, 1).to_pylist()[0] | {"user_seen": str(days[1])}
+    served = LiveModel.load(tmp_path / "m.st").explain(row)
+    found = {one.column: one.contribution for one in served.columns}
+    assert found == pytest.approx({k: v for k, v in explained[1].items() if k is not None})
 
 
 def test_what_collides_is_marked_everywhere(tmp_path, capsys):
