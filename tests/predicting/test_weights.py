@@ -11,6 +11,7 @@ import pytest
 import crossview
 from command_line import run
 from crossview import InputError, ViewEncoder, predict, train, weights
+from crossview.serving.live import LiveModel
 
 VIEWS = {"user": "user_*", "page": "page"}
 WORDS = np.array(["sun", "rain", "snow", "wind", "fog"])
@@ -118,6 +119,37 @@ def test_the_strongest_columns_of_each_row(model, classes, tmp_path):
     predict(model, table, tmp_path / "p.jsonl", explain=1)
     first = json.loads((tmp_path / "p.jsonl").read_text().splitlines()[0])
     assert first["explain_1_column"] == answer["explain_1_column"][0].as_py()
+
+
+@pytest.mark.parametrize("model", ["pa:squared", "stacking"])
+def test_a_number_with_its_bins_and_a_date_are_explained_as_one(model, tmp_path):
+    """By `predict`, and by a server."""
+    table = make_table()
+    days = np.datetime64("2026-01-01") + np.arange(len(table))
+    table = table.append_column("user_seen", pa.array(days))
+    encoder, learner = model = fitted(model, table, encoder={"bins": 3})
+    answer = predict(model, table, explain=20).to_pylist()
+    X = encoder.transform(table)
+    found, block = learner.contributions(X).toarray(), encoder.layout_.block("user")
+    n = max(np.unique(X["user"].indices)) + 1
+    meanings = encoder.explain_columns("user", range(n))
+    explained = [
+        {row[f"explain_{k}_column"]: row[f"explain_{k}_contribution"] for k in range(1, 21)}
+        for row in answer
+    ]
+    for i, contributions in enumerate(explained):
+        assert not any("near" in (name or "") for name in contributions)
+        for column in ("user_age", "user_seen"):
+            parts = [k for k, one in enumerate(meanings) if one.column == column]
+            name = column if column in contributions else f"{column} is missing"
+            assert contributions[name] == pytest.approx(found[i, block][parts].sum())
+        sizes = [abs(x) for x in contributions.values() if x is not None]
+        assert sizes == sorted(sizes, reverse=True)
+    crossview.save(model, tmp_path / "m.st")
+    row = table.slice(1, 1).to_pylist()[0] | {"user_seen": str(days[1])}
+    served = LiveModel.load(tmp_path / "m.st").explain(row)
+    found = {one.column: one.contribution for one in served.columns}
+    assert found == pytest.approx({k: v for k, v in explained[1].items() if k is not None})
 
 
 def test_what_collides_is_marked_everywhere(tmp_path, capsys):

@@ -28,12 +28,15 @@ from crossview import (
     MultiViewMachineRegressor,
     MultiViewPAClassifier,
     OnlineStackingClassifier,
+    Scoring,
     ViewContributionDisplay,
     ViewDifferenceDisplay,
     compare,
+    evaluate,
     train,
 )
 from crossview.comparing.result.ranking import Ablation
+from crossview.reporting.displays.contributions import shares_of_scores
 from crossview.reporting.displays.ranking import (
     PrecisionRecall,
     Ranked,
@@ -147,6 +150,23 @@ def test_the_mean_of_the_targets_is_worth_of_no_view(ax, model):
     display = ViewContributionDisplay.from_estimator(trained.learner, X, ax=ax)
     assert display.values[0] > 0.75
     assert ViewContributionDisplay.of(compared).values[0] > 0.75
+
+
+@pytest.mark.parametrize("progressive", [False, True])
+def test_how_frequent_a_class_is_is_worth_of_no_view(progressive):
+    """All pages have the share that `inspect` has of the training."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(4, 800, p=[0.7, 0.2, 0.07, 0.03])
+    tells = rng.normal(size=(800, 2)) + np.stack([1.5 * y, -y], axis=1)
+    X = MultiView({"noise": rng.normal(size=(800, 2)), "tells": tells})
+    labels = np.array(list("pqrs"))[y]
+    scoring = Scoring(threshold=None)
+    given = {"scoring": scoring} | ({"progressive": True} if progressive else {"cv": 2})
+    results = [compare(X, labels, models=["linear"], grid=OF_MACHINES, **given)]
+    if not progressive:
+        results.append(evaluate(train(X, labels, model="linear").fitted, X, labels))
+    for result in results:
+        assert shares_of_scores(result)["tells"].value > 0.7
 
 
 def test_what_views_are_worth(ax):

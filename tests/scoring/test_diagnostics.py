@@ -120,6 +120,7 @@ def test_a_sample_depends_on_the_rows_and_not_on_batches():
     assert np.array_equal(total.scores, samples[0].scores)
     assert n_sampled(2, 3) == 20_000
     assert n_sampled(1000, 3) == 199
+    assert n_sampled(1000, 100) == 20  # rows with the scores of all views for all classes
 
 
 def test_a_comparison_keeps_the_scores_of_rows_held_out():

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import crossview
-from crossview.scoring import drift
-from crossview.serving import monitor
+from crossview.scoring.diagnostics import sizes_of_views
 from crossview.serving.endpoints import app
 from crossview.serving.storage import writer
 from crossview.serving.storage.folder import replay
@@ -25,8 +24,9 @@ def flat(rows):
 
 
 @pytest.mark.filterwarnings("ignore::crossview.UnusedColumnsWarning")
-def test_what_has_moved_is_said(tmp_path):
+def test_what_has_moved_is_said(tmp_path, monkeypatch):
     """Views that are missing, columns that are new, a model that is too sure."""
+    monkeypatch.setattr(app, "SECONDS_TO_LOOK", 3600.0)  # the test looks
     rows, labels = make_rows(2 * N)
     table = flat(rows[:N]).append_column("y", [labels[:N]])
     stack = {"model": "stacking", "in_order": True, "output": tmp_path / "m.safetensors"}
@@ -44,7 +44,10 @@ def test_what_has_moved_is_said(tmp_path):
         found = shown(rows[N:], labels[N:])
         assert found["warnings"] == []
         assert {one["view"] for one in found["views"]} == {"user", "page"}
-        assert abs(sum(one["share"] for one in found["views"]) - 1.0) < 1e-9
+        live = server.serving.live
+        size = sizes_of_views(live.learner.view_scores(live.as_views(rows[-256:]))).mean(axis=0)
+        shares = [one["share"] for one in found["views"]]
+        assert shares == pytest.approx(size / size.sum())  # as on a page, and of training
         assert abs(sum(one["share"] for one in found["experts"]) - 1.0) < 1e-9
         shares = [one["share"] for one in found["experts"]]
         assert shares == sorted(shares, reverse=True)
@@ -83,12 +86,15 @@ def test_the_thread_that_predicts_looks_at_new_rows(tmp_path, monkeypatch):
     rows, _ = make_rows(60)
     threads = {}
 
-    def scores_of_views(learner, X, *more):
-        threads.setdefault(id(learner), set()).add(threading.get_ident())
-        return drift.scores_of_views(learner, X, *more)
+    learner = crossview.OnlineStackingClassifier
+    view_scores = learner.view_scores
 
-    monkeypatch.setattr(monitor, "scores_of_views", scores_of_views)
-    model = make_model(crossview.OnlineStackingClassifier(random_state=0))
+    def spied(learner, X):
+        threads.setdefault(id(learner), set()).add(threading.get_ident())
+        return view_scores(learner, X)
+
+    monkeypatch.setattr(learner, "view_scores", spied)
+    model = make_model(learner(random_state=0))
     crossview.save(model, tmp_path / "m.safetensors")
     monkeypatch.setattr(app, "SECONDS_TO_LOOK", 0.01)
     with serving(tmp_path / "d", tmp_path / "m.safetensors") as server:

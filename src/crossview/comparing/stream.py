@@ -37,7 +37,7 @@ from crossview.scoring.diagnostics import (
     expert_weights,
     make_scored,
 )
-from crossview.scoring.drift import scores_of_views
+from crossview.scoring.drift import of_predicted_class
 from crossview.scoring.metrics import Tally, decide, least_rows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Scored, join
@@ -340,12 +340,14 @@ class _StreamedModel:
         if threshold is not None and scored.probabilities is not None:
             p = scored.probabilities
             scored = scored._replace(predicted=decide(scored.scores, p, threshold))
+        of_classes = np.asarray(self.model.view_scores(end.X))
         self.last = make_scored(
             np.arange(len(end.y)),
             problem.encode(end.y),
             scored.scores,
             scored.predicted,
-            view_scores=scores_of_views(self.model, end.X),
+            view_scores=of_predicted_class(self.model, end.X, of_classes),
+            of_classes=of_classes,
         )
 
     def row(self) -> ComparisonRow:

@@ -978,6 +978,26 @@ class ViewEncoder(ViewTransformer):
                 found.append(Meaning(name, *split, slot, slot in collisions))
         return found
 
+    def whole_columns(self, view: str) -> tuple[np.ndarray, list[str]]:
+        """Return which output columns are parts of one number or date.
+
+        Parameters
+        ----------
+        view : str
+            Name of the view.
+
+        Returns
+        -------
+        wholes : ndarray of int
+            For each column of the view before its slots the first column of the same number (with
+            its bins) or date (with its parts); the indicator that one is missing stands alone, as
+            a row that has it has no other part.
+        names : list of str
+            Of the first columns.
+        """
+        check_is_fitted(self, "layout_")
+        return self._rows.plan.whole_columns(view)
+
     def slots_of_views(self) -> dict[str, tuple[slice, int]]:
         """Return the hashed columns of each view, and the most ``hash_bits`` that it may have.
 

@@ -33,7 +33,8 @@ class Number(NamedTuple):
     """A number of each row: a column of numbers, a part of a date, or of the shape of a text.
 
     ``is_whole`` says whether it is the first number of its column, which says where that is
-    missing; ``is_sparse``, whether it shares its scale with others of the view.
+    missing; ``is_sparse``, whether it shares its scale with others of the view.  ``of_date``: it
+    says little without the other parts.
     """
 
     name: str
@@ -41,6 +42,12 @@ class Number(NamedTuple):
     column: str
     is_whole: bool = True
     is_sparse: bool = False
+    of_date: bool = False
+
+    @property
+    def explained_as(self) -> str:
+        """What its parts are explained together as: the number, or the date that it is of."""
+        return self.column if self.of_date else self.name
 
 
 def numbers_of_column(column: Column) -> list[Number]:
@@ -50,7 +57,10 @@ def numbers_of_column(column: Column) -> list[Number]:
         return [Number(column.name, column.view, column.name, is_sparse=sparse)]
     parts = PARTS if column.kind == "date" else SHAPE if column.format == "shape" else ()
     return [
-        Number(f"{column.name} {part}", column.view, column.name, k == 0)
+        Number(
+            *(f"{column.name} {part}", column.view, column.name, k == 0),
+            of_date=column.kind == "date",
+        )
         for k, part in enumerate(parts)
     ]
 
@@ -116,6 +126,15 @@ class Plan:
             for k in range(self.n_bins)
         ]
         return [*names, *missing, *bins]
+
+    def whole_columns(self, view: str) -> tuple[np.ndarray, list[str]]:
+        """Return what each of a view's columns before its slots is a part of, and its name."""
+        own = [c for c in self.numbers if c.view == view]
+        firsts: dict[str, int] = {}
+        number = [firsts.setdefault(c.explained_as, i) for i, c in enumerate(own)]
+        alone = range(len(own), 2 * len(own))  # the number is missing, so it has no other part
+        wholes = np.array([*number, *alone, *np.repeat(number, self.n_bins)], dtype=np.intp)
+        return wholes, [c.explained_as for c in own]
 
     def blocks(self) -> Blocks:
         """Return where each view starts."""

@@ -25,7 +25,7 @@ from crossview.evaluating.survey import LABELED, ROWS, Position
 from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
-from crossview.scoring.drift import DriftCounter, scores_of_views
+from crossview.scoring.drift import DriftCounter, of_predicted_class
 from crossview.scoring.metrics import is_bounded, running_sum, within_bounds
 from crossview.scoring.metrics.blocks import MOST_BLOCKS
 from crossview.scoring.metrics.probability import (
@@ -384,10 +384,11 @@ class RowCounter:
         counts.all.count(y, scored, blocks)
         for key, hidden in self._hidden.items():
             counts.views[key].count(y, self.spec.score(hide_views(X, hidden)), blocks)
-        each = None
+        each = of_classes = None
         if counts.drift is not None or len(names) > 1:
             scores = None if self.spec.fitted.classes is None else scored.scores
-            each = scores_of_views(self.spec.fitted.learner, X, scores)
+            of_classes = np.asarray(self.spec.fitted.learner.view_scores(X))
+            each = of_predicted_class(self.spec.fitted.learner, X, of_classes, scores)
         drifted = None
         if counts.drift is not None and each is not None:
             drifted = counts.drift.locate(X, each)
@@ -401,8 +402,8 @@ class RowCounter:
                 said = self.spec.task.classes[scored.predicted[i]]
             return int(places[i]), y[i], said, values
 
-        each = each if len(names) > 1 else None
-        self._kept.add_to_sample(y, scored, each)
+        each, of_classes = (each, of_classes) if len(names) > 1 else (None, None)
+        self._kept.add_to_sample(y, scored, view_scores=each, of_classes=of_classes)
         self._kept.add_differing(each, describe)
         for column, codes in self.spec.divide(columns, known, self._n_labeled):
             self._count_parts(column, codes, y, scored, drifted, blocks)

@@ -108,9 +108,10 @@ def predict(
         their contributions: ``explain_1_column``, ``explain_1_contribution``, ``explain_2_column``,
         and so on, by absolute contribution; null where a row has fewer.  `contributions` of the
         learners defines them: where the score is a sum over columns, the weight times the
-        value.  With two classes they are parts of ``score``, with more of the score of the
-        predicted class, and of a regressor of the prediction.  A slot of several values has the
-        name of the first, with ``(+ others)``.  None: no explanation.
+        value.  Those of a number and its bins are added up, and those of all parts of a date.
+        With two classes they are parts of ``score``, with more of the score of the predicted
+        class, and of a regressor of the prediction.  A slot of several values has the name of the
+        first, with ``(+ others)``.  None: no explanation.
 
     Returns
     -------
@@ -294,7 +295,7 @@ class Predictions:
     def _explain(self, X: MultiView) -> list[pa.Array]:
         """The names and the contributions of the columns that contribute most, rank by rank."""
         pa = pyarrow()
-        found = self._learner.contributions(X)
+        found = self._names.add_parts(self._learner.contributions(X), X.layout)
         lengths = np.diff(found.indptr)
         row = np.repeat(np.arange(len(lengths)), lengths)
         order = np.lexsort((-np.abs(found.data), row))  # equal ones in the order of the columns
@@ -304,7 +305,7 @@ class Predictions:
         ptr, texts = X.layout.ptr, np.empty(len(distinct), dtype=object)
         for v, view in enumerate(X.layout.names):
             lo, hi = np.searchsorted(distinct, ptr[v : v + 2])
-            texts[lo:hi] = self._names.texts(view, (distinct[lo:hi] - ptr[v]).tolist())
+            texts[lo:hi] = self._names.texts_of_wholes(view, (distinct[lo:hi] - ptr[v]).tolist())
         names = np.full((len(lengths), self._n_explained), len(distinct))
         values = np.full(names.shape, np.nan)
         names[row[best], rank[rank < self._n_explained]] = at

@@ -318,8 +318,7 @@ def _inputs(fitted: FittedModel, known: Mapping[str, Any] | None) -> Iterator[st
     yield from _table(header, rows)
     if shares:
         n = fitted.info.get("rows_of_view_shares", 0)
-        less = "" if hasattr(fitted.learner, "classes_") else ", less their means"
-        of = f"of the mean absolute scores of the views{less}"
+        of = "of the mean absolute scores of the views, less their means"
         yield f"Share of score: {of}, on {n:,} learned rows."
         yield ""
 

@@ -279,9 +279,9 @@ def _shares(
     """Each view's share of the score, and how it was found."""
     if info.get("view_shares"):
         n = info["rows_of_view_shares"]
-        less = "" if hasattr(learner, "classes_") else ", less their means"
         return info["view_shares"], (
-            f"of the absolute scores of the views{less}, on the last {n:,} rows of training"
+            f"of the absolute scores of the views, less their means, on the last {n:,} rows of "
+            "training"
         )
     total = sum(norms.values())
     if total == 0.0:

@@ -76,14 +76,14 @@ class DiagnosticsCollector:
         self.add_to_sample(y, scored)
 
     def add_to_sample(
-        self, y: np.ndarray, scored: Scored, view_scores: np.ndarray | None = None
+        self, y: np.ndarray, scored: Scored, **view_scores: np.ndarray | None
     ) -> None:
-        """Add rows to the sample alone, with the scores of their views where there are any."""
+        """Add rows to the sample alone, with scores of their views as `make_scored` takes them."""
         drawn = self.sample.draw(len(y))
         if len(drawn):
             codes = self.task.encode(y)[drawn]
-            each = None if view_scores is None else view_scores[drawn]
-            self.sample.add(y=codes, view_scores=each, **scored.take(drawn)._asdict())
+            each = {k: None if one is None else one[drawn] for k, one in view_scores.items()}
+            self.sample.add(y=codes, **each, **scored.take(drawn)._asdict())
 
     def add_differing(
         self,

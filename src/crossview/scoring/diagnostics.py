@@ -20,6 +20,8 @@ from crossview.views import MultiView
 
 # rows of a sample, and numbers in it: of many classes it has fewer rows
 MOST_ROWS, MOST_NUMBERS = 20_000, 400_000
+# numbers in the scores of the views for all classes, of which a result keeps one per row and view
+MOST_VIEW_SCORES = 2_000_000
 # on a stream, where each model of a comparison keeps a sample
 MOST_ROWS_OF_STREAM = 5_000
 # points of a curve, and rows whose views are scored, each time the rows double
@@ -48,8 +50,8 @@ class ScoredRows:
     """Rows that a model had not learned, and what it said of them; a sample of at most 20,000.
 
     Probabilities are there where the model was calibrated.  The scores of the views are NaN where
-    one is missing, of several classes those of the predicted one, and None for a model of one view
-    or without such scores.
+    one is missing, of several classes those of the predicted one; ``view_sizes`` are those of
+    `sizes_of_views`.  Both are None for a model of one view or without such scores.
     """
 
     rows: np.ndarray  # positions among the labeled rows, ascending
@@ -58,6 +60,7 @@ class ScoredRows:
     predicted: np.ndarray | None = None  # codes; None where a number is predicted
     probabilities: np.ndarray | None = None  # (n_samples, n_classes)
     view_scores: np.ndarray | None = None  # (n_samples, n_views)
+    view_sizes: np.ndarray | None = None  # (n_samples, n_views)
     learned: bool = False  # whether the model had learned these rows, after all
 
 
@@ -144,7 +147,8 @@ class Diagnostics:
 
 def n_sampled(n_classes: int, n_views: int) -> int:
     """Return the number of rows of a sample: fewer where a row has many scores."""
-    return min(MOST_ROWS, max(1, MOST_NUMBERS // max(2 * n_classes + n_views, 1)))
+    most = MOST_NUMBERS // max(2 * n_classes + n_views, 1)
+    return min(MOST_ROWS, max(1, min(most, MOST_VIEW_SCORES // max(n_classes * n_views, 1))))
 
 
 def mean_difference(view_scores: np.ndarray) -> np.ndarray:
@@ -163,15 +167,18 @@ def mean_difference(view_scores: np.ndarray) -> np.ndarray:
         return np.where(pairs > 0, total / pairs, np.nan)
 
 
-def without_means(view_scores: np.ndarray) -> np.ndarray:
-    """Return scores of the views less their means, 0 where a view is missing.
+def sizes_of_views(view_scores: np.ndarray) -> np.ndarray:
+    """Return how far the score of each view is from its mean over the rows, 0 where it is missing.
 
-    The score of a view may have a part of the mean of the targets in it, or of the intercept, about
-    which no view says anything.
+    ``view_scores`` has shape (n_samples, n_views), or for several classes (n_samples, n_views,
+    n_classes), of which the mean over the classes is returned.  The score of a view may have a part
+    of the mean of the targets in it, or of the intercept of a class, about which no view says
+    anything; so each class has a mean of its own.
     """
     view_scores = np.asarray(view_scores, dtype=np.float64)
     counts = np.maximum(np.isfinite(view_scores).sum(axis=0), 1)
-    return np.nan_to_num(view_scores - np.nansum(view_scores, axis=0) / counts)
+    size = np.abs(np.nan_to_num(view_scores - np.nansum(view_scores, axis=0) / counts))
+    return size if size.ndim == 2 else np.asarray(size.mean(axis=2))
 
 
 def most_differing(view_scores: np.ndarray | None) -> np.ndarray:
@@ -362,8 +369,13 @@ def make_scored(
     predicted: np.ndarray | None = None,
     probabilities: np.ndarray | None = None,
     view_scores: np.ndarray | None = None,
+    of_classes: np.ndarray | None = None,
 ) -> ScoredRows:
-    """Return scored rows as they are kept: in half the memory."""
+    """Return scored rows as they are kept: in half the memory.
+
+    ``of_classes``: scores of the views for all classes, where ``view_scores`` are of the predicted.
+    """
+    each = view_scores if of_classes is None else of_classes
     codes = y.astype(np.int32) if predicted is not None else y.astype(np.float64)
     return ScoredRows(
         rows.astype(np.int64),
@@ -372,6 +384,7 @@ def make_scored(
         None if predicted is None else predicted.astype(np.int32),
         None if probabilities is None else probabilities.astype(np.float32),
         None if view_scores is None else view_scores.astype(np.float32),
+        None if each is None else sizes_of_views(each).astype(np.float32),
     )
 
 

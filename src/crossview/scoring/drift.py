@@ -169,7 +169,13 @@ def scores_of_views(learner: Any, X: MultiView, scores: np.ndarray | None = None
     nothing: the log probability of the predicted class is near 0 where the view is sure of it.  It
     is NaN where a view is missing; ``scores`` are the joint scores, where they are known.
     """
-    each = np.asarray(learner.view_scores(X))
+    return of_predicted_class(learner, X, np.asarray(learner.view_scores(X)), scores)
+
+
+def of_predicted_class(
+    learner: Any, X: MultiView, each: np.ndarray, scores: np.ndarray | None = None
+) -> np.ndarray:
+    """Return `scores_of_views` where those of all classes, ``each``, are known."""
     if each.ndim == 2:
         return each
     if scores is None:

@@ -457,8 +457,8 @@ class LiveModel:
             raise InputError("explain=1 needs a model with an encoder")
         learner = self.learner
         X = self._encode(row).as_views()
-        found = learner.contributions(X)
         names, views = ColumnNames.of_model(learner, self._encoders[0]), {}
+        found = names.add_parts(learner.contributions(X), X.layout)
         listed: list[Contribution] = []
         for v, view in enumerate(X.layout.names):
             start, stop = X.layout.ptr[v], X.layout.ptr[v + 1]
@@ -468,7 +468,7 @@ class LiveModel:
                 if start <= j < stop
             ]
             views[view] = sum((x for _, x in own), 0.0)
-            texts = names.texts(view, [j for j, _ in own])
+            texts = names.texts_of_wholes(view, [j for j, _ in own])
             listed += [Contribution(text, x) for text, (_, x) in zip(texts, own, strict=True)]
         listed.sort(key=lambda one: -abs(one.contribution))
         classes = self.classes

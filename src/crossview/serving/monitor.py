@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from crossview.scoring.diagnostics import sizes_of_views
 from crossview.scoring.drift import DriftCounter, drift_warnings, read_reference, scores_of_views
 from crossview.server_log.log import Prediction
 from crossview.serving.live import LiveModel, class_name
@@ -97,7 +98,7 @@ class Monitor:
             X = self._live.as_views(rows[lo : lo + ROWS_AT_ONCE])
             if X is not None and len(X):
                 present = np.ones((len(X), len(X.layout.names)), bool)
-                scores = np.abs(np.nan_to_num(scores_of_views(self._live.learner, X)))
+                scores = np.asarray(self._live.learner.view_scores(X))
                 found.append((scores, present if X.present is None else X.present))
             await asyncio.sleep(0)
         if not found:
@@ -133,7 +134,7 @@ class Monitor:
         return list(self._new_names)
 
     def _find_views(self, scores: np.ndarray, present: np.ndarray) -> list[dict[str, Any]]:
-        means = scores.mean(axis=0)
+        means = sizes_of_views(scores).mean(axis=0)
         total = float(means.sum())
         shares = means / total if total else np.full(len(means), math.nan)
         return [

@@ -20,7 +20,7 @@ from crossview.scoring.diagnostics import (
     Diagnostics,
     DifferingRow,
     expert_weights,
-    without_means,
+    sizes_of_views,
 )
 from crossview.scoring.drift import BY_HEART, make_reference, scores_of_views
 from crossview.scoring.models.weights import ColumnNames
@@ -116,10 +116,10 @@ class LastRows:
     ) -> dict[str, Any]:
         """Return what these rows say of the views.
 
-        ``view_shares``: the mean absolute score of each view, less its mean, as a fraction
-        of the sum, 0 for a missing view; None for a model with interactions, whose score
-        is not a sum over views.  ``rows_of_view_shares``: number of rows. ``reference``: how
-        inputs and scores of each view are distributed (`crossview.scoring.drift.make_reference`).
+        ``view_shares``: the mean size of each view (`sizes_of_views`), as a fraction of the sum;
+        None for a model with interactions, whose score is not a sum over views.
+        ``rows_of_view_shares``: number of rows. ``reference``: how inputs and scores of each view
+        are distributed (`crossview.scoring.drift.make_reference`).
 
         ``with_scores``: whether the scores of these of its ``n_rows`` rows are about those of new
         ones. ``earlier``: the same of rows that were learned before, which count as far as these
@@ -137,8 +137,7 @@ class LastRows:
         shares = None
         adds_up = entry.explained_by != "interactions" and getattr(learner, "additive", True)
         if self.X is not None and adds_up:
-            scores = np.abs(without_means(learner.view_scores(self.X)))
-            size = scores.reshape(n, learner.layout_.n_views, -1).mean(axis=(0, 2))
+            size = sizes_of_views(learner.view_scores(self.X)).mean(axis=0)
             if size.sum() > 0:
                 each = (size / size.sum()).tolist()
                 shares = dict(zip(learner.layout_.names, each, strict=True))

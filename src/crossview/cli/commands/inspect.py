@@ -14,7 +14,8 @@ OPTIONS = """
     class. Ends in .csv, .parquet or .jsonl; - for CSV on stdout.
 --names FILE: Rows of Vowpal Wabbit, such as those that were learned, in which the names of features
     are looked up: a model has their slots only (--invert_hash of Vowpal Wabbit).
---top: How many columns of each view, or interactions of each order, to show.
+--top: How many columns of each view, or interactions of each order, to show. "age near 35" is a bin
+    of the number age: it is 1 at 35, and falls to 0 at the bins beside it.
 """
 
 

@@ -20,7 +20,8 @@ OPTIONS = """
 --keep COLUMNS: Copy columns of SOURCE, such as an id: names, with commas between; of Vowpal Wabbit
     files tag.
 --explain N: Also name the N columns, such as 3, that contribute most to the score of each row,
-    with their contributions: explain_1_column, explain_1_contribution, ...
+    with their contributions: explain_1_column, explain_1_contribution, ... A number counts with its
+    bins, and a date with all its parts.
 """
 
 

@@ -32,7 +32,7 @@ from crossview.scoring.diagnostics import (
     expert_weights,
     make_scored,
 )
-from crossview.scoring.drift import scores_of_views
+from crossview.scoring.drift import of_predicted_class
 from crossview.scoring.problems import Classification, Scored, gives_probabilities
 
 
@@ -166,12 +166,16 @@ def _keep(
 ) -> ScoredRows:
     """The scores of a sample of the test rows, by view where the model has such scores."""
     assert fold.sampled is not None
-    rows, problem, each = fold.sampled, run.problem, None
+    rows, problem = fold.sampled, run.problem
+    each = of_classes = None
     scored = _with_probabilities(run, learner, model, chosen, scored.take(rows))
     if learner.view is None and hasattr(model, "view_scores") and len(rows):
-        each = scores_of_views(model, fold.X_test[rows])
+        X = fold.X_test[rows]
+        of_classes = np.asarray(model.view_scores(X))
+        each = of_predicted_class(model, X, of_classes)
     y = problem.encode(fold.y_test[rows])
-    return make_scored(rows, y, scored.scores, scored.predicted, scored.probabilities, each)
+    said = (scored.scores, scored.predicted, scored.probabilities)
+    return make_scored(rows, y, *said, each, of_classes)
 
 
 def _with_probabilities(

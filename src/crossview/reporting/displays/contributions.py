@@ -13,8 +13,7 @@ from crossview.comparing.result.comparison import Comparison
 from crossview.errors import InputError, argument
 from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.displays.style import MUTED, WIDTH, Display, draw_bars, short_name
-from crossview.scoring.diagnostics import without_means
-from crossview.scoring.drift import scores_of_views
+from crossview.scoring.diagnostics import sizes_of_views
 from crossview.scoring.results import in_digits
 
 # shares that differ by less are about equal: more than two rounded ones can
@@ -174,7 +173,7 @@ class ViewContributionDisplay(Display):
         display : ViewContributionDisplay
             One bar per view.
         """
-        each = without_means(scores_of_views(estimator, X))
+        each = sizes_of_views(estimator.view_scores(X))
         return cls.from_predictions(estimator.layout_.names, each, ax=ax)
 
     def _draw(self, ax: Any) -> None:
@@ -245,9 +244,9 @@ def shares_of_scores(result: Any) -> dict[str, Estimate] | None:
     if getattr(result, "view_shares", None):
         return {v: Estimate(x, math.nan, math.nan) for v, x in result.view_shares.items()}
     kept = result.diagnostics
-    if kept is None or kept.by_view is None or kept.by_view.view_scores is None:
+    if kept is None or kept.by_view is None or kept.by_view.view_sizes is None:
         return None
-    values = _shares(without_means(kept.by_view.view_scores))
+    values = _shares(kept.by_view.view_sizes)
     names = [one.view for one in kept.views]
     if len(names) != len(values) or not np.isfinite([one.value for one in values]).all():
         return None

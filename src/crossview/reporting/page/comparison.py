@@ -189,7 +189,7 @@ def _views(c: Comparison) -> list[Block]:
     header = ["view", *["alone"] * bool(alone), *["without it"] * bool(lost)]
     parts = [f"alone: {c.metric} of a model of this view only"] * bool(alone)
     parts += [f"without it: what {c.explained.model} then gains or loses"] * bool(lost)
-    parts += ["share: of the absolute score, less its mean"] * bool(shares)
+    parts += ["share: of the absolute scores of the views, less their means"] * bool(shares)
     if len(views) > MOST_VIEWS:
         parts.insert(0, f"{MOST_VIEWS} of {len(views)} views")
     how, title = sentence("; ".join(parts)), _about_views(c, alone, views[0])

@@ -187,8 +187,9 @@ def share_blocks(result: Any) -> list[Block]:
         (
             "shares",
             lambda: display_of_shares(shown),
-            "Mean absolute score of each view, less its mean, by the sum over views: how loud it "
-            f"is, and not what is lost without it.{of_model}",
+            "Mean absolute score of each view, less its mean (of several classes: for each class, "
+            "less the mean of that), by the sum over views: how loud it is, and not what is lost "
+            f"without it.{of_model}",
         )
     )
 
@@ -260,6 +261,8 @@ def _columns(kept: Diagnostics | None) -> Section:
         "A column contributes what the score changes without it. Difference: of the contributions "
         f"to at most {MOST_CONTRIBUTING} of {kept.columns_of} from their mean, on average."
     )
+    if any(" near " in one.column for one in kept.columns):
+        how += " Near 35: a bin of a number, which is 1 at 35 and falls to 0 at the bins beside it."
     if kept.model:
         how = f"Of {kept.model}. {how}"
     section.blocks.append(table(header, rows, texts=2, text=how))

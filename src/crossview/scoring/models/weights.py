@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from crossview.encoding.encode import Meaning
 from crossview.errors import InputError, argument, check_kind
@@ -15,6 +16,7 @@ from crossview.saving.model_files import load
 from crossview.saving.pipelines import steps
 from crossview.tables.arrow import pyarrow
 from crossview.tables.writer import check_table, writing
+from crossview.views import ViewLayout
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,6 +114,7 @@ class ColumnNames:
         kept: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self._encoder = encoder if hasattr(encoder, "explain_columns") else None
+        self._whole_columns = getattr(encoder, "whole_columns", None)
         self._given, self._kept = given or {}, kept
         self.columns: Mapping[str, Sequence[str]] = {}
         if hasattr(encoder, "view_columns"):
@@ -148,6 +151,34 @@ class ColumnNames:
             text = meaning.name if self._encoder is not None else with_view(view, meaning.name)
             texts.append(f"{text} (+ others)" if meaning.collides else text)
         return texts
+
+    def add_parts(self, contributions: sp.csr_array, layout: ViewLayout) -> sp.csr_array:
+        """Return contributions, of numbers and dates those of all parts in the first column.
+
+        `texts_of_wholes` has their names.
+        """
+        if self._whole_columns is None:
+            return contributions
+        columns = contributions.indices.copy()
+        for view, first in zip(layout.names, layout.ptr, strict=False):
+            wholes, _ = self._whole_columns(view)
+            own = (columns >= first) & (columns < first + len(wholes))
+            columns[own] = first + wholes[columns[own] - first]
+        added = sp.csr_array(
+            (contributions.data, columns, contributions.indptr), contributions.shape, copy=True
+        )
+        added.sum_duplicates()
+        return added
+
+    def texts_of_wholes(self, view: str, columns: Sequence[int]) -> list[str]:
+        """Return names as `texts`, of numbers and dates as a whole."""
+        texts = self.texts(view, columns)
+        if self._whole_columns is None:
+            return texts
+        _, names = self._whole_columns(view)
+        return [
+            names[i] if i < len(names) else text for i, text in zip(columns, texts, strict=True)
+        ]
 
 
 def with_view(view: str, name: str) -> str:
