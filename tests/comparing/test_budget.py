@@ -345,6 +345,12 @@ def test_a_baseline_learns_from_fewer_rows_rather_than_that_others_are_dropped()
     plan = make_plan(costs, 1, 1e-9)
     assert plan.dropped == {"large", "slow"}
     assert plan.tuning["baseline"] == costs["baseline"].levels[-1]
+    # beside those that have a place, and not in theirs
+    costs = {name: make_cost(0.1) for name in "abc"} | {"baseline": make_cost(9.0, baseline=True)}
+    least = costs["baseline"].fold(costs["baseline"].levels[-1])
+    all_of_ours = 3 * costs["a"].fold(costs["a"].levels[costs["a"].last_level(1.0)])
+    assert least > all_of_ours / 4
+    assert not make_plan(costs, 1, 1.01 * all_of_ours).dropped
 
 
 def test_of_other_baselines_a_quarter_of_the_rows_is_the_least_and_a_fifth_of_the_time_the_most():

@@ -857,6 +857,10 @@ def test_a_bad_query_gets_the_first_line_of_the_answer(query, message):
             pd.DataFrame({"b": [1, 2], "a": [-(2**63), 2**70]}),
             r"^row 1, column 'a': holds 1180591620717411303424, .* beyond 64 bits; .*astype\(str\)",
         ),
+        (
+            pd.DataFrame({"a": [{"b": 2**70}]}),
+            "column 'a': holds lists or objects with a whole number",
+        ),
         (pd.DataFrame({"a": [1j]}), "column 'a': holds complex128, which cannot be read"),
         (
             pd.DataFrame({"a": pd.arrays.SparseArray([0, 1])}),
@@ -866,7 +870,7 @@ def test_a_bad_query_gets_the_first_line_of_the_answer(query, message):
         (pa.table([[1], [2]], names=["a", "a"]), "two columns are called 'a'"),
     ],
     ids=[
-        *("number", "lazy", "mixed", "array", "large", "complex", "sparse"),
+        *("number", "lazy", "mixed", "array", "large", "nested", "complex", "sparse"),
         *("pandas twice", "arrow twice"),
     ],
 )

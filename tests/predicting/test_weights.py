@@ -126,6 +126,7 @@ def test_a_number_with_its_bins_and_a_date_are_explained_as_one(model, tmp_path)
     """By `predict`, and by a server."""
     table = make_table()
     days = np.datetime64("2026-01-01") + np.arange(len(table))
+    days[3] = np.datetime64("NaT")
     table = table.append_column("user_seen", pa.array(days))
     encoder, learner = model = fitted(model, table, encoder={"bins": 3})
     answer = predict(model, table, explain=20).to_pylist()

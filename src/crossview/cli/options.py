@@ -126,9 +126,9 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
 --label COLUMN: The column to predict; leave it out if the file format has labels.
 --view NAME=COLUMNS: A view and its columns: names or globs, with commas between. Once for each
     view. Of a column of text also its characters, chars(COLUMN), or its shape(COLUMN). Besides
-    them each --source NAME=FILE is one. Without any, columns called VIEW__COLUMN are grouped;
-    else texts are views. Of svmlight files ranges such as page=1:1840, of libffm fields, of
-    Vowpal Wabbit namespaces.
+    them each --source NAME=FILE is one. Without any, columns called VIEW__COLUMN are grouped
+    (all others are the view rest beside a single one); else texts are views. Of svmlight files
+    ranges such as page=1:1840, of libffm fields, of Vowpal Wabbit namespaces.
 --text [NAME=]COLUMNS: Columns (of a view) that hold free text, whose words count. Strings that
     are sentences are recognized; --categorical makes them categories.
 --categorical [NAME=]COLUMNS: Columns (of a view) whose numbers are categories, such as ids, or

@@ -101,10 +101,11 @@ def warnings_as_lines() -> Iterator[None]:
         yield
     said = set()
     for one in caught:
+        if (line := str(one.message)) in said:
+            continue
+        said.add(line)
         if issubclass(one.category, AS_LINES):
-            if (line := str(one.message)) not in said:
-                say(f"warning: {line}")
-            said.add(line)
+            say(f"warning: {line}")
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 

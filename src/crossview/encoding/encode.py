@@ -993,7 +993,7 @@ class ViewEncoder(ViewTransformer):
             its bins) or date (with its parts); the indicator that one is missing stands alone, as
             a row that has it has no other part.
         names : list of str
-            Of the first columns.
+            Of the first columns, and of the indicators.
         """
         check_is_fitted(self, "layout_")
         return self._rows.plan.whole_columns(view)

@@ -134,7 +134,8 @@ class Plan:
         number = [firsts.setdefault(c.explained_as, i) for i, c in enumerate(own)]
         alone = range(len(own), 2 * len(own))  # the number is missing, so it has no other part
         wholes = np.array([*number, *alone, *np.repeat(number, self.n_bins)], dtype=np.intp)
-        return wholes, [c.explained_as for c in own]
+        names = [c.explained_as for c in own]
+        return wholes, [*names, *(f"{name} is missing" for name in names)]
 
     def blocks(self) -> Blocks:
         """Return where each view starts."""

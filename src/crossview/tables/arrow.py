@@ -229,12 +229,13 @@ def _array_of(name: str, values: Any) -> Any:
     except OverflowError:
         objects = np.asarray(values, dtype=object).tolist()
         large = (isinstance(v, Integral) and not -(2**63) <= int(v) < 2**63 for v in objects)
-        row = next(i for i, found in enumerate(large) if found)
+        at = next((i for i, found in enumerate(large) if found), None)
+        which = "lists or objects with" if at is None else f"{objects[at]!r:.30},"
         what = (
-            f"holds {objects[row]!r:.30}, a whole number beyond 64 bits; make text of it, "
+            f"holds {which} a whole number beyond 64 bits; make text of it, "
             ".astype(str) in pandas, or a float, .astype(float)"
         )
-        raise InputError(what, row=row, column=name) from None
+        raise InputError(what, row=at, column=name) from None
     except (pa.ArrowException, TypeError):
         what = f"holds {values.dtype}, which cannot be read; convert it to numbers, text or dates"
         if str(values.dtype).startswith("Sparse"):

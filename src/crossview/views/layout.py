@@ -195,10 +195,13 @@ def _prefix(name: Any) -> str:
     return view if column else ""
 
 
-def about_unused(names: Iterable[Any]) -> list[tuple[type[UserWarning], str]]:
+def about_unused(
+    names: Iterable[Any], *, ignores: bool = True
+) -> list[tuple[type[UserWarning], str]]:
     """Return what to say of columns without a prefix where others are called ``view__column``.
 
     names: names of all columns, of which nobody named the views.
+    ignores: whether ``ignore=`` leaves columns out.
     """
     groups = views_by_prefix(names := list(names))
     others = [name for name in names if not _prefix(name)]
@@ -209,12 +212,13 @@ def about_unused(names: Iterable[Any]) -> list[tuple[type[UserWarning], str]]:
         words = f"not used, as columns called view__column are: {some_names(others)}; {how}"
         return [(UnusedColumnsWarning, words)]
     words = f"a view {[*groups][1]!r} has the columns without a prefix: {some_names(others)}"
-    return [(GuessWarning, f"{words}; {how}, {argument('ignore')} those to leave out")]
+    left_out = f", {argument('ignore')} those to leave out" if ignores else ""
+    return [(GuessWarning, f"{words}; {how}{left_out}")]
 
 
-def warn_of_unused(names: Iterable[Any]) -> None:
+def warn_of_unused(names: Iterable[Any], *, ignores: bool = True) -> None:
     """Warn of the columns of `about_unused`."""
-    for kind, words in about_unused(names):
+    for kind, words in about_unused(names, ignores=ignores):
         warnings.warn(words, kind, stacklevel=2)
 
 

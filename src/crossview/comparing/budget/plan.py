@@ -364,10 +364,11 @@ def make_plan(
         least = spent(name, last[name]) / (DOUBT if guessed else 1.0)
         share = max(most, MOST_OF_FIRST) if name == first or name in leaders else most
         share = share if own is None or not tight else min(most, own.most)
-        fits = least <= share * seconds and (guessed or used + least <= seconds)
-        if fits or name == measure:
+        if least <= share * seconds and (guessed or used + least <= seconds):
             kept.append(name)
             used += least
+        elif name == measure:  # besides, and not in the place of others
+            kept.append(name)
     ours = [name for name in costs if costs[name].took and not costs[name].yardstick]
     if ours and not {*ours} & {*kept}:
         # one that has begun is compared in any case, that which takes least

@@ -53,7 +53,7 @@ class Columns:
             return cls(X.layout, X.layout)
         names = getattr(learner, "feature_names_in_", None)
         if views is None and names is not None:
-            warn_of_unused(names)
+            warn_of_unused(names, ignores=False)
         layout, columns = resolve_views(views, X.shape[1], names)
         positions = None
         if columns is not None and not np.array_equal(columns, np.arange(X.shape[1])):

@@ -114,7 +114,8 @@ class ColumnNames:
         kept: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self._encoder = encoder if hasattr(encoder, "explain_columns") else None
-        self._whole_columns = getattr(encoder, "whole_columns", None)
+        self._has_parts = hasattr(encoder, "whole_columns")
+        self._parts: dict[str, tuple[np.ndarray, list[str]]] = {}  # by view, once they are needed
         self._given, self._kept = given or {}, kept
         self.columns: Mapping[str, Sequence[str]] = {}
         if hasattr(encoder, "view_columns"):
@@ -157,25 +158,34 @@ class ColumnNames:
 
         `texts_of_wholes` has their names.
         """
-        if self._whole_columns is None:
+        if not self._has_parts:
             return contributions
         columns = contributions.indices.copy()
-        for view, first in zip(layout.names, layout.ptr, strict=False):
-            wholes, _ = self._whole_columns(view)
-            own = (columns >= first) & (columns < first + len(wholes))
-            columns[own] = first + wholes[columns[own] - first]
+        wholes = [self._parts_of(view)[0] for view in layout.names]
+        sizes, firsts = np.array(list(map(len, wholes))), layout.ptr[:-1]
+        of_all = np.concatenate([first + own for first, own in zip(firsts, wholes, strict=True)])
+        view = np.searchsorted(layout.ptr, columns, side="right") - 1
+        place = columns - firsts[view]
+        own = place < sizes[view]
+        columns[own] = of_all[(np.cumsum(sizes) - sizes)[view[own]] + place[own]]
         added = sp.csr_array(
             (contributions.data, columns, contributions.indptr), contributions.shape, copy=True
         )
         added.sum_duplicates()
         return added
 
+    def _parts_of(self, view: str) -> tuple[np.ndarray, list[str]]:
+        if view not in self._parts:
+            assert self._encoder is not None
+            self._parts[view] = self._encoder.whole_columns(view)
+        return self._parts[view]
+
     def texts_of_wholes(self, view: str, columns: Sequence[int]) -> list[str]:
         """Return names as `texts`, of numbers and dates as a whole."""
         texts = self.texts(view, columns)
-        if self._whole_columns is None:
+        if not self._has_parts:
             return texts
-        _, names = self._whole_columns(view)
+        names = self._parts_of(view)[1]
         return [
             names[i] if i < len(names) else text for i, text in zip(columns, texts, strict=True)
         ]
