@@ -196,8 +196,9 @@ class Planner:
         Returns: whether it is left out.  Baselines are not, nor is the first one of the others.
         """
         cost = self.costs.get(name)
-        ours = {one for one, cost in self.costs.items() if cost.yardstick is None}
-        if cost is None or cost.yardstick is not None or not (ours - {name}) & self.took.keys():
+        others = {one for one in self.took if one != name and not self.is_dropped(one)}
+        ours = {one for one in others & self.costs.keys() if self.costs[one].yardstick is None}
+        if cost is None or cost.yardstick is not None or not ours:
             return False
         costly = cost.least() > CHEAP * self.most_of_first
         late = begins and f == 0 and costly and self.done > self.most_of_first
